@@ -34,31 +34,45 @@ from specchat_engine.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from specchat_engine.analysis.inspection import InspectedToken, Inspection
+    from specchat_engine.answers.format import AnswerFormat
+    from specchat_engine.answers.grammar import tool_grammar
+    from specchat_engine.answers.parser import Answer, AnswerParser, parse_answer
+    from specchat_engine.answers.parts import AnswerPart, PartKind
     from specchat_engine.decoding.costs import MeasuredCosts
     from specchat_engine.decoding.drafts import Context, Draft, Drafter
+    from specchat_engine.decoding.logprobs import LogProbs, ScoredToken
     from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
     from specchat_engine.decoding.stats import TurnStats
     from specchat_engine.decoding.verification import Verdict, Verifier
     from specchat_engine.drafters import MakeDrafter, ModelDrafter, PromptLookupDrafter
     from specchat_engine.engine import Engine
-    from specchat_engine.prompt.template import Message
+    from specchat_engine.prompt.messages import Message, Prompt, ToolCall
     from specchat_engine.session import Session
 
 
 _LAZY = {
     "analysis.inspection": ("InspectedToken", "Inspection"),
+    "answers.format": ("AnswerFormat",),
+    "answers.grammar": ("tool_grammar",),
+    "answers.parser": ("Answer", "AnswerParser", "parse_answer"),
+    "answers.parts": ("AnswerPart", "PartKind"),
     "decoding.costs": ("MeasuredCosts",),
     "decoding.drafts": ("Context", "Draft", "Drafter"),
+    "decoding.logprobs": ("LogProbs", "ScoredToken"),
     "decoding.rounds": ("DraftedToken", "Outcome", "Round", "TargetToken", "TokenKind"),
     "decoding.stats": ("TurnStats",),
     "decoding.verification": ("Verdict", "Verifier"),
     "drafters": ("MakeDrafter", "ModelDrafter", "PromptLookupDrafter"),
     "engine": ("Engine",),
-    "prompt.template": ("Message",),
+    "prompt.messages": ("Message", "Prompt", "ToolCall"),
     "session": ("Session",),
 }
 
 __all__ = [
+    "Answer",
+    "AnswerFormat",
+    "AnswerParser",
+    "AnswerPart",
     "Cancelled",
     "Context",
     "ContextOverflowError",
@@ -72,6 +86,7 @@ __all__ = [
     "InspectedToken",
     "Inspection",
     "LoadOptions",
+    "LogProbs",
     "MakeDrafter",
     "MeasuredCosts",
     "MemoryUse",
@@ -81,18 +96,24 @@ __all__ = [
     "ModelInfo",
     "Outcome",
     "PairError",
+    "PartKind",
+    "Prompt",
     "PromptLookupDrafter",
     "Round",
     "SamplingParams",
+    "ScoredToken",
     "Session",
     "SettingError",
     "Settings",
     "TargetToken",
     "TemplateError",
     "TokenKind",
+    "ToolCall",
     "TurnStats",
     "Verdict",
     "Verifier",
+    "parse_answer",
+    "tool_grammar",
 ]
 
 

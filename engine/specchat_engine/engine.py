@@ -11,15 +11,16 @@ from threading import RLock
 from types import TracebackType
 from typing import Any, Self
 
+from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.codec import to_json
+from specchat_engine.draft_models import CANNOT_GO_BACK, DraftModels, contexts_of
 from specchat_engine.drafters import (
-    GUESSED,
     LookaheadDrafter,
     MakeDrafter,
+    ModelDrafter,
     StateHead,
     StateHeadModel,
     Stores,
-    Translation,
     head_drafter,
     with_installed,
 )
@@ -35,8 +36,9 @@ from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ThreadCount
-from specchat_engine.loaded import info_of, machine, recommended_by, template_of, translation_between, versions
+from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount
+from specchat_engine.loaded import info_of, machine, recommended_by, template_of, versions
+from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import ALONE, SessionModel
@@ -45,21 +47,23 @@ from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, seve
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
+from specchat_engine.policy.unloading import draft_to_unload
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
-from specchat_engine.settings import AUTO, FURTHER_MODEL, HEADS, Settings
+from specchat_engine.settings import AUTO, HEADS, Settings
 from specchat_engine.stores import Suffixes
 from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import read_processors
 
-_CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
+_LOOKED_AT = 16
+"""So many of a prompt's last tokens may open the reasoning."""
 
 
 class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
 
-    `further` has the draft models beside the first, by the names of their drafters.
+    `draft` is the first draft model, and `further` has those beside it, by the names of their drafters.
     `head` is the head that drafts from the target's hidden states, if one is loaded.
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
@@ -89,16 +93,12 @@ class Engine:
         self.shortened_because = shortened_because
         self.options = options
         of_head = head[1] if head and isinstance(head[1], LlamaModel) and head[1] is not target else None
-        self._models = [model for model in (target, draft, *(model for model, _ in further), of_head) if model]
+        self._target_model, self._head_model = target, of_head
         self._template = template_of(target)
         self._processors = read_processors()
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
-        self._draft: LlamaContext | None = None
         self._head: HeadContext | StateHeadModel | None = None
-        self._translation: Translation | None = None
-        self._further: dict[str, tuple[LlamaContext, Translation | None]] = {}
-        self._texts: dict[LlamaContext, list[LlamaContext]] = {}
         self._lock = RLock()
         self._joint: JointPasses | None = None
         with ExitStack() as undo:
@@ -106,33 +106,28 @@ class Engine:
             native = NativeContext(target, n_ctx=n_ctx, max_rows=rows, threads=usual, options=options, texts=texts)
             if options.parallel > 1:
                 self._joint = JointPasses(self._lock, native)
-            self._target = self._context(native)
-            undo.callback(self._target.close)
-            drafting = [(draft, self.translated_because), *further] if draft else [*further]
-            for number, (model, because) in enumerate(drafting, 1):
-                context = self._draft_context(model, because)
-                undo.callback(context.close)
-                translation = translation_between(target, model) if because else None
-                if model is draft:
-                    self._draft, self._translation = context, translation
-                else:
-                    self._further[f"{FURTHER_MODEL}{number}"] = context, translation
+            self._targets = self._open_texts(native)
+            undo.callback(native.close)
+            self._drafts = DraftModels(self._target, options, usual, self._open_texts)
+            for model, because in [(draft, self.translated_because), *further] if draft else further:
+                name = self._drafts.add(model, because, first=model is draft)
+                undo.callback(self._drafts.contexts[name].close)
             if head:
                 self._head = self._opened(*head, options)
             undo.pop_all()
         last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
         with_threads = [self._head] if isinstance(self._head, HeadContext) else []
-        others = [context for context, _ in self._further.values()]
-        self.threads = Threads(self._target, self._draft, self._processors, asked, with_threads, others)
+        contexts = [*self._drafts.contexts.values()]
+        first = contexts[0] if contexts else None
+        self.threads = Threads(self._target, first, self._processors, asked, with_threads, contexts[1:])
         self.target = info_of(self._target)
-        self.draft = info_of(self._draft) if self._draft else None
-        self.further = {name: info_of(context) for name, (context, _) in self._further.items()}
+        self._recorded_draft = self.draft
         self.recommended = recommended_by(target)
         self.controller = Controller()
         self.head = head[0] if head else None
         self.stores = Stores()
-        models = (*(["model"] if draft else []), *self._further, *([head[0].name] if head else []))
+        models = (*self._drafts.infos, *([head[0].name] if head else []))
         looking = ("lookup",) if stores is None else ("lookup", "store")
         own = ("hybrid", *models, *looking) if models or stores is not None else looking
         of_passes = ("recycling", "lookahead") if LookaheadDrafter.fits(self._target) else ("recycling",)
@@ -140,10 +135,30 @@ class Engine:
         self._has_stores = stores is not None
         if stores:
             self.use_stores(stores)
-        self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
+        self.plain_because = "" if self._target.can_go_back else f"{CANNOT_GO_BACK}: plain decoding"
 
-    def _context(self, native: NativeContext) -> LlamaContext:
-        """The first text of a new context of llama.cpp, and the others for answers at the same time."""
+    @property
+    def _target(self) -> LlamaContext:
+        """The target's memory in the first place."""
+        return self._targets[0]
+
+    @property
+    def draft(self) -> ModelInfo | None:
+        """The first draft model."""
+        return self._drafts.infos.get(ModelDrafter.name)
+
+    @property
+    def further(self) -> dict[str, ModelInfo]:
+        """The draft models beside the first, by the names of their drafters."""
+        return {name: info for name, info in self._drafts.infos.items() if name != ModelDrafter.name}
+
+    @property
+    def _models(self) -> list[LlamaModel]:
+        own = [self._head_model] if self._head_model else []
+        return [self._target_model, *self._drafts.models, *own]
+
+    def _open_texts(self, native: NativeContext) -> list[LlamaContext]:
+        """The memories of all places in a new context of llama.cpp."""
         texts: list[LlamaContext] = []
         passes = self._joint.compute if self._joint else NativeContext.compute
         try:
@@ -152,8 +167,7 @@ class Engine:
         except ModelFileError:
             native.close()
             raise
-        self._texts[texts[0]] = texts
-        return texts[0]
+        return texts
 
     def _opened(self, head: Head, by: LlamaModel | StateHead, options: LoadOptions) -> HeadContext | StateHeadModel:
         """The model that drafts for the target with its hidden states."""
@@ -258,6 +272,11 @@ class Engine:
         )
 
     @property
+    def draft_memory(self) -> dict[str, int]:
+        """How many bytes of main memory each draft model takes, by the name of its drafter; 0 for one on a GPU."""
+        return self._drafts.memory
+
+    @property
     def machine(self) -> dict[str, Any]:
         """The machine, and the thread counts at this moment."""
         return machine(self.threads.in_force)
@@ -265,12 +284,23 @@ class Engine:
     @property
     def vocabulary(self) -> Vocabulary:
         """The target's vocabulary."""
-        return self._models[0].vocabulary
+        return self._target_model.vocabulary
 
     @property
     def header(self) -> Header:
         """The header of the target's file."""
-        return self._models[0].header
+        return self._target_model.header
+
+    @property
+    def answer_format(self) -> AnswerFormat:
+        """How the target writes reasoning and calls, as far as its chat template shows."""
+        return AnswerFormat.of(self._models[0].chat_template or "")
+
+    def opens_reasoning(self, prompt: Sequence[int]) -> bool:
+        """Whether a prompt's ids end inside the reasoning: some templates write its opening tag."""
+        vocabulary = self.vocabulary
+        end = b"".join(vocabulary.piece(token) or vocabulary.text(token).encode() for token in prompt[-_LOOKED_AT:])
+        return end.rstrip().endswith(self.answer_format.thinking[0].encode())
 
     def session(
         self,
@@ -293,15 +323,13 @@ class Engine:
             raise SettingError(f"place {place} is not there: {self.options.parallel} answers can be given at a time")
         joint = self._joint
         pair = Pair(
-            self._texts[self._target][place],
-            self._texts[self._draft][place] if self._draft else None,
-            self._models[0].vocabulary,
+            self._targets[place],
+            self._target_model.vocabulary,
             self._template,
-            further={name: (self._texts[one][place], way) for name, (one, way) in self._further.items()},
+            drafts=self._drafts.at[place],
             hierarchy=self.options.hierarchy == "on",
             head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             stores=self.stores if self._has_stores else None,
-            translation=self._translation,
             plugins=self._plugins,
             controller=self.controller.beside() if place else self.controller,
             plain_because=self.plain_because,
@@ -326,6 +354,8 @@ class Engine:
                 f"tree is {settings.tree}, and this target's memory ({self.header.architecture}) cannot hold several "
                 "continuations: use 0"
             )
+        if settings.drafter in self._drafts.removed:
+            raise SettingError(f"the drafter {settings.drafter!r} was unloaded: use another, or load the models again")
         AllowedDrafters.under(settings, self.drafters)
         if settings.drafter == "lookahead" and "lookahead" not in self.drafters:
             raise SettingError(
@@ -348,7 +378,7 @@ class Engine:
         with self._lock:
             self.vocabulary.check_open()
             self._target.user = None
-            for text in (text for texts in self._texts.values() for text in texts):
+            for text in (*self._targets, *contexts_of(self._drafts.at)):
                 text.clear()
             if self._head:
                 self._head.clear()
@@ -383,14 +413,13 @@ class Engine:
 
     @property
     def _memories(self) -> dict[str, LlamaContext]:
-        drafts = {"draft": self._draft} if self._draft else {}
-        return {"target": self._target, **drafts, **{name: context for name, (context, _) in self._further.items()}}
+        names = {ModelDrafter.name: "draft"}
+        return {"target": self._target} | {names.get(name, name): one for name, one in self._drafts.contexts.items()}
 
     @property
     def _drafting(self) -> tuple[LlamaContext | HeadContext | StateHeadModel, ...]:
         """The contexts that draft."""
-        further = (context for context, _ in self._further.values())
-        return tuple(context for context in (self._draft, *further, self._head) if context)
+        return (*self._drafts.contexts.values(), *([self._head] if self._head else []))
 
     @property
     def _files(self) -> str:
@@ -400,9 +429,13 @@ class Engine:
 
     @property
     def identity(self) -> str:
-        """What the record of a pair belongs to: the files, the build, the devices and the machine."""
+        """What the record of a pair belongs to: the files, the build, the devices and the machine.
+
+        It stays the same when a draft model is unloaded.
+        """
         options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO)
-        models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in (self.target, self.draft) if info]
+        infos = (self.target, self._recorded_draft)
+        models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
             models.append(repr(self.head))
         return repr((models, llama_version(), self._processors, options, self._target.attention.flash))
@@ -436,18 +469,14 @@ class Engine:
         header = read_model(path)
         because = check_pair(self.header, header)
         with self._lock:
-            model = self._draft_model(path, tokenizer=bool(because))
+            model = self._drafts.load(path, tokenizer=bool(because))
             try:
-                context = self._draft_context(model, because)
+                name = self._drafts.add(model, because)
             except EngineError:
                 model.close()
                 raise
-            name = f"{FURTHER_MODEL}{2 + len(self._further)}"
-            self._models.append(model)
-            self._further[name] = context, translation_between(self._models[0], model) if because else None
-            self.further[name] = info_of(context)
             self.drafters = (*self.drafters[:2], name, *self.drafters[2:])
-            self.threads.add(context)
+            self.threads.add(self._drafts.contexts[name])
         return name
 
     def exchange_draft(self, path: Path, name: str = "model") -> None:
@@ -455,52 +484,47 @@ class Engine:
 
         Between two answers. Raises ModelFileError, and PairError if it is not a version of the one before.
         """
-        found = (self._draft, self._translation) if name == "model" else self._further.get(name, (None, None))
-        context, translation = found
+        context, translation = self._drafts.at[0].get(name, (None, None))
         if context is None:
             raise PairError(f"{path.name} cannot be exchanged for the draft model: none is loaded")
-        if self.options.parallel > 1:
-            raise EngineError("a draft model is exchanged where one answer is given at a time: use parallel 1")
+        self._drafts.check_alone("exchanged")
         header, old = read_model(path), context.model
         if bool(check_pair(self.header, header)) != bool(translation) or header.n_vocab != old.header.n_vocab:
             raise PairError(f"{path.name} is not a version of {old.path.name}: load the models with it instead")
         with self._lock:
-            model = self._draft_model(path, tokenizer=bool(translation))
+            model = self._drafts.load(path, tokenizer=bool(translation))
             try:
-                context.exchange(model).close()
+                self._drafts.exchange(name, model)
             except EngineError:
                 model.close()
                 raise
-            self._models = [model if one is old else one for one in self._models]
-            if name == "model":
-                self.draft = info_of(context)
-            else:
-                self.further[name] = info_of(context)
+            if name == ModelDrafter.name:
+                self._recorded_draft = self.draft
 
-    def _draft_model(self, path: Path, *, tokenizer: bool) -> LlamaModel:
-        """The weights of a draft model, where drafts are to be."""
-        options = self.options
-        return LlamaModel(
-            path,
-            gpu_layers=options.gpu_layers_draft,
-            devices=options.devices_draft,
-            main_gpu=options.main_gpu,
-            tokenizer=tokenizer,
-        )
+    def draft_to_unload(self, host: DeviceMemory, asked: str = "") -> str | None:
+        """The drafter whose draft model should make room if main memory is as `host` says; see `policy.unloading`.
 
-    def _draft_context(self, model: LlamaModel, because: str) -> LlamaContext:
-        """The memory of a draft model, which drafts through text if there is a reason to. Raises PairError for one that
-        cannot go back."""
-        options, reach = self.options, min(self._target.capacity, model.n_ctx_train)
-        rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
-        usual, texts = self._processors.usual, options.parallel
-        context = self._context(
-            NativeContext(model, n_ctx=reach, max_rows=rows, threads=usual, options=options, texts=texts)
-        )
-        if not context.can_go_back:
-            context.close()
-            raise PairError(f"{model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup")
-        return context
+        None where several answers can be given at a time.
+        """
+        if self.options.parallel > 1:
+            return None
+        known = self.controller
+        return draft_to_unload(host.free, host.total, self.draft_memory, known.record, known.acceptance.share_of, asked)
+
+    def unload_draft(self, name: str) -> None:
+        """Frees the weights and the cache of a draft model; sessions draft without it from the next answer on.
+
+        No other draft model gets its name. Raises PairError if none of this name is loaded, and EngineError while an
+        answer is being given, or where several can be given at a time.
+        """
+        with self._lock:
+            self._drafts.check_alone("unloaded")
+            if self._target.user is not None:
+                raise EngineError("an answer is being given on these models: unload a draft model when it has ended")
+            self.threads.remove(self._drafts.remove(name))
+            self.drafters = tuple(one for one in self.drafters if one != name)
+            if name == ModelDrafter.name:
+                self.translated_because = ""
 
     def _passed(self, notices: list[str], passes: Passes) -> None:
         if self.threads.passed(passes):
@@ -534,8 +558,8 @@ class Engine:
 
     def _measure_passes(self) -> Iterator[None]:
         threads = max((model.threads for model in self._drafting), default=0)
-        yield from measure(self._target, self._draft, self.controller, threads=threads)
-        for name, (context, _) in self._further.items():
+        drafts: dict[str, LlamaContext | None] = {**self._drafts.contexts}
+        for name, context in (drafts or {ModelDrafter.name: None}).items():
             yield from measure(self._target, context, self.controller, name, threads)
         if self.head:
             yield from measure(self._target, self._head, self.controller, self.head.name, threads)

@@ -94,8 +94,8 @@ class SessionModel(CausalModel, Protocol):
     def keep(self, tokens: Sequence[int]) -> None:
         """Keeps the longest common prefix with these tokens, or less if the memory cannot go back just so far."""
 
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens."""
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
+        """Makes the memory hold exactly these tokens; returns how many of them did not have to be read."""
 
     def clear(self) -> None:
         """Forgets everything."""

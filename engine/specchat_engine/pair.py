@@ -31,26 +31,23 @@ from specchat_engine.threads.cpu_contention import Passes
 class Pair:
     """The models and what is known about them. `vocabulary` and `template` are the target's.
 
-    `further` are more draft models by the names of their drafters. In a `hierarchy` lookup drafts for draft models.
-    `head` drafts from the target's hidden states, and `stores` are texts that may be drafted from. `translation` is for
-    a draft model with another vocabulary, which drafts through text. `plugins` makes drafters of others, by name.
-    `controller` knows what passes cost and what is accepted. `plain_because` says why this target cannot speculate,
-    empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the target's passes, and
-    may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so that their time tells
-    about other programs.
-    Where several answers share passes, `answering` is entered for each, `away` while the caller has a round, and
-    `company` tells who shared an answer's last pass.
+    `drafts` are the draft models by the names of their drafters, each with a translation if it drafts through text,
+    because its vocabulary is another; they may change between two answers. In a `hierarchy` lookup drafts for them.
+    `head` drafts from the target's hidden states, and `stores` are texts that may be drafted from. `plugins` makes
+    drafters of others, by name. `controller` knows what passes cost and what is accepted. `plain_because` says why this
+    target cannot speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of
+    the target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so
+    that their time tells about other programs. Where several answers share passes, `answering` is entered for each,
+    `away` while the caller has a round, and `company` tells who shared an answer's last pass.
     """
 
     target: SessionModel
-    draft: SessionModel | None
     vocabulary: SessionVocabulary
     template: ChatTemplate
-    further: Mapping[str, tuple[SessionModel, Translation | None]] = field(default_factory=dict)
+    drafts: Mapping[str, tuple[SessionModel, Translation | None]] = field(default_factory=dict)
     hierarchy: bool = False
     head: HeadDrafter | None = None
     stores: Stores | None = None
-    translation: Translation | None = None
     plugins: Mapping[str, MakeDrafter] = field(default_factory=dict)
     controller: Controller = field(default_factory=Controller)
     plain_because: str = ""
@@ -64,11 +61,9 @@ class Pair:
 
     def drafters(self) -> list[PlannedDrafter]:
         """All drafters, made anew for one session."""
-        drafts = {"model": (self.draft, self.translation), **self.further}
         model = [
             drafting_with(one, translation, name, hierarchy=self.hierarchy)
-            for name, (one, translation) in drafts.items()
-            if one
+            for name, (one, translation) in self.drafts.items()
         ]
         head = [self.head] if self.head else []
         plugins = (PluginDrafter(name, make, self.vocabulary) for name, make in self.plugins.items())
@@ -79,8 +74,19 @@ class Pair:
     @property
     def drafting(self) -> tuple[SessionModel, ...]:
         """The models that draft."""
-        further = (model for model, _ in self.further.values())
-        return tuple(model for model in (self.draft, *further, self.head and self.head.model) if model)
+        drafts = (model for model, _ in self.drafts.values())
+        return tuple(model for model in (*drafts, self.head and self.head.model) if model)
+
+    @property
+    def draft(self) -> SessionModel | None:
+        """The first draft model."""
+        return next((model for model, _ in self.drafts.values()), None)
+
+    @property
+    def peer(self) -> SessionModel | None:
+        """The model whose predictions can be compared with the target's; None if the first one drafts through text."""
+        translated = any(translation for _, translation in [*self.drafts.values()][:1])
+        return None if translated else next(iter(self.drafting), None)
 
     @contextmanager
     def released(self) -> Iterator[None]:

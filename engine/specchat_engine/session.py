@@ -19,6 +19,7 @@ from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
+from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
@@ -26,13 +27,20 @@ from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.decoding.turn import Turn, check_given, check_room
 from specchat_engine.decoding.verification import Verdict
-from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
+from specchat_engine.errors import (
+    Cancelled,
+    ContextOverflowError,
+    DecodeError,
+    EngineError,
+    SettingError,
+    TemplateError,
+)
 from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.planner import Planner
-from specchat_engine.prompt.encoding import Fitted, encode, fit
-from specchat_engine.prompt.template import Message
+from specchat_engine.prompt.encoding import Fitted, encode, fit, shown_tokens
+from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of
 from specchat_engine.settings import Settings
@@ -50,7 +58,7 @@ class Session:
 
     `hold`, if there is one, is called before each round and may wait: the time it takes is no part of the turn.
 
-    `watch`, if there is one, sees every pass of the target; see `generate.Watch`.
+    `watch`, if there is one, sees every pass of the target; see `generate.Watch`. `LogProbs` is one.
 
     `prediction` is a text that the next answer will probably repeat, such as the file that it edits: prompt lookup
     drafts from it. It holds for one answer.
@@ -68,7 +76,8 @@ class Session:
         self.prediction = ""
         self.watch: Watch | None = None
         self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because, pair.company)
-        self._turn = Turn(0, 0, (), (), self._empty_transcript())
+        self._drafts = tuple(pair.drafts)
+        self._turn = Turn(0, 0, Prompt(), (), self._empty_transcript())
         self._turn.end_reason = None
         self._open: Generator[Round] | None = None
 
@@ -122,37 +131,51 @@ class Session:
         """Answers one more message of the user. Keeps both in `messages`, also if the answer was cut short."""
         return self._alone(self._converse(prompt))
 
-    def answer(
-        self, messages: Sequence[Message], turn: int, attempt: int = 0, prefix: Sequence[int] = ()
-    ) -> Iterator[Round]:
-        """Answers a whole transcript; what it shares with the last one is not read again.
+    def answer(self, asked: Asked, turn: int, attempt: int = 0, prefix: Sequence[int] = ()) -> Iterator[Round]:
+        """Answers the messages of a whole transcript, or a prompt; what it shares with the last one is not read again.
 
         The answer begins with the ids of `prefix`, which count for every limit and belong to no round. Raises
         ContextOverflowError, TemplateError, DecodeError, or SettingError for a prefix that no answer can begin with,
         and for a grammar or a biased token that the vocabulary cannot serve. A cancel is an `end_reason`, no error.
         """
-        return self._alone(self._answer(messages, turn, attempt, prefix))
+        return self._alone(self._answer(asked, turn, attempt, prefix))
 
-    def prepare(self, messages: Sequence[Message], cancelled: Callable[[], bool]) -> None:
+    def prepare(self, asked: Asked, cancelled: Callable[[], bool]) -> None:
         """Reads what will probably be asked while it is still being written; the next answer keeps what it shares.
 
         Only between two answers. Stops between two chunks if `cancelled` says so. Does nothing for a memory that cannot
-        go back to what is really asked, or for messages that make no prompt. Raises DecodeError, and EngineError while
+        go back to what is really asked, or for what makes no prompt. Raises DecodeError, and EngineError while
         an answer is being given.
         """
         self._check_idle("read ahead")
         if self.pair.target.goes_back_freely:
-            with self.pair.lock, suppress(Cancelled, ContextOverflowError, TemplateError):
-                fitted = self._fit(messages)
+            with self.pair.lock, suppress(Cancelled, ContextOverflowError, TemplateError, SettingError):
+                self._follow_drafts()
+                fitted = self._fit(asked)
                 self.pair.target.read(fitted.tokens[:-1], cancelled)
                 self._planner.prepare(fitted, self.settings, cancelled)
+
+    def score(self, asked: Asked, likeliest: int = 0, cancelled: Callable[[], bool] = bool) -> list[ScoredToken]:
+        """The log-probability of each token of a prompt, and so many of the likeliest ones at its place.
+
+        Only between two answers. An answer to the same prompt does not read it again. Raises what `answer` raises for
+        a prompt, Cancelled, DecodeError, and EngineError while an answer is being given.
+        """
+        self._check_idle("score a prompt")
+        pair = self.pair
+        with pair.lock, pair.answering():
+            try:
+                return score_prompt(pair.target, self._fit(asked).tokens, likeliest, cancelled)
+            except DecodeError:
+                pair.clear()
+                raise
 
     def inspect(
         self,
         position: int,
         asked: Sequence[int] = (),
         *,
-        messages: Sequence[Message] | None = None,
+        messages: Asked | None = None,
         tokens: Sequence[int] = (),
         sharpness: float = 1.0,
         cancelled: Callable[[], bool] = bool,
@@ -166,15 +189,16 @@ class Session:
         """
         self._check_idle("look closer")
         sampling, pair = self.settings.sampling, self.pair
-        peer = None if pair.translation else next(iter(pair.drafting), None)
         with pair.lock:
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
-                place = Place(self.prompt_ids, self.answer_ids, position, sampling, sharpness)
+                shown = self._turn.shown
+                place = Place(self.prompt_ids, self.answer_ids, position, sampling, sharpness, shown)
             else:
-                place = Place(self._fit(messages).tokens, tokens, position, sampling, sharpness)
+                shown = shown_tokens(Prompt.of(messages).shown, pair.vocabulary)
+                place = Place(self._fit(messages).tokens, tokens, position, sampling, sharpness, shown)
             try:
-                return inspect(pair.target, peer, pair.vocabulary, place, asked, cancelled)
+                return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
             except DecodeError:
                 pair.clear()
                 raise
@@ -192,7 +216,7 @@ class Session:
             seed=self.seed,
             turn=turn.number,
             prompt_tokens=turn.stats.prompt_tokens,
-            messages=turn.messages,
+            prompt=turn.prompt,
             prefix=turn.prefix,
             prefix_text="".join(turn.transcript.texts[: len(turn.prefix)]),
         )
@@ -214,6 +238,12 @@ class Session:
         self._open = rounds
         yield from rounds
 
+    def _follow_drafts(self) -> None:
+        """Drafts with the draft models that are loaded now."""
+        if self._drafts != tuple(self.pair.drafts):
+            self._planner.use(self.pair.drafters())
+            self._drafts = tuple(self.pair.drafts)
+
     def _converse(self, prompt: str) -> Generator[Round]:
         number = sum(message.role == "user" for message in self.messages)
         asked = [*self.messages, Message("user", prompt)]
@@ -223,20 +253,18 @@ class Session:
             if self._turn.text:
                 self.messages = [*asked, Message("assistant", self._turn.text)]
 
-    def _answer(
-        self, messages: Sequence[Message], number: int, attempt: int = 0, prefix: Sequence[int] = ()
-    ) -> Generator[Round]:
+    def _answer(self, asked: Asked, number: int, attempt: int = 0, prefix: Sequence[int] = ()) -> Generator[Round]:
         """Begins a turn, reads the prompt, decodes, and leaves models and turn in order, however that ends."""
-        if self.pair.further.keys() - self._planner.drafters.keys():
-            self._planner.add(self.pair.drafters())
         seed = turn_seed(self.seed, number, attempt)
-        self._turn = turn = Turn(number, seed, messages, prefix, self._empty_transcript())
+        self._turn = turn = Turn(number, seed, Prompt.of(asked), prefix, self._empty_transcript())
         pair = self.pair
         began = perf_counter_ns()
         tell = partial(pair.passed, turn.notices) if pair.passed else None
-        times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
         with pair.lock, pair.answering():
-            constraint = constraint_of(self.settings.sampling, pair.vocabulary)
+            self._follow_drafts()
+            times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
+            turn.shown = shown_tokens(turn.prompt.shown, pair.vocabulary)
+            constraint = constraint_of(self.settings.sampling, pair.vocabulary, turn.shown)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
                 context = self._read_prompt(turn, constraint)
@@ -270,7 +298,7 @@ class Session:
         """
         pair = self.pair
         settings, capacity, ends = self.settings, pair.target.capacity, pair.vocabulary.ends
-        fitted = self._fit(turn.messages)
+        fitted = self._fit(turn.prompt)
         if self.prediction:
             predicted = pair.vocabulary.tokenize(self.prediction, special=False)
             fitted, self.prediction = replace(fitted, prediction=predicted), ""
@@ -281,12 +309,12 @@ class Session:
         turn.note(prompt_tokens=length)
         room = capacity - length
         check_room(turn.prefix, min(settings.max_tokens or room, room), room)
-        turn.transcript = Transcript.of(settings, pair.vocabulary.piece, ends, room)
+        turn.transcript = Transcript.of(settings, turn.with_shown(pair.vocabulary.piece), ends, room)
         ended = turn.transcript.receive(turn.prefix)[1]
         tokens = [*fitted.tokens, *turn.prefix]
         start = perf_counter_ns()
-        pair.target.read(tokens[:-1], turn.cancel)
-        turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6)
+        cached = pair.target.read(tokens[:-1], turn.cancel)
+        turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6, cached_tokens=min(cached, length))
         self._planner.begin(tokens, fitted, settings, turn.cancel)
         turn.note(draft_prompt_ms=self._planner.draft_prompt_ms)
         if constraint:
@@ -300,7 +328,8 @@ class Session:
     def _decode(self, turn: Turn, context: Context, times: PassTimes, began: int) -> Iterator[Round]:
         """Runs the loop. Each round is recorded, counted and learned from before it goes out."""
         pair = self.pair
-        recorder = Recorder(pair.target, pair.drafting, pair.vocabulary.piece, turn.transcript, began)
+        piece = turn.with_shown(pair.vocabulary.piece)
+        recorder = Recorder(pair.target, pair.drafting, piece, turn.transcript, began)
         plan = partial(self._plan, turn, recorder)
         for step in generate(pair.target, context, plan, turn.transcript.receive, self._watched):
             event = recorder.record(step)
@@ -340,10 +369,13 @@ class Session:
             recorder.leave_out()
         return plan
 
-    def _fit(self, messages: Sequence[Message]) -> Fitted:
-        return fit(
-            messages, lambda kept: encode(kept, self.pair.template, self.pair.vocabulary), self.pair.target.capacity
-        )
+    def _fit(self, asked: Asked) -> Fitted:
+        prompt, pair = Prompt.of(asked), self.pair
+
+        def encoded(kept: Sequence[Message]) -> list[int]:
+            return encode(replace(prompt, messages=kept), pair.template, pair.vocabulary)
+
+        return fit(prompt, encoded, pair.target.capacity)
 
     def _empty_transcript(self) -> Transcript:
         return Transcript(self.pair.vocabulary.piece, self.pair.vocabulary.ends, (), 0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, SettingError
 from specchat_engine.prompt.encoding import common_prefix
+from specchat_engine.trees import leaves_of
 
 __all__ = ["ByteTokenizer", "ScriptedModel", "peaked", "random_law"]
 
@@ -59,7 +60,7 @@ class ScriptedModel:
 
     def advance_tree(self, token: int, tree: Sequence[int], parents: Sequence[int]) -> NDArray[np.float32]:
         """Reads a token and a tree that follows it; logits [n + 1, V]. Raises DecodeError as `advance` does."""
-        leaves = len(tree) - len({*parents} - {-1})
+        leaves = len(leaves_of(parents))
         if len(tree) + 1 > self.max_rows or leaves > self.max_leaves or len(parents) != len(tree):
             raise DecodeError(f"a tree of {len(tree)} tokens with {leaves} leaves; at most {self.max_leaves}")
         self._check_room(len(tree) + 1)
@@ -106,13 +107,15 @@ class ScriptedModel:
         """Keeps the longest common prefix with these tokens."""
         self.rewind(common_prefix(self.tokens, tokens))
 
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens. Raises Cancelled between two chunks."""
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
+        """Makes the memory hold exactly these tokens; returns how many it had. Raises Cancelled between two chunks."""
         self.keep(tokens)
-        for start in range(len(self.tokens), len(tokens), self._chunk):
+        known = len(self.tokens)
+        for start in range(known, len(tokens), self._chunk):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
             self.advance(tokens[start : start + self._chunk], 0)
+        return known
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -170,8 +173,8 @@ class ByteTokenizer:
                     return [*self.tokenize(before, special=True), token, *self.tokenize(after, special=True)]
         return list(text.encode())
 
-    def compile_grammar(self, text: str) -> Choices:
-        """A grammar in which every line is one whole answer. Raises SettingError for an empty one."""
+    def compile_grammar(self, text: str, shown: Collection[int] = ()) -> Choices:
+        """A grammar in which every line is one whole answer, of bytes alone. Raises SettingError for an empty one."""
         if not text.strip():
             raise SettingError("the grammar is empty: write each possible answer on a line of its own")
         return Choices(frozenset(line.encode() for line in text.splitlines()), self.ends)

@@ -31,7 +31,8 @@ from builtin_pair.stages import describe
 from specchat.settings.paths import cache_folder
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.distill import distillation_objective, teach
-from specchat_engine.training.gguf import read_gguf, write_gguf
+from specchat_engine.training.gguf import write_gguf
+from specchat_engine.training.gguf_reader import read_gguf
 from specchat_engine.training.model import LlamaModel, ModelConfig, parameter_count
 from specchat_engine.training.optimizer import Schedule
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn

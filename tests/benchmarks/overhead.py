@@ -59,13 +59,13 @@ def measure(engine: Engine, tokens: int, each: int, repeats: int) -> dict[tuple[
     return found
 
 
-def bare_loop(engine: Engine, session: Session, drafts: Sequence[int]) -> float:
+def bare_loop(session: Session, drafts: Sequence[int]) -> float:
     """The percentage of time outside the passes when a bare loop repeats the session's answer with these drafts.
 
     `drafts` are the numbers of tokens to draft in each round. The loop makes no text, events, statistics or decisions.
     Both models start with empty memories. Raises AssertionError if the answer differs.
     """
-    target, draft = engine._target, engine._draft
+    target, draft = session.pair.target, session.pair.draft
     assert draft is not None
     prompt, answer = session.prompt_ids, session.answer_ids
     tokens, greedy = [*prompt], session.settings.sampling.temperature == 0
@@ -114,7 +114,7 @@ def beside_the_least(engine: Engine, tokens: int, each: int, repeats: int) -> No
             share = 100 * (stats.other_ms + stats.rollback_ms) / stats.decode_ms
             if seed and not any(event.source == "lookup" for event in rounds):
                 engine.forget()
-                bare = bare_loop(engine, session, [len(event.drafted) for event in rounds])
+                bare = bare_loop(session, [len(event.drafted) for event in rounds])
                 shares.setdefault((temperature, way), []).append((share, bare))
     for (temperature, way), pairs in sorted(shares.items()):
         own, bare = (median(values) for values in zip(*pairs, strict=True))

@@ -209,9 +209,9 @@ def test_an_engine_that_forgot_answers_as_a_fresh_one_from_empty_memories(files:
         first = answers(engine.session(settings=settings, seed=1))
         engine.forget()
         assert engine.memory.length == 0
-        assert engine._draft is not None
-        assert engine._draft.length == 0
-        assert answers(engine.session(settings=settings, seed=1)) == first
+        session = engine.session(settings=settings, seed=1)
+        assert [model.length for model in session.pair.drafting] == [0]
+        assert answers(session) == first
 
 
 def test_closing_twice_is_closing_once(files: EngineFiles) -> None:

@@ -154,9 +154,10 @@ def test_the_tokenizer_of_a_draft_is_loaded_only_where_it_goes_through_text(
         (files.target, files.draft, {"none"}),
     ):
         with Engine.load(target, draft, ONE_THREAD) as engine:
-            assert engine._draft is not None
-            assert engine._draft.model.vocabulary.type in kinds
-            assert engine._draft.model.vocabulary.size == engine._draft.model.header.n_vocab
+            draft = engine.session().pair.draft
+            assert isinstance(draft, LlamaContext)
+            assert draft.model.vocabulary.type in kinds
+            assert draft.model.vocabulary.size == draft.model.header.n_vocab
 
 
 def test_measuring_leaves_the_draft_usable(others: OtherTokens) -> None:

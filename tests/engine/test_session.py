@@ -79,6 +79,7 @@ def test_the_second_turn_reads_only_what_is_new() -> None:
     draft.passes.clear()
     rounds = list(session.generate("again"))
     new = session.stats.prompt_tokens - 1 - known
+    assert session.stats.cached_tokens == known
     assert target.passes[0] == new < 40
     assert target.passes[1 : len(rounds) + 1] == [len(event.drafted) + 1 for event in rounds]
     assert draft.passes[0] == session.stats.prompt_tokens - 1 - drafted < 40
@@ -165,7 +166,7 @@ def test_an_answer_without_text_is_not_kept() -> None:
 
 def test_default_settings_need_no_draft_model() -> None:
     target = ScriptedModel(saying("ababababab"))
-    session = Session(Pair(target, None, ByteTokenizer(), ChatTemplate(FALLBACK), controller=knowing(0.01, 0.01)))
+    session = Session(Pair(target, ByteTokenizer(), ChatTemplate(FALLBACK), controller=knowing(0.01, 0.01)))
     assert session.settings == Settings()
     assert {event.source for event in session.generate("x") if event.drafted} == {"lookup"}
 

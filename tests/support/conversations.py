@@ -57,11 +57,11 @@ def conversation(target: Law | ScriptedModel, draft: Law | ScriptedModel | None 
     settings = Settings(k=4, drafter="model" if draft else "none", max_tokens=60)
     shared = {
         name: given.pop(name)
-        for name in ("plain_because", "controller", "about", "passed", "plugins", "on_cpu")
+        for name in ("plain_because", "controller", "about", "passed", "plugins", "on_cpu", "stores")
         if name in given
     }
-    models = as_model(target), as_model(draft) if draft else None
-    pair = Pair(*models, ByteTokenizer(), ChatTemplate(FALLBACK), **shared)
+    drafts = {"model": (as_model(draft), None)} if draft else {}
+    pair = Pair(as_model(target), ByteTokenizer(), ChatTemplate(FALLBACK), drafts, **shared)
     seed, system = given.pop("seed", 1), given.pop("system", None)
     return Session(pair, settings=replace(settings, **given), seed=seed, system=system)
 

@@ -12,7 +12,8 @@ import torch
 
 from specchat_assets import builtin_pair
 from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
-from specchat_engine.training.gguf import Description, Sampling, read_gguf, write_gguf
+from specchat_engine.training.gguf import Description, Sampling, write_gguf
+from specchat_engine.training.gguf_reader import read_gguf
 from support.tiny_models import SPECIALS, TEMPLATE, write_tiny_model
 
 PROSE = (

@@ -120,7 +120,9 @@ class Answer:
                 accepted=accepted,
                 compared=compared,
                 branches=branches,
-                replaced=[one == right and self.second[place] for one in range(compared)] if tree else (),
+                runners_up=[(confidence[one], one == right and self.second[place]) for one in range(compared)]
+                if tree and decision.drafter is MODEL
+                else (),
                 emitted=emitted,
                 verify_ms=verify_ms,
                 draft_ms=draft_ms,

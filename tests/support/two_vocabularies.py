@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -59,7 +59,7 @@ class PieceTable:
         assert b"".join(words) == data
         return [token for word in words for token in self._joined(word)]
 
-    def compile_grammar(self, text: str) -> Choices:
+    def compile_grammar(self, text: str, shown: Collection[int] = ()) -> Choices:
         """Raises: grammars are not supported here."""
         raise SettingError("a table of pieces does not support grammars")
 
@@ -130,12 +130,12 @@ def translated(
     template: str | None = FALLBACK,
 ) -> Session:
     """A session that drafts through text."""
+    translation = Translation(one, other, ChatTemplate(template) if template else None)
     pair = Pair(
         ScriptedModel(target),
-        ScriptedModel(draft, capacity=capacity, max_rows=1),
         one,
         ChatTemplate(FALLBACK),
-        translation=Translation(one, other, ChatTemplate(template) if template else None),
+        {"model": (ScriptedModel(draft, capacity=capacity, max_rows=1), translation)},
         controller=controller or Controller(),
     )
     return Session(pair, settings=settings or Settings(k=4, drafter="model", max_tokens=60), seed=seed)
@@ -145,7 +145,7 @@ def plainly(session: Session) -> Session:
     """The same session without a draft model."""
     model = session.pair.target
     assert isinstance(model, ScriptedModel)
-    pair = Pair(ScriptedModel(model.law), None, session.pair.vocabulary, ChatTemplate(FALLBACK))
+    pair = Pair(ScriptedModel(model.law), session.pair.vocabulary, ChatTemplate(FALLBACK))
     return Session(pair, settings=replace(session.settings, drafter="none"), seed=session.seed)
 
 

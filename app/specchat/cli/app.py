@@ -312,6 +312,14 @@ Checked = Annotated[bool, typer.Option("--check/--no-check", help="Verify, measu
 Minutes = Annotated[float, typer.Option("--minutes", metavar="N", help="How long to train.")]
 Share = Annotated[float, typer.Option("--share", min=0.001, max=0.5, help="Size of a draft, relative to the target.")]
 Precision = Annotated[str, typer.Option("--type", metavar="TYPE", help="F32, F16, BF16 or Q8_0.")]
+Lora = Annotated[
+    str,
+    typer.Option(
+        "--lora",
+        metavar="RANK|auto|off",
+        help="Train adapters of this rank instead of all weights, for an existing draft. auto: if it is large.",
+    ),
+]
 
 
 @app.command()
@@ -325,25 +333,26 @@ def train(
     share: Share = 0.05,
     precision: Precision = "F16",
     init: TrainBegin = None,
+    lora: Lora = "auto",
     check: Checked = True,
     force: Force = False,
     debug: Debug = False,
 ) -> None:
     """Train a draft model or a head for a target, or have it answer prompts to train on.
 
-    `online` has a draft model learn from the turns that were recorded since `specchat learn on`, and needs neither data
-    nor a file. Needs torch: pip install 'specchat[train]'. Run the same command again to go on where it was stopped.
+    `online` has a draft model learn from the turns that were recorded since `specchat learn on`, together with data if
+    some is named. Needs torch: pip install 'specchat[train]'. Run the same command again to go on where it was stopped.
     """
     with one_line_errors(debug):
-        from specchat.cli.train import Request, read_precision
+        from specchat.cli.train import Request, read_precision, read_rank
         from specchat.cli.train import train as train_drafter
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
 
         given = {"model": model, "draft": draft}
         options = chat_options(read_config({key: value for key, value in given.items() if value}))
-        precise = read_precision(precision)
-        request = Request(kind, data or (), out or Path(), minutes, share, precise, init, check, force)
+        precise, rank = read_precision(precision), read_rank(lora)
+        request = Request(kind, data or (), out or Path(), minutes, share, precise, init, rank, check, force)
         raise typer.Exit(train_drafter(options, request))
 
 

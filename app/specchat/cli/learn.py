@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from specchat.cli.reporting import one_line_errors, print_json, print_rows, say
+from specchat.cli.reporting import one_line_errors, print_json, print_lines, print_rows, say
 from specchat.cli.store import Debug, Json
+
+if TYPE_CHECKING:
+    from specchat.learning import Adoption, Learned
 
 learn = typer.Typer(
     help="A draft model that learns from your chats while nobody waits. Off until you turn it on; nothing leaves this "
@@ -41,31 +46,19 @@ def off(debug: Debug = False) -> None:
 
 @learn.command()
 def show(json: Json = False, debug: Debug = False) -> None:
-    """What every draft has learned so far: α on later turns at each adoption."""
+    """What every draft has learned so far: α by kind of text over recorded tokens, and each adoption."""
     with one_line_errors(debug):
-        from specchat.learning import Learning
+        from specchat.learning import Learning, learned_lines
 
         learning = Learning()
         known = learning.all()
         if json:
-            print_json(
-                *(
-                    {
-                        "type": "learned",
-                        "draft": str(one.base),
-                        "in_use": str(one.current),
-                        "recorded": one.recorded.num_tokens,
-                        "adoptions": [
-                            {"tokens": each.tokens, "before": each.before, "after": each.after}
-                            for each in one.adoptions
-                        ],
-                    }
-                    for one in known
-                )
-            )
+            print_json(*map(_as_json, known))
             return
         say(f"learning is {'on' if learning.is_on else 'off'}")
         print_rows(("draft", "in use", "learned"), ((one.base.name, one.current.name, one.told()) for one in known))
+        for one in known:
+            print_lines(f"\n{one.base.name}", partial(learned_lines, one))
 
 
 @learn.command()
@@ -92,3 +85,31 @@ def forget(debug: Debug = False) -> None:
 
         Learning().forget()
         say("what was recorded and learned is deleted")
+
+
+def _as_json(learned: Learned) -> Mapping[str, object]:
+    """One line of `show --json`."""
+    return {
+        "type": "learned",
+        "draft": str(learned.base),
+        "in_use": str(learned.current),
+        "seen": learned.seen,
+        "recorded": learned.recorded.num_tokens,
+        "adoptions": [*map(_adoption, learned.adoptions)],
+        "undone": [*map(_adoption, learned.undone)],
+        "alphas": [
+            {
+                "tokens": one.tokens,
+                "kind": one.kind,
+                "draft": "learned" if one.learned else "original",
+                "accepted": one.num_accepted_tokens,
+                "rejected": one.num_rejected_tokens,
+                "alpha": one.alpha,
+            }
+            for one in learned.alphas
+        ],
+    }
+
+
+def _adoption(adoption: Adoption) -> Mapping[str, object]:
+    return {"tokens": adoption.tokens, "before": adoption.before, "after": adoption.after}

@@ -7,14 +7,17 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from specchat.errors import FAILED, WRONG_USAGE, ConfigError, SpecchatError
 from specchat.terminal.filter import clean_line
 from specchat_assets import BuiltinPairError
 from specchat_engine.errors import EngineError, SettingError
+
+if TYPE_CHECKING:
+    from specchat.stats.charts import Line
 
 _ROW = 79
 
@@ -94,6 +97,23 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in cleaned:
         table.add_row(*(Text(cell) for cell in row))
     Console(highlight=False).print(table)
+
+
+def print_lines(title: str, lines: Callable[[int], Sequence[Line]]) -> None:
+    """Prints a title and the lines of a chart at the terminal's width. Does nothing without a terminal or lines."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not sys.stdout.isatty() or not (drawn := lines(console.width)):
+        return
+    from specchat.stats.charts import Style
+    from specchat.terminal.palette import BLUE, ORANGE
+
+    styles = {Style.QUIET: "dim", Style.STRONG: "bold", Style.ACCEPTED: BLUE, Style.TARGET: ORANGE}
+    console.print(Text(title, "bold"))
+    for line in drawn:
+        console.print(Text.assemble(*((text, styles.get(style, "")) for text, style in line)), no_wrap=True)
 
 
 def print_json(*objects: Mapping[str, object]) -> None:

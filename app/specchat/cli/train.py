@@ -31,6 +31,7 @@ KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp", "answers", "online")
 _SUFFIXES = {"medusa": ".safetensors", "mlp": ".safetensors", "answers": ".jsonl"}
 PRECISIONS: tuple[Precision, ...] = ("F32", "F16", "BF16", "Q8_0")
 _SHARES = (0.01, 0.02, 0.05)
+_MOST_RANK = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class Request:
     """What to train, on what, and for how long.
 
     `share` is a draft's size relative to the target. `begin` is what to start from: a draft model, or the folder of an
-    earlier training. `checked` has the result verified, measured and remembered.
+    earlier training. `rank` is that of adapters for a draft that goes on learning, 0 to train all of its weights, None
+    to let its size decide. `checked` has the result verified, measured and remembered.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class Request:
     share: float
     precision: Precision
     begin: Path | None
+    rank: int | None
     checked: bool
     force: bool
 
@@ -60,6 +63,15 @@ def read_precision(text: str) -> Precision:
     return found
 
 
+def read_rank(text: str) -> int | None:
+    """The rank of adapters: 0 for off, None for auto. Raises ConfigError for anything else but a number."""
+    if text in ("auto", "off"):
+        return None if text == "auto" else 0
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_RANK:
+        raise ConfigError(f"there is no rank {text!r}: use 1 to {_MOST_RANK}, auto or off")
+    return int(text)
+
+
 def train(options: ChatOptions, request: Request) -> int:
     """Trains for a target, writes the file, and says what came of it.
 
@@ -70,7 +82,7 @@ def train(options: ChatOptions, request: Request) -> int:
     if request.kind == "online":
         from specchat.cli.train_online import learn
 
-        return learn(options, request.minutes)
+        return learn(options, request.minutes, request.data, request.rank)
     _check(request)
     from specchat.cli.train_data import read_data
 
@@ -148,19 +160,21 @@ def _check(request: Request) -> None:
         raise ConfigError(f"{begin} does not exist: name a draft model, or the folder NAME.training of a training")
     if begin and begin.is_file() and request.kind != "draft":
         raise ConfigError(f"{begin} is a file, and only a draft can start from one: name the folder NAME.training")
+    if request.rank and not (begin and begin.is_file()):
+        raise ConfigError(f"--lora {request.rank} needs a draft model to adapt: name its file with --init")
 
 
 def _pupil(target: Path, request: Request, folder: Path) -> Pupil:
-    from specchat_engine.training import pupils
+    from specchat_engine.training import draft_pupils, pupils
 
     header = read_model(target)
     match request.kind:
         case "draft" if request.begin and request.begin.is_file():
-            return pupils.draft_from(target, request.begin)
+            return draft_pupils.draft_from(target, request.begin, request.rank)
         case "draft":
             sizes = ", ".join(f"{share:.0%} {share * header.n_params / 1e6:.1f}M" for share in _SHARES)
             say(f"a draft of {request.share:.1%} of the target's size; --share chooses another: {sizes}")
-            return pupils.draft_pupil(target, request.share, seed=1)
+            return draft_pupils.draft_pupil(target, request.share, seed=1)
         case "mtp":
             return pupils.MtpPupil(target, folder, seed=1)
         case "medusa":

@@ -14,7 +14,8 @@ HUB = "hub:"
 
 
 def read_data(names: Sequence[str]) -> tuple[list[Text], int]:
-    """All texts and chats of what `--data` names, and how many files were left out because they are no text.
+    """All texts and chats of what `--data` names, and how many files were left out because they are no text. Of the
+    user's own chats the one that was used last comes last.
 
     Raises SettingError, StoreError, HubError or ConfigError for what cannot be read.
     """
@@ -23,7 +24,7 @@ def read_data(names: Sequence[str]) -> tuple[list[Text], int]:
     found: Sequence[Text]
     for name in names:
         if name == CHATS:
-            found = [Chat(messages) for messages in own_chats()]
+            found = [Chat(messages) for messages in reversed(own_chats())]
             if not found:
                 raise ConfigError("there are no stored chats yet: chat first, or name files with --data")
             texts += found

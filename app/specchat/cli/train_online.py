@@ -1,9 +1,11 @@
-"""`specchat train online`: the draft model in use learns from recorded turns, and is adopted if it got better."""
+"""`specchat train online`: the draft model in use learns from recorded turns, and from files and past chats that are
+named. It is adopted if it got better."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +21,18 @@ if TYPE_CHECKING:
 GAIN = 0.005
 """A draft is adopted if α on the latest turns rises by more than this."""
 
-_RATES = (0.002, 0.0005)
-"""A fifth of the rates from scratch: the draft is to learn more, not to begin anew."""
+_MATRIX_RATE, _OTHER_RATE = 0.002, 0.0005
+"""A fifth of the rates from scratch: the draft is to learn more, not to begin anew. Adapters have their own rate."""
+
+_STEP_TOKENS = 1024
+"""A quarter of a step from scratch: on the built-in pair, four times as many steps gain half as much again."""
 
 
-def learn(options: ChatOptions, minutes: float) -> int:
-    """Trains, adopts or not, and says so. Returns the exit code.
+def learn(options: ChatOptions, minutes: float, data: Sequence[str] = (), rank: int | None = None) -> int:
+    """Trains, adopts or not, and says so. Returns the exit code. `data` are names as `--data` takes them.
 
-    Raises ConfigError without a draft model, SettingError for too little that was recorded, and EngineError.
+    `rank` is that of adapters, 0 to train all weights, None to let the size of the draft decide. Raises ConfigError
+    without a draft model, SettingError for too little to learn from, EngineError, and what reading the data raises.
     """
     if options.draft is None:
         raise ConfigError("a draft model learns online: name one with -d, or train one with `specchat train draft`")
@@ -35,34 +41,38 @@ def learn(options: ChatOptions, minutes: float) -> int:
         if not alone:
             say("another process trains this draft: wait for it, or end it")
             return FAILED
-        return _learn(options.target, learned, minutes)
+        return _learn(options.target, learned, minutes, data, rank)
 
 
-def _learn(target: Path, learned: Learned, minutes: float) -> int:
+def _learn(target: Path, learned: Learned, minutes: float, data: Sequence[str], rank: int | None) -> int:
     from specchat.cli.train import show, stops
-    from specchat_engine.training import pupils
-    from specchat_engine.training.runs import LONGEST, Training
-    from specchat_engine.training.teacher import RecordedTeacher
+    from specchat.cli.train_past import teacher_of
+    from specchat_engine.training.draft_pupils import draft_from
+    from specchat_engine.training.pupils import Pace
+    from specchat_engine.training.runs import Training
 
     begin = learned.current
-    pupil = pupils.draft_from(target, begin)
+    pupil = draft_from(target, begin, rank, Pace(_MATRIX_RATE, _OTHER_RATE, _STEP_TOKENS))
     folder = learned.folder / "training"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        recorded = RecordedTeacher(learned.recorded.turns(), LONGEST)
-        training = Training(pupil, lambda *_: (), folder, minutes=minutes, threads=1, recorded=recorded, rates=_RATES)
+        recorded = teacher_of(target, learned, data)
+        training = Training(pupil, lambda *_: (), folder, minutes=minutes, threads=1, recorded=recorded)
         learned.training_begins()
-        say(f"{begin.name} learns from {training.tokens:,} recorded tokens on the {training.device.type}")
+        how = " through adapters" if pupil.frozen else ""
+        say(f"{begin.name} learns{how} from {training.tokens:,} tokens on the {training.device.type}")
         with stops(training):
             trained = training.run(folder / "new.gguf", learned.base.stem, _precision(begin), show)
         show_progress(sys.stderr, "")
         before, after = trained.before[0], trained.after[0]
+        judged = f"α on {'what was held out' if data else 'the latest turns'}: {before:.3f} before, {after:.3f} after"
         if after <= before + GAIN:
-            say(f"α on the latest turns: {before:.3f} before, {after:.3f} after: the draft stays as it is")
+            say(f"{judged}: the draft stays as it is")
             return 0
         adopted = learned.adopt(trained.path, before, after)
-        say(f"α on the latest turns: {before:.3f} before, {after:.3f} after: {adopted.file} is in use from now on")
+        use = "is in use from now on" if Learning().is_on else "is used once learning is on: specchat learn on"
+        say(f"{judged}: {adopted.file} {use}")
         return 0
     finally:
         shutil.rmtree(folder, ignore_errors=True)

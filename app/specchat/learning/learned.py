@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,13 +18,17 @@ from pathlib import Path
 from specchat.errors import LibraryError
 from specchat.files import replace_text
 from specchat.settings.paths import data_folder
+from specchat.stats.alpha_history import AlphaEntry, extended
 from specchat_engine.codec import from_json, to_json
+from specchat_engine.decoding.stats import AcceptanceCounts
 from specchat_engine.stores import TurnBuffer
 
 NEW_TOKENS = 4000
 """A training begins after so many new tokens."""
 
-_KEPT_DRAFTS = 5
+_KEPT_DRAFTS, _FEWEST_KEPT = 5, 2
+_KEPT_BYTES = 2 * 10**9
+"""The latest adopted drafts of a pair are kept: five, but of large ones only as many as fit, and at least two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,13 @@ class Adoption:
 @dataclass(frozen=True, slots=True)
 class _History:
     """`used` adoptions are in force, and the last of them is the draft in use. `seen` tokens were recorded in all,
-    `trained` of them when the last training began."""
+    `trained` of them when the last training began. `alphas` says what was accepted meanwhile."""
 
     adoptions: tuple[Adoption, ...] = ()
     used: int = 0
     seen: int = 0
     trained: int = 0
+    alphas: tuple[AlphaEntry, ...] = ()
 
 
 class Learned:
@@ -63,6 +68,22 @@ class Learned:
         return history.adoptions[: history.used]
 
     @property
+    def undone(self) -> tuple[Adoption, ...]:
+        """The adoptions that were undone, until another one takes their place."""
+        history = self._history
+        return history.adoptions[history.used :]
+
+    @property
+    def alphas(self) -> tuple[AlphaEntry, ...]:
+        """What was accepted of the drafts in recorded answers, by kind of text, over recorded tokens."""
+        return self._history.alphas
+
+    @property
+    def seen(self) -> int:
+        """How many tokens were recorded in all, also those that the ring buffer no longer has."""
+        return self._history.seen
+
+    @property
     def current(self) -> Path:
         """The draft in use: the last one that was adopted, or the one that it began with."""
         for adoption in reversed(self.adoptions):
@@ -76,9 +97,20 @@ class Learned:
         history = self._history
         return history.seen - history.trained >= NEW_TOKENS
 
-    def saw(self, tokens: int) -> None:
-        """Counts recorded tokens."""
-        self._change(lambda history: replace(history, seen=history.seen + tokens))
+    def saw(self, tokens: int, kind: str = "", tested: Iterable[tuple[Path, AcceptanceCounts]] = ()) -> None:
+        """Counts the recorded tokens of an answer, and what it accepted of drafts of these files."""
+        original = learned = AcceptanceCounts()
+        for file, counts in tested:
+            if file.resolve() == self.base:
+                original += counts
+            elif file.resolve().parent == self.folder.resolve():
+                learned += counts
+
+        def counted(history: _History) -> _History:
+            seen = history.seen + tokens
+            return replace(history, seen=seen, alphas=extended(history.alphas, seen, kind, original, learned))
+
+        self._change(counted)
 
     def training_begins(self) -> None:
         """Notes that what was recorded so far is being learned."""
@@ -95,11 +127,17 @@ class Learned:
             raise LibraryError(f"{file} cannot be adopted: {error.strerror or error}") from None
         kept = (*history.adoptions[: history.used], adoption)
         self._change(lambda history: replace(history, adoptions=kept, used=len(kept)))
-        names = {one.file for one in kept[-_KEPT_DRAFTS:]}
-        for old in self.folder.glob("draft-*.gguf"):
-            if old.name not in names:
-                old.unlink(missing_ok=True)
+        self._delete_all_but([one.file for one in kept])
         return adoption
+
+    def _delete_all_but(self, adopted: Sequence[str]) -> None:
+        """Deletes the adopted drafts except the latest of these."""
+        files = [file for name in adopted[-_KEPT_DRAFTS:] if (file := self.folder / name).is_file()]
+        while len(files) > _FEWEST_KEPT and sum(file.stat().st_size for file in files) > _KEPT_BYTES:
+            del files[0]
+        for old in self.folder.glob("draft-*.gguf"):
+            if old not in files:
+                old.unlink(missing_ok=True)
 
     def back(self) -> Path:
         """Goes back to the draft before the last adoption. Raises LibraryError if there is none."""
@@ -116,9 +154,16 @@ class Learned:
         steps = " → ".join(f"{alpha:.2f}" for alpha in (adopted[0].before, *(one.after for one in adopted)))
         return f"{history.seen:,} tokens recorded; adopted {len(adopted)} ×, α on later turns {steps}"
 
+    def claim(self) -> None:
+        """Notes whose folder it is, so that `Learning` finds it."""
+        if not (self.folder / "base").exists():
+            with suppress(OSError):
+                replace_text(self.folder / "base", str(self.base))
+
     @contextmanager
     def training(self) -> Iterator[bool]:
         """Whether no other process trains this draft; none begins meanwhile."""
+        self.claim()
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".training").open("w") as lock:
             try:
@@ -175,9 +220,8 @@ class Learning:
                 draft = Path((draft.parent / "base").read_text("utf-8"))
         key = hashlib.blake2b(f"{target.resolve()}\n{draft}".encode(), digest_size=12).hexdigest()
         learned = Learned(self.folder / key, draft)
-        if not (learned.folder / "base").exists() and self.is_on:
-            with suppress(OSError):
-                replace_text(learned.folder / "base", str(draft))
+        if self.is_on:
+            learned.claim()
         return learned
 
     def all(self) -> Sequence[Learned]:

@@ -53,6 +53,14 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """Counts the tokens of a request's prompt, with old turns that an answer would drop. It takes no place."""
+
+    number: int
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
 class LikelyToken:
     """A token with its text and the logarithm of its probability by the model itself, before any sampling stage."""
 
@@ -73,7 +81,8 @@ class Position:
 class Begun:
     """The prompt was read: its tokens, how many of them were in memory already, and the trace's start line.
 
-    `prompt` has its tokens with their log-probabilities, if they were asked for (the first has none: 0.0).
+    `prompt` has its tokens with their log-probabilities, if they were asked for (the first has none: 0.0). `thinking`
+    says that it opened the reasoning, so that the answer begins inside of it.
     """
 
     number: int
@@ -81,6 +90,7 @@ class Begun:
     cached_tokens: int
     line: Mapping[str, Any]
     prompt: tuple[Position, ...] = ()
+    thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +114,14 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """A prompt has so many tokens."""
+
+    number: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A request failed. `theirs` says that the request is to blame, and not the engine. Without a number all did."""
 
@@ -112,8 +130,8 @@ class Failed:
     theirs: bool = False
 
 
-Command = Load | Ask | Leave | Quit
-OfRequest = Begun | Made | Finished | Failed
+Command = Load | Ask | Leave | Count | Quit
+OfRequest = Begun | Made | Finished | Counted | Failed
 Event = Loading | Loaded | OfRequest
 
 _KINDS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in (*get_args(Command), *get_args(Event))}
@@ -132,3 +150,12 @@ def decode(line: bytes) -> Command | Event | None:
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return message
+
+
+def refused(line: bytes) -> Failed | None:
+    """What to answer to a request that cannot be read, None if the line is none."""
+    try:
+        number = json.loads(line)["number"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return Failed("the request has a value that the engine cannot read", number) if type(number) is int else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specchat.settings.paths import sessions_db
 from specchat.store import State, Store, path_to
-from specchat_engine.prompt.template import Message
+from specchat_engine.prompt.messages import Message
 
 
 def own_chats() -> list[tuple[Message, ...]]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.worker.process import ENDED, EngineProcess
+from specchat.worker.process import EngineProcess
+from specchat.worker.process_log import ENDED
 from specchat.worker.protocol import (
     Cancel,
     ChatMessage,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import signal
 import subprocess
 import sys
 import threading
@@ -13,31 +11,24 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from specchat.worker.process_log import ProcessLog
 from specchat.worker.protocol import Cancel, Command, Event, LastEvent, Quit, WorkerFailed, decode_event, encode
 
-ENDED = "the engine's process ended"
-"""How the line begins that says why the process ended."""
-
-_TAIL_BYTES = 8192
-_ASSERTIONS = ("GGML_ASSERT", "GGML_ABORT")
-_COMPLAINTS = ("rror", "failed", "out of memory")
-_BUILD_FOLDER = re.compile(r"^\S*/(?=[^/\s]+:\d+:)")
-_HINTS = {
-    "SIGKILL": "killed from outside; often the system was out of memory",
-    "SIGABRT": "aborted in native code",
-    "SIGSEGV": "crashed in native code",
-    "SIGBUS": "crashed in native code; a model file may have changed or the disk be full",
-    "SIGILL": "this processor lacks an instruction that llama.cpp was built with: reinstall llama-cpp-python on it",
-    "SIGTERM": "asked to end from outside",
-}
-
-_LOG_LIMIT = 1_000_000
 _PATIENCE = 2.0
 # Otherwise a failed assertion starts a debugger, if there is one, and its output buries the reason; and numpy starts
 # threads for matrix products, which are not used here and spin while they wait.
 _ENVIRONMENT = {"GGML_NO_BACKTRACE": "1", "OPENBLAS_NUM_THREADS": "1"}
-# -P: a file named numpy.py in the folder where specchat was started must not be imported.
-_COMMAND = (sys.executable, "-P", "-m", "specchat.worker")
+
+
+def command_of(module: str) -> tuple[str, ...]:
+    """The command that runs a module as an engine's process."""
+    # -P: a file named numpy.py in the folder where specchat was started must not be imported.
+    return sys.executable, "-P", "-m", module
+
+
+def environment() -> dict[str, str]:
+    """The variables that an engine's process is started with."""
+    return _ENVIRONMENT | os.environ
 
 
 class EngineProcess:
@@ -48,8 +39,7 @@ class EngineProcess:
 
     def __init__(self, log_path: Path) -> None:
         self.child: subprocess.Popen[bytes] | None = None
-        self._log_path = log_path
-        self._log_offset = 0
+        self._log = ProcessLog(log_path)
         self._closed = False
         self._begun: Command | None = None
         self._changing = threading.RLock()
@@ -128,7 +118,7 @@ class EngineProcess:
                 yield event
         self.bury(child)
         reason = "the engine was closed" if self._closed else None
-        yield WorkerFailed(reason or describe_death(child.returncode, self._log_path, self._log_offset), died=True)
+        yield WorkerFailed(reason or self._log.describe_death(child.returncode), died=True)
 
     def _abandon(self, child: subprocess.Popen[bytes], events: IO[bytes]) -> None:
         """Stops a command that nobody listens to any more, and takes its remaining events out of the pipe."""
@@ -152,23 +142,9 @@ class EngineProcess:
             return self.child, self.child.stdout
 
     def _start(self) -> subprocess.Popen[bytes]:
-        with self._open_log() as log:
-            return subprocess.Popen(
-                _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=_ENVIRONMENT | os.environ
-            )
-
-    def _open_log(self) -> IO[bytes]:
-        """The log, or the null device if the log cannot be written, for example on a full disk."""
-        try:
-            self._log_path.parent.mkdir(parents=True, exist_ok=True)
-            if self._log_path.exists() and self._log_path.stat().st_size > _LOG_LIMIT:
-                os.truncate(self._log_path, 0)
-            log = self._log_path.open("ab")
-        except OSError:
-            self._log_offset = sys.maxsize
-            return Path(os.devnull).open("ab")
-        self._log_offset = log.tell()
-        return log
+        command, pipe = command_of("specchat.worker"), subprocess.PIPE
+        with self._log.open() as log:
+            return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=environment())
 
 
 def _wait(child: subprocess.Popen[bytes]) -> None:
@@ -178,40 +154,3 @@ def _wait(child: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()
-
-
-def describe_death(returncode: int, log: Path, offset: int) -> str:
-    """One line: how the process ended, and the most telling line of its log after `offset`."""
-    reason = f"{ENDED} ({_ending(returncode)})"
-    last_words = telling_line(_tail(log, offset))
-    return f"{reason}; its log says: {last_words}" if last_words else reason
-
-
-def telling_line(tail: str) -> str:
-    """llama.cpp's failed assertion, else the last complaint, else the last line; empty for an empty log."""
-    lines = [line.strip() for line in tail.splitlines() if line.strip()]
-    for words in (_ASSERTIONS, _COMPLAINTS, ("",)):
-        telling = [line for line in lines if any(word in line for word in words)]
-        if telling:
-            return _BUILD_FOLDER.sub("", telling[-1])[:300]
-    return ""
-
-
-def _ending(returncode: int) -> str:
-    if returncode >= 0:
-        return f"exit code {returncode}"
-    try:
-        name = signal.Signals(-returncode).name
-    except ValueError:
-        return f"signal {-returncode}"
-    return f"{name}: {_HINTS[name]}" if name in _HINTS else name
-
-
-def _tail(log: Path, offset: int) -> str:
-    try:
-        with log.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(offset, size - _TAIL_BYTES))
-            return file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""

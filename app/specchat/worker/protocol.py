@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 from specchat.bench.samples import Gain
 from specchat.models.formatting import pair_name
 from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
@@ -194,8 +195,9 @@ class Loaded:
     `refusal` says why the draft model was left out, None if it was not. `plain_because` says why this target cannot
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
-    is what drafts from the target's hidden states, and `further` are the draft models beside the first. `server` is
-    where the models are, None for this machine.
+    is what drafts from the target's hidden states, and `further` are the draft models beside the first.
+    `answer_format` says how the target writes reasoning and calls of tools. `server` is where the models are, None
+    for this machine.
     """
 
     target: ModelInfo
@@ -210,6 +212,7 @@ class Loaded:
     memory: MemoryUse = field(default_factory=MemoryUse)
     head: Head | None = None
     further: tuple[ModelInfo, ...] = ()
+    answer_format: AnswerFormat = field(default_factory=AnswerFormat)
     server: ServerInfo | None = None
 
     @property

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from specchat.worker.protocol import Cancel, Event, Quit, Task, decode_command, encode
+from specchat.worker.streams import write_all
 from specchat.worker.work import Work
 
 _PATIENCE = 3.0
@@ -59,6 +60,4 @@ class Server:
 
     def _send(self, event: Event) -> None:
         """Writes an event. Raises BrokenPipeError if nobody reads the events any more."""
-        line = encode(event)
-        while line:
-            line = line[self._events.write(line) :]
+        write_all(self._events, encode(event))

@@ -7,13 +7,14 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
 from specchat.learning import BackgroundTraining, Learned, Learning
+from specchat.models.formatting import format_size
 from specchat.texts import Collections, Refreshing
 from specchat.worker.gate import Gate
+from specchat.worker.loading import Progress, by_hundredths, describe, open_models, open_what_fits, progress_told
 from specchat.worker.protocol import (
     Cancel,
     Command,
@@ -26,7 +27,6 @@ from specchat.worker.protocol import (
     Keep,
     Kept,
     Load,
-    Loaded,
     Loading,
     Notice,
     Prepare,
@@ -46,11 +46,11 @@ from specchat.worker.records import keep, recall
 from specchat_engine import Engine, Message, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
-from specchat_engine.gguf import read_model
+from specchat_engine.llama.machine import this_machine
+from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.policy.acceptance import kind_of
-from specchat_engine.settings import FURTHER_MODEL, Settings
+from specchat_engine.settings import Settings
 
-_PROGRESS_STEP = 0.01
 _STOPPED: dict[type[Command], str] = {
     Load: "loading was stopped",
     Inspect: "looking closer was stopped",
@@ -61,11 +61,15 @@ _STOPPED: dict[type[Command], str] = {
 class Work:
     """Holds the engine and does what the commands ask. Events go to `send`.
 
-    Only the listening thread calls `hear`, and only the working thread calls everything else.
+    `main_memory` tells how much memory is free. Only the listening thread calls `hear`, and only the working thread
+    calls everything else.
     """
 
-    def __init__(self, send: Callable[[Event], None]) -> None:
+    def __init__(
+        self, send: Callable[[Event], None], main_memory: Callable[[], DeviceMemory] = lambda: this_machine().host
+    ) -> None:
         self._send = send
+        self._main_memory = main_memory
         self._gate = Gate()
         self._cancelled = threading.Event()
         self._guard = threading.Lock()
@@ -164,58 +168,16 @@ class Work:
 
     def _load(self, command: Load) -> None:
         self._unload()
-        engine, refusal = self._open_what_fits(command)
-        self._engine = engine
+        opened = open_what_fits(command, self._loading())
+        engine = self._engine = opened.engine
+        self._draft, self._learned_name = opened.draft, opened.learned_name
         recall(engine)
         self._measuring = engine.measuring()
-        self._send(
-            Loaded(
-                target=engine.target,
-                draft=engine.draft,
-                drafters=engine.drafters,
-                recommended=engine.recommended,
-                refusal=refusal,
-                n_ctx=engine.target.n_ctx,
-                shortened_because=engine.shortened_because,
-                plain_because=engine.plain_because,
-                translated_because=engine.translated_because,
-                head=engine.head,
-                further=tuple(engine.further.values()),
-                memory=engine.memory_use,
-            )
-        )
+        self._send(describe(opened))
 
-    def _open_what_fits(self, command: Load) -> tuple[Engine, str | None]:
-        """The models, without those that do not fit the target, and why they do not."""
-        try:
-            return self._open(command, command.draft), None
-        except PairError as error:
-            refusal = str(error)
-        alone = replace(command, options=replace(command.options, head="none", drafts=()))
-        with suppress(PairError):
-            return self._open(command, None), refusal
-        with suppress(PairError):
-            return self._open(alone, command.draft), refusal
-        return self._open(alone, None), refusal
-
-    def _open(self, command: Load | Time, draft: str | None) -> Engine:
-        """The loaded models. Their progress is sent from inside the load, which is one call."""
-        tell = self._progress(Loading)
-
-        def progress(share: float) -> bool:
-            tell(share)
-            return not self._cancelled.is_set()
-
-        target = Path(command.target)
-        self._draft = Path(draft) if draft and draft != "mtp" and not read_model(Path(draft)).is_head else None
-        options, self._learned_name = command.options, ""
-        if self._draft and Learning().is_on:
-            learned = Learning().of(target, self._draft)
-            if learned.adoptions:
-                options = replace(options, drafts=(*options.drafts, str(learned.current)))
-                self._learned_name = f"{FURTHER_MODEL}{1 + len(options.drafts)}"
-        stores = Collections().indexes(read_model(target))
-        return Engine.load(target, draft, options, progress, stores=stores)
+    def _loading(self) -> Progress:
+        """Sends the progress of a load from inside it, since it is one call, and stops it after a cancel."""
+        return progress_told(lambda share: self._send(Loading(share)), self._cancelled.is_set)
 
     def _use_stores(self) -> None:
         """Drafts from the stores that are on now, if any were when the models were loaded."""
@@ -237,7 +199,8 @@ class Work:
         learned = learning.of(Path(engine.target.path), self._draft)
         used = engine.further.get(self._learned_name)
         current = learned.current.resolve()
-        if current == (Path(used.path) if used else self._draft).resolve():
+        was_unloaded = self._learned_name and not used
+        if was_unloaded or current == (Path(used.path) if used else self._draft).resolve():
             return learned
         with suppress(EngineError):
             if used:
@@ -247,18 +210,35 @@ class Work:
             self._send(Notice(f"The draft model has learned, and drafts as {self._learned_name}: {learned.told()}."))
         return learned
 
-    def _learn(self, learned: Learned, session: Session, asked: str) -> None:
-        """Keeps the turn, and begins to train if enough is new."""
+    def _learn(self, engine: Engine, learned: Learned, session: Session, command: Generate) -> None:
+        """Keeps the turn and what it accepted of each draft, and begins to train if enough is new."""
         recorder = session.watch
         assert isinstance(recorder, TurnRecorder)
-        turn = recorder.turn(session.prompt_ids, session.answer_ids, kind_of(asked))
+        asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
+        given, answer = len(command.prefix), session.answer_ids
+        turn = recorder.turn([*session.prompt_ids, *answer[:given]], answer[given:], kind_of(asked))
         session.watch = None
         if turn is None:
             return
         with suppress(OSError):  # a full disk ends the recording, not the chat
             learned.recorded.add(turn)
-            learned.saw(len(turn.best))
-            self._training.begin(Path(self._engine.target.path) if self._engine else Path(), learned)
+            drafts = {"model": engine.draft, **engine.further}
+            files = {name: Path(info.path) for name, info in drafts.items() if info}
+            tested = [(files[name], counts) for name, counts in recorder.tested.items() if name in files]
+            learned.saw(len(turn.best), turn.kind, tested)
+            self._training.begin(Path(engine.target.path), learned)
+
+    def _make_room(self, engine: Engine, asked: str) -> None:
+        """Unloads a draft model that does not pay if memory is short, and says so. It is never the one `asked` for."""
+        memory = self._main_memory()
+        name = engine.draft_to_unload(memory, asked)
+        info = engine.further.get(name, engine.draft) if name else None
+        if not (name and info):
+            return
+        engine.unload_draft(name)
+        why = f"memory is short ({format_size(memory.free)} free), and it has not made answers faster"
+        back = "It comes back when the models are loaded again, as at the next start."
+        self._send(Notice(f"{name} ({Path(info.path).name}) was unloaded: {why}. {back}"))
 
     def _count_hits(self, engine: Engine) -> None:
         """Keeps what was drafted from stores, and brings those of past chats up to date now and then."""
@@ -266,18 +246,6 @@ class Work:
             return
         Collections().count(engine.stores.taken_hits())
         self._refreshing.after_answer(Path(engine.target.path))
-
-    def _progress(self, kind: type[Loading] | type[Timing]) -> Callable[[float], None]:
-        """Sends a share from 0 to 1 as such an event, once for every hundredth."""
-        told = -1.0
-
-        def tell(share: float) -> None:
-            nonlocal told
-            if share >= told + _PROGRESS_STEP:
-                told = share
-                self._send(kind(share))
-
-        return tell
 
     def _unload(self) -> None:
         with self._guard:
@@ -313,12 +281,12 @@ class Work:
         finally:
             self._training.resume()
         tell_news()
-        if learned:
-            asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
-            self._learn(learned, session, asked)
+        if learned and self._engine is not None:
+            self._learn(self._engine, learned, session, command)
         if self._engine is not None:
             self._count_hits(self._engine)
             keep(self._engine)
+            self._make_room(self._engine, session.settings.drafter)
             self._measuring = self._engine.measuring()  # what was disturbed when the pair was loaded is measured again
         self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))
 
@@ -371,14 +339,15 @@ class Work:
         from specchat.bench.measure import time_draft
 
         self._unload()
-        tell = self._progress(Timing)
+        tell = by_hundredths(lambda share: self._send(Timing(share)))
 
         def progress(share: float) -> None:
             if self._cancelled.is_set():
                 raise Cancelled("timing was stopped")
             tell(share)
 
-        with self._open(command, command.draft) as engine:
+        opened = open_models(command, command.draft, self._loading())
+        with opened.engine as engine:
             if DRAFTED.drafter not in engine.drafters:
                 raise PairError(engine.plain_because or "the draft was rejected")
             timed = time_draft(engine, command.seconds, hear=progress)
@@ -394,8 +363,8 @@ class Work:
         """The pair's session with the seed and the settings of the command, for an answer those that were set since.
 
         The session stays the same while the pair is loaded, so that lookup can draft from other conversations. Raises
-        SettingError for settings that another conversation begins with and that the pair cannot serve, and EngineError
-        if nothing is loaded.
+        SettingError for settings that another conversation begins with and that the pair cannot serve, for a drafter
+        that was unloaded, and EngineError if nothing is loaded.
         """
         seed, settings = command.seed, command.settings
         with self._guard:
@@ -403,9 +372,10 @@ class Work:
                 settings = self._settings
             if self._engine is None:
                 raise EngineError("no model is loaded")
+            drafters = self._engine.drafters
             if self._session is None:
                 self._session = self._engine.session(None, settings, seed)
-            elif self._session.seed != seed:
+            elif self._session.seed != seed or (isinstance(command, Generate) and settings.drafter not in drafters):
                 self._engine.check(settings)
             self._session.seed, self._session.settings = seed, settings
             return self._session

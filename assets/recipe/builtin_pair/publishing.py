@@ -10,7 +10,8 @@ import torch
 from builtin_pair import help_search
 from builtin_pair.stages import DRAFT, FINISHED_TARGET, TARGET, Run, describe, trained
 from specchat_assets import HEAD_NAMES, MODELS, guide
-from specchat_engine.training.gguf import read_gguf, read_tokenizer, write_gguf
+from specchat_engine.training.gguf import write_gguf
+from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
 
 _ASSETS = Path(__file__).parents[2]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,8 @@ BEST = 8
 class Place:
     """An output position of an answer to a prompt, in ids, and the parameters in force there.
 
-    `sharpness` is the power that the draft model's distribution was raised to.
+    `sharpness` is the power that the draft model's distribution was raised to, and `shown` are control tokens that the
+    grammar may use.
     """
 
     prompt: Sequence[int]
@@ -31,6 +32,7 @@ class Place:
     position: int
     sampling: SamplingParams
     sharpness: float = 1.0
+    shown: Collection[int] = ()
 
     @property
     def before(self) -> list[int]:
@@ -62,7 +64,7 @@ def inspect(
     """
     _check(target, vocabulary, place, asked)
     before = place.before
-    constraint = constraint_of(place.sampling, vocabulary)
+    constraint = constraint_of(place.sampling, vocabulary, place.shown)
     try:
         check_given(place.answer[: place.position], vocabulary, constraint)
         if constraint:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.models import BranchingModel, SessionModel
 from specchat_engine.session import Session
+from specchat_engine.trees import chain_of, depths_of
 
 Logits = NDArray[np.float32]
 
@@ -49,8 +50,9 @@ class Pass:
     @property
     def depths(self) -> list[int | None]:
         """How many accepted tokens each drafted token follows, None if it also follows one that was not accepted."""
-        parents = self.parents or range(-1, len(self.drafted) - 1)
-        return [parent + 1 if parent < self.accepted else None for parent in parents]
+        parents = self.parents or chain_of(len(self.drafted))
+        followed = zip(parents, depths_of(parents), strict=True)
+        return [depth if parent < self.accepted else None for parent, depth in followed]
 
     @classmethod
     def of(cls, event: Round, tree: Tree | None = None) -> Pass:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, Protocol
+from typing import Literal, Protocol
 
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
-
-ROOT: Final = -1
-"""The parent of tokens that follow the context."""
+from specchat_engine.trees import ROOT as ROOT
+from specchat_engine.trees import chain_of, path_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +21,12 @@ class Draft:
     less than it was allowed.
 
     `parents[i]` is the index of the token that token i follows, which comes before it, or ROOT; without parents the
-    draft is a chain. `runners_up[i]` is what would have been drafted in place of token i, if that was asked for. A tree
-    begins with a chain, to which its confidences belong. The last `borrowed` tokens of the chain are another drafter's,
-    which agreed with those before them.
+    draft is a chain. A tree begins with a chain, to which its confidences belong. `runners_up[i]` is what would have
+    been drafted in place of token i, if that was asked for, None if nothing would. Drafters that count how often each
+    token followed give its share of the count, `runner_up_shares[i]` in [0, 1].
+
+    `source` is the drafter, or two of them with a plus if the second one added to the draft of the first: the last
+    `borrowed` tokens of the chain, which agreed with it so far, or else all that branch off.
     """
 
     tokens: tuple[int, ...]
@@ -33,8 +35,9 @@ class Draft:
     note: str = ""
     confidence: tuple[float, ...] = ()
     parents: tuple[int, ...] = ()
-    runners_up: tuple[int, ...] = ()
+    runners_up: tuple[int | None, ...] = ()
     borrowed: int = 0
+    runner_up_shares: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -44,26 +47,35 @@ class Draft:
         """How many tokens its first chain has, all of them without parents. The other tokens branch off from it."""
         return next((place for place, parent in enumerate(self.parents) if parent != place - 1), len(self.tokens))
 
+    @property
+    def own(self) -> int:
+        """How many tokens of the chain its drafter drafted itself."""
+        return self.trunk - self.borrowed
+
+    @property
+    def added_by(self) -> str:
+        """The drafter that added the tokens after its own ones, empty if none did."""
+        return self.source.partition("+")[2]
+
+    @property
+    def runner_up_evidence(self) -> Sequence[float]:
+        """How likely each runner-up is right: its share, or the confidence in the token that it would replace."""
+        return self.runner_up_shares or self.confidence
+
     def path(self, place: int) -> list[int]:
         """The indexes of the tokens from the first one to the one at this index; none for ROOT."""
-        if not self.parents:
-            return list(range(place + 1))
-        found = []
-        while place != ROOT:
-            found.append(place)
-            place = self.parents[place]
-        return found[::-1]
+        return path_to(place, self.parents or chain_of(len(self.tokens)))
 
     def branched(self, places: Sequence[int]) -> Draft:
-        """This chain with its runners-up at these places as leaves."""
-        if not places:
+        """This chain with its runners-up at these places as leaves, where there are some."""
+        leaves = [(place, token) for place in places if (token := self.runners_up[place]) is not None]
+        if not leaves:
             return self
-        count = len(self.tokens)
         return replace(
             self,
-            tokens=self.tokens + tuple(self.runners_up[place] for place in places),
-            rows=self.rows + tuple(self.rows[place] for place in places) if self.rows else (),
-            parents=(*range(-1, count - 1), *(place - 1 for place in places)),
+            tokens=self.tokens + tuple(token for _, token in leaves),
+            rows=self.rows + tuple(self.rows[place] for place, _ in leaves) if self.rows else (),
+            parents=(*chain_of(len(self.tokens)), *(place - 1 for place, _ in leaves)),
         )
 
 
@@ -165,4 +177,4 @@ class Drafter(Protocol):
         """At most k tokens that may follow `context.tokens`, or fewer, or none. Never changes the context."""
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Learns the verdict on its draft; the context already holds what was kept."""
+        """Learns the verdict on its draft, or on one that it added to; the context already holds what was kept."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from specchat_engine.settings import FURTHER_MODEL, HEADS
+from specchat_engine.trees import chain_of, depths_of
 
 _BY_MODEL = frozenset(("model", *HEADS, "translated"))
 
@@ -117,10 +118,7 @@ class Round:
     @property
     def depths(self) -> tuple[int, ...]:
         """How many drafted tokens come before each one on its path."""
-        found: list[int] = []
-        for parent in self.parents or range(-1, len(self.drafted) - 1):
-            found.append(found[parent] + 1 if parent >= 0 else 0)
-        return tuple(found)
+        return tuple(depths_of(self.parents or chain_of(len(self.drafted))))
 
     @property
     def num_accepted(self) -> int:

@@ -12,10 +12,47 @@ _DERIVED = ("acceptance_rate", "alpha", "block_efficiency", "tokens_per_second",
 _NOT_TOLD = ("num_rejected_tokens", "plain_ms")
 
 
-class Counted(Protocol):
+class Compared(Protocol):
+    """Drafted tokens that were compared with the target's, and α, which follows from them: the one place that computes
+    it."""
+
+    __slots__ = ()
+
+    @property
+    def num_accepted_tokens(self) -> int: ...
+    @property
+    def num_rejected_tokens(self) -> int: ...
+
+    @property
+    def num_tested_tokens(self) -> int:
+        """Drafted tokens that were compared: accepted or rejected, not discarded."""
+        return self.num_accepted_tokens + self.num_rejected_tokens
+
+    @property
+    def alpha(self) -> float | None:
+        """α: accepted / (accepted + rejected), since discarded tokens were never tested; None if nothing was tested."""
+        return self.num_accepted_tokens / self.num_tested_tokens if self.num_tested_tokens else None
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceCounts(Compared):
+    """How many drafted tokens were accepted and rejected; `a + b` are those of both."""
+
+    num_accepted_tokens: int = 0
+    num_rejected_tokens: int = 0
+
+    def __add__(self, other: AcceptanceCounts) -> AcceptanceCounts:
+        """The counts of both."""
+        return AcceptanceCounts(
+            self.num_accepted_tokens + other.num_accepted_tokens, self.num_rejected_tokens + other.num_rejected_tokens
+        )
+
+
+class Counted(Compared, Protocol):
     """What was counted and timed over some rounds, and the rates that follow from it: the one place that computes them.
 
-    A class that counts derives from this one and has the first six attributes; times are in milliseconds.
+    A class that counts derives from this one and has the first four attributes and those of `Compared`; times are in
+    milliseconds.
     """
 
     __slots__ = ()
@@ -27,26 +64,12 @@ class Counted(Protocol):
     @property
     def num_draft_tokens(self) -> int: ...
     @property
-    def num_accepted_tokens(self) -> int: ...
-    @property
-    def num_rejected_tokens(self) -> int: ...
-    @property
     def decode_ms(self) -> float: ...
-
-    @property
-    def num_tested_tokens(self) -> int:
-        """Drafted tokens that were compared: accepted or rejected, not discarded."""
-        return self.num_accepted_tokens + self.num_rejected_tokens
 
     @property
     def acceptance_rate(self) -> float | None:
         """Accepted / drafted; None if nothing was drafted."""
         return self.num_accepted_tokens / self.num_draft_tokens if self.num_draft_tokens else None
-
-    @property
-    def alpha(self) -> float | None:
-        """α: accepted / (accepted + rejected), since discarded tokens were never tested; None if nothing was tested."""
-        return self.num_accepted_tokens / self.num_tested_tokens if self.num_tested_tokens else None
 
     @property
     def block_efficiency(self) -> float | None:
@@ -105,12 +128,14 @@ def speedup_over_plain(plain_ms: float | None, counted: Timed) -> float | None:
 class TurnStats(Timed):
     """What one answer did and where its time went. `observe` is called once a round, in order.
 
+    `cached_tokens` of the prompt's tokens were in memory already, also as the beginning of another answer's text.
     `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1), the
     time of a target pass over one token while the machine was as busy as during the answer, None if that is not known.
     `cpu_share` is the share of the processor time they wanted that the answer's threads got, None if that is not known.
     """
 
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     prompt_ms: float = 0.0
     draft_prompt_ms: float = 0.0
     ttft_ms: float = 0.0

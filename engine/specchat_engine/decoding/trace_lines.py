@@ -17,7 +17,7 @@ REMOTE_SCHEMA = 2
 """The version of those of a server, in which ids and `lossless` may be null."""
 
 if TYPE_CHECKING:
-    from specchat_engine.prompt.template import Message
+    from specchat_engine.prompt.messages import Prompt
 
 
 def start_line(
@@ -27,11 +27,12 @@ def start_line(
     seed: int,
     turn: int,
     prompt_tokens: int,
-    messages: Sequence[Message],
+    prompt: Prompt,
     prefix: Sequence[int],
     prefix_text: str,
 ) -> dict[str, Any]:
-    """The first one; it tells the head, further draft models and the answer's prefix where there are any.
+    """The first one; it tells the head, further draft models, tools, template variables, a raw prompt and the answer's
+    prefix where there are any.
 
     `about` describes models, versions and machine.
     """
@@ -47,12 +48,18 @@ def start_line(
         "seed": seed,
         "turn": turn,
         "prompt_tokens": prompt_tokens,
-        "messages": [{"role": message.role, "content": message.content} for message in messages],
+        "messages": [message.to_json() for message in prompt.messages],
         "versions": about.get("versions", {}),
         "machine": about.get("machine", {}),
     }
     more = {name: about[name] for name in ("head", "further") if name in about}
+    asked = {"tools": [*prompt.tools], "variables": dict(prompt.variables), "prompt": _as_list(prompt.raw)}
+    more |= {name: value for name, value in asked.items() if value}
     return line | more | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
+
+
+def _as_list(raw: str | Sequence[int] | None) -> str | list[int] | None:
+    return raw if raw is None or isinstance(raw, str) else [*raw]
 
 
 def round_line(event: Round) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from specchat_engine.models import SessionVocabulary
 from specchat_engine.sampling.params import SamplingParams
 
 if TYPE_CHECKING:
-    from specchat_engine.prompt.template import Message
+    from specchat_engine.prompt.messages import Prompt
 
 
 class Cancel:
@@ -36,21 +36,22 @@ class Turn:
     """One turn. Only its session writes to it; any thread may read it.
 
     `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
-    `in_force` holds the sampling parameters with the output position from which they were used.
+    `in_force` holds the sampling parameters with the output position from which they were used. `shown` are the control
+    tokens that are part of the answer's text, with their bytes.
     """
 
     def __init__(
         self,
         number: int,
         seed: int,
-        messages: Sequence[Message],
+        prompt: Prompt,
         prefix: Sequence[int],
         transcript: Transcript,
     ) -> None:
         """The answer begins with the ids of `prefix`. `transcript` is empty."""
         self.number = number
         self.seed = seed
-        self.messages = tuple(messages)
+        self.prompt = prompt
         self.prefix = tuple(prefix)
         self.transcript = transcript
         self.end_reason: str | None = "error"
@@ -58,6 +59,7 @@ class Turn:
         self.prompt_ids: list[int] = []
         self.context: Context | None = None
         self.in_force: list[tuple[int, SamplingParams]] = []
+        self.shown: Mapping[int, bytes] = {}
         self.cancel = Cancel()
         self._stats = TurnStats()
         self._counting = Lock()
@@ -77,6 +79,11 @@ class Turn:
     def answer_ids(self) -> list[int]:
         """The token ids of the answer so far."""
         return self.context.tokens[self.context.prompt_length :] if self.context else []
+
+    def with_shown(self, piece: Callable[[int], bytes]) -> Callable[[int], bytes]:
+        """What gives the bytes of a token in the answer's text, given what gives those of other tokens."""
+        shown = self.shown
+        return (lambda token: shown.get(token) or piece(token)) if shown else piece
 
     def observe(self, event: Round) -> None:
         """Counts one round."""

@@ -1,4 +1,4 @@
-"""Records what the target thinks while it answers, so that a draft model can learn from it."""
+"""Records what the target thinks while it answers, so that a draft model can learn from it, and how drafts fared."""
 
 from __future__ import annotations
 
@@ -8,19 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.stats import AcceptanceCounts
 from specchat_engine.decoding.verification import Verdict
 from specchat_engine.stores.recorded_turns import RecordedTurn, likeliest
 
 
 class TurnRecorder:
-    """Keeps what the target thinks during one answer; it is a `generate.Watch`."""
+    """Keeps what the target thinks during one answer; it is a `generate.Watch`.
+
+    `tested` has the accepted and rejected tokens by the name of the drafter that proposed them.
+    """
 
     def __init__(self) -> None:
+        self.tested: dict[str, AcceptanceCounts] = {}
         self._best: list[NDArray[np.int32]] = []
         self._log_p: list[NDArray[np.float16]] = []
 
     def __call__(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
-        """Takes the rows after the context and after each accepted token."""
+        """Takes the rows after the context and after each accepted token, and counts what was compared."""
+        if draft.tokens:
+            drafter = draft.source.partition("+")[0]
+            self.tested[drafter] = self.tested.get(drafter, AcceptanceCounts()) + _tested(draft, verdict)
         best, log_p = likeliest(logits[[0, *(node + 1 for node in verdict.nodes)]])
         self._best.append(best)
         self._log_p.append(log_p)
@@ -32,3 +40,11 @@ class TurnRecorder:
         best, log_p = np.concatenate(self._best)[: len(answer)], np.concatenate(self._log_p)[: len(answer)]
         ids = np.array([*prompt, *answer[: len(best)]], np.int32)
         return RecordedTurn(ids, len(prompt), best, log_p, kind)
+
+
+def _tested(draft: Draft, verdict: Verdict) -> AcceptanceCounts:
+    """The drafter's own tokens that were compared: without branches, and without what another drafter added."""
+    own = draft.trunk - draft.borrowed
+    accepted = sum(node == place for place, node in enumerate(verdict.nodes[:own]))
+    compared = min(verdict.compared, accepted + 1, own)
+    return AcceptanceCounts(accepted, compared - accepted)

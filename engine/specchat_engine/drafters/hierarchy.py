@@ -8,7 +8,7 @@ number of its passes changes. Sources: Spector, Re, "Accelerating LLM Inference 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.drafters.model import ModelDrafter
 from specchat_engine.models import SessionModel
+from specchat_engine.prompt.encoding import Fitted, common_prefix
 
 _NGRAM: Final = 3
 """A guess follows the last occurrence of so many tokens."""
@@ -34,6 +35,12 @@ class HierarchyDrafter(ModelDrafter):
         self._indexed: list[int] = []
         self._ahead: list[tuple[int, NDArray[np.float32]]] = []
 
+    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
+        """Opens a turn with these tokens; guesses no longer come from what they do not contain."""
+        super().open(tokens, prompt)
+        if common_prefix(self._indexed, tokens) < len(self._indexed):
+            self._places, self._indexed = {}, []
+
     def propose(self, context: Context, k: int) -> Draft:
         """As a draft model does, in fewer passes."""
         self._ahead = []
@@ -41,11 +48,6 @@ class HierarchyDrafter(ModelDrafter):
         draft = super().propose(context, k)
         self.model.rewind(min(self.model.length, len(context.tokens) + max(len(draft.tokens), 1) - 1))
         return draft
-
-    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Reads the prompt."""
-        super().begin(tokens, cancelled)
-        self._index(tokens)
 
     def _next_row(self, context: Context, tokens: Sequence[int]) -> NDArray[np.float32]:
         """The row after the tokens so far: known already if a guess was right, else of a pass over new guesses."""
@@ -69,10 +71,8 @@ class HierarchyDrafter(ModelDrafter):
         return self._indexed[place : place + min(GUESSED, self.model.max_rows - 1)]
 
     def _index(self, tokens: Sequence[int]) -> None:
-        """Takes in what is new of the conversation; another one is indexed anew."""
+        """Takes in what is new of the conversation."""
         known = len(self._indexed)
-        if list(tokens[:known]) != self._indexed:
-            self._places, self._indexed, known = {}, [], 0
         self._indexed += tokens[known:]
         for end in range(max(known, _NGRAM), len(self._indexed)):
             self._places[tuple(self._indexed[end - _NGRAM : end])] = end

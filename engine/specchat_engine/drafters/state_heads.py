@@ -248,9 +248,11 @@ class StateHeadModel:
         """Keeps the longest common prefix with these tokens."""
         self.rewind(common_prefix(self.tokens, tokens))
 
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Takes exactly these tokens."""
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
+        """Takes exactly these tokens; returns how many it had."""
+        known = common_prefix(self.tokens, tokens)
         self.tokens = [*tokens]
+        return known
 
     def rewind(self, length: int) -> None:
         """Drops all but the first `length` tokens."""

@@ -6,18 +6,19 @@ Sources: He et al., "REST", arXiv 2311.08252; Oliaro et al., "SuffixDecoding", a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.settings import Settings
-from specchat_engine.stores import Places, Suffixes
+from specchat_engine.stores import Continuation, Places, Suffixes
 
 
 class Stores:
     """The stores that are in use, by name. Other threads may exchange them at any time.
 
-    `hits` has the tokens that each has drafted and that were accepted.
+    `hits` counts the tokens of each one that were drafted and accepted.
     """
 
     def __init__(self) -> None:
@@ -31,7 +32,10 @@ class Stores:
 
 
 class StoreDrafter:
-    """Proposes what followed the longest match in any of the stores most often, of the more frequent of equal ones."""
+    """Proposes what followed the longest match in any of the stores most often, of the more frequent of equal ones.
+
+    What followed second most often is the runner-up.
+    """
 
     name = "store"
     law: ProposalLaw = "point"
@@ -66,19 +70,24 @@ class StoreDrafter:
         found = self._find(context.tokens)
         if found is None:
             return Draft((), source=self.name, note="no match in the stores")
-        tokens = self._continuation(found, k)
-        ending = next((place for place, token in enumerate(tokens, 1) if token in context.ends), len(tokens))
-        return Draft(tokens[:ending], source=self.name)
+        said = self._continuation(found, k)
+        ending = next((place for place, token in enumerate(said.tokens, 1) if token in context.ends), len(said.tokens))
+        draft = Draft(said.tokens[:ending], source=self.name)
+        if not context.branching:
+            return draft
+        return replace(draft, runners_up=said.runners_up[:ending], runner_up_shares=said.shares[:ending])
 
     def foretold(self, k: int) -> tuple[int, ...]:
         """Up to k tokens that followed the last match most often; none without one."""
-        return self._continuation(self._found, k) if self._found else ()
+        return self._continuation(self._found, k).tokens if self._found else ()
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Counts what was accepted."""
-        if self._found and verdict.accepted:
+        """Counts the accepted tokens of its own, also those that it added to another's draft."""
+        begin = draft.own if draft.added_by == self.name else 0
+        accepted = sum(node >= begin for node in verdict.nodes)
+        if self._found and accepted:
             name, hits = self._found[0], self._stores.hits
-            hits[name] = hits.get(name, 0) + verdict.accepted
+            hits[name] = hits.get(name, 0) + accepted
 
     def end(self, context: Context) -> None:
         """Nothing: an answer is stored by whoever keeps it."""
@@ -92,6 +101,6 @@ class StoreDrafter:
         return self._found
 
     @staticmethod
-    def _continuation(found: tuple[str, Suffixes, Places], k: int) -> tuple[int, ...]:
+    def _continuation(found: tuple[str, Suffixes, Places], k: int) -> Continuation:
         _, suffixes, places = found
         return suffixes.continuation(places, k)

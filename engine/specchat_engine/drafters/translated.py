@@ -20,7 +20,8 @@ from specchat_engine.drafters.translated_text import DraftedText, Entries, Growi
 from specchat_engine.errors import TemplateError
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.prompt.encoding import Fitted, common_prefix, encode
-from specchat_engine.prompt.template import ChatTemplate, Message
+from specchat_engine.prompt.messages import Asked, Prompt
+from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.settings import Settings
 
@@ -48,15 +49,20 @@ class Translation:
         object.__setattr__(self, "entries", Entries(self.target))
         object.__setattr__(self, "own_entries", Entries(self.draft))
 
-    def prompt(self, messages: Sequence[Message]) -> list[int]:
+    def prompt(self, asked: Asked) -> list[int]:
         """The conversation in the draft's ids, by its own template: a chat model knows its own control tokens, and the
-        target's only as text. Plain paragraphs if there is no template or it fails."""
-        if self.template:
+        target's only as text. Plain paragraphs if there is no template or it fails, or the text of a raw prompt."""
+        prompt = Prompt.of(asked)
+        if prompt.raw is None and self.template:
             try:
-                return encode(messages, self.template, self.draft)
+                return encode(prompt, self.template, self.draft)
             except TemplateError:
                 pass
-        text = "".join(f"{message.content}\n\n" for message in messages)
+        text = "".join(f"{message.content}\n\n" for message in prompt.messages)
+        if isinstance(prompt.raw, str):
+            text = prompt.raw
+        elif prompt.raw is not None:
+            text = b"".join(map(self.target.piece, prompt.raw)).decode("utf-8", "replace")
         return self.draft.tokenize(text, special=False, add_bos=self.draft.adds_bos)
 
     @property
@@ -92,7 +98,7 @@ class TranslatedDrafter:
 
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
         """Opens a turn with these tokens, the prompt's first: keeps the common prefix in memory and drops the rest."""
-        self._begin(self._translation.prompt(prompt.messages), len(prompt.tokens))
+        self._begin(self._translation.prompt(prompt.asked), len(prompt.tokens))
         self._follow(tokens)
         wanted = self._wanted
         self.model.keep(wanted[:-1])

@@ -6,7 +6,7 @@ needs no llama.cpp, and tests can use grammars written in plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -35,8 +35,11 @@ class GrammarVocabulary(Protocol):
     def size(self) -> int:
         """The number of tokens; ids start at 0."""
 
-    def compile_grammar(self, text: str) -> GrammarState:
-        """The beginning of a text that follows this grammar. Raises SettingError for one that cannot be used."""
+    def compile_grammar(self, text: str, shown: Collection[int] = ()) -> GrammarState:
+        """The beginning of a text that follows this grammar, in which the `shown` control tokens count as their texts.
+
+        Raises SettingError for a grammar that cannot be used.
+        """
 
 
 class Constraint:

@@ -51,7 +51,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "null": (type(None),),
 }
 _DISTINCT = _TYPES.keys() - {"integer"}
-_FORMATS = ("date", "time", "date-time", "uuid")
+FORMATS: Final = ("date", "time", "date-time", "uuid")
 _NOTES = {"$schema", "$id", "$comment", "$defs", "definitions", "title", "description"} | {
     "default",
     "examples",
@@ -82,37 +82,54 @@ def schema_grammar(text: str) -> str:
         raise SettingError(f"the JSON schema is not JSON: {error}; correct it") from None
     except RecursionError:
         raise SettingError("the JSON schema is nested too deep: give the inner parts names in $defs") from None
-    try:
-        return _Converter(schema).grammar()
-    except RecursionError:
-        raise SettingError("the JSON schema is nested too deep: give the inner parts names in $defs") from None
+    rules = SchemaRules(schema)
+    return "\n".join([f"root ::= {rules.of('#')}", *rules.lines, *shared_lines()]) + "\n"
 
 
-class _Converter:
-    """Makes the rules of one schema. Each place in the schema has one rule, so places can refer to each other."""
+def shared_lines() -> list[str]:
+    """The rules that every grammar with rules of schemas needs."""
+    return [f"{name} ::= {rule}" for name, rule in SHARED_RULES.items()]
 
-    def __init__(self, schema: Any) -> None:
+
+class SchemaRules:
+    """The rules of one schema. Each place in the schema has one rule, so places can refer to each other.
+
+    The rules of several schemas can be in one grammar if their prefixes differ.
+    """
+
+    def __init__(self, schema: Any, prefix: str = "r") -> None:
+        """`prefix` begins the names of the rules, which follow it with a number."""
         self._schema = schema
+        self._prefix = prefix
         self._rules: list[str] = []
         self._names: dict[str, str] = {}
 
-    def grammar(self) -> str:
-        """All rules, the one called root first."""
-        body = self._body(self._schema, "#")
-        shared = [f"{name} ::= {rule}" for name, rule in SHARED_RULES.items()]
-        return "\n".join([f"root ::= {body}", *self._rules, *shared]) + "\n"
+    @property
+    def lines(self) -> Sequence[str]:
+        """The rules so far; they need the shared ones too."""
+        return self._rules
+
+    def of(self, place: str) -> str:
+        """The name of the rule for a place such as "#" or "#/properties/name".
+
+        Raises SettingError, in one line that names the place, if it asks for something that a grammar cannot express.
+        """
+        try:
+            return self._reference(place, place)
+        except RecursionError:
+            raise SettingError("the JSON schema is nested too deep: give the inner parts names in $defs") from None
 
     def _add(self, rule: str) -> str:
         """The name of a new rule."""
-        name = f"r{len(self._rules)}"
+        name = f"{self._prefix}{len(self._rules)}"
         self._rules.append(f"{name} ::= {rule}")
         return name
 
     def _rule(self, schema: Any, place: str) -> str:
         """The name of the rule for this place in the schema."""
         if place not in self._names:
-            name = self._names[place] = self._add("")
-            number = int(name[1:])
+            number = len(self._rules)
+            self._names[place] = self._add("")
             self._rules[number] += self._body(schema, place)
         return self._names[place]
 
@@ -242,8 +259,8 @@ class _Converter:
     def _string(self, schema: Mapping[str, Any], place: str) -> str:
         least, most = _bounds(schema, "minLength", "maxLength", place)
         if "format" in schema:
-            if schema["format"] not in _FORMATS or (least, most) != (0, None):
-                raise _refusal(f"{place}/format", schema["format"], f"use {', '.join(_FORMATS)}, without lengths")
+            if schema["format"] not in FORMATS or (least, most) != (0, None):
+                raise _refusal(f"{place}/format", schema["format"], f"use {', '.join(FORMATS)}, without lengths")
             return str(schema["format"])
         if (least, most) == (0, None):
             return "string"
@@ -316,7 +333,12 @@ def _literal(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     if re.search("[\ud800-\udfff]", text):
         text = json.dumps(value)
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return literal(text)
+
+
+def literal(text: str) -> str:
+    """A text as a literal of a grammar."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r") + '"'
 
 
 def _no_constant(name: str) -> None:

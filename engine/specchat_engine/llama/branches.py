@@ -9,29 +9,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from specchat_engine.llama.library import api
+from specchat_engine.trees import depths_of, leaves_of, path_to
 
 
 class Branches:
     """The sequences of one tree after `start` tokens of text."""
 
     def __init__(self, memory: Any, start: int, tree: Sequence[int], parents: Sequence[int]) -> None:
-        """`parents[i]` is the index of the token that token i of the tree follows, -1 for the last one of the text."""
+        """`parents` are those of the tree's tokens, see `trees`; ROOT is the last token of the text."""
         self._memory = memory
         self._start = start
         self._tree = tuple(tree)
-        self.depths: list[int] = []
-        """How many tokens of the tree lie on the way to each token, itself included."""
-        for parent in parents:
-            self.depths.append(self.depths[parent] + 1 if parent >= 0 else 1)
+        self.depths = depths_of(parents)
+        """How many tokens of the tree come before each one on its path."""
         leaves = leaves_of(parents)
         self.count = max(1, len(leaves))
         self.members: list[list[int]] = [[] for _ in tree]
         """The sequences of each token."""
         for sequence, leaf in enumerate(leaves):
-            node = leaf
-            while node >= 0:
+            for node in path_to(leaf, parents):
                 self.members[node].append(sequence)
-                node = parents[node]
 
     def open(self, length: int) -> None:
         """Gives the text, which has `length` tokens in memory, to all sequences."""
@@ -50,9 +47,3 @@ class Branches:
         for sequence in range(1, self.count):
             done = api.llama_memory_seq_rm(self._memory, sequence, -1, -1) and done
         return [self._tree[node] for node in path] if done else None
-
-
-def leaves_of(parents: Sequence[int]) -> list[int]:
-    """The tokens that no other one follows, in their order."""
-    inner = {*parents}
-    return [node for node in range(len(parents)) if node not in inner]

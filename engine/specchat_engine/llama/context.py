@@ -182,7 +182,7 @@ class LlamaContext:
         self._check_room(rows)
         branches.open(start)
         self._tree = branches
-        positions = [start, *(start + depth for depth in branches.depths)]
+        positions = [start, *(start + 1 + depth for depth in branches.depths)]
         logits = self._compute(Part([token, *tree], positions, rows, [range(branches.count), *branches.members]))
         self.tokens.append(token)
         return logits
@@ -206,18 +206,20 @@ class LlamaContext:
         """Keeps the longest common prefix with these tokens, or less if the memory cannot go back that far."""
         self._forget(common_prefix(self.tokens, tokens))
 
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens, keeping the common prefix.
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
+        """Makes the memory hold exactly these tokens, keeping the common prefix or taking over that of another text;
+        returns its length.
 
         Raises Cancelled between two chunks; what was read so far stays, so that the next turn can use it.
         """
         self.keep(tokens)
         self._share(tokens)
-        size = self._native.size
-        for start in range(len(self.tokens), len(tokens), size):
+        size, known = self._native.size, len(self.tokens)
+        for start in range(known, len(tokens), size):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
             self._decode(tokens[start : start + size], 0)
+        return known
 
     def rewind(self, length: int) -> None:
         """Drops all but the first `length` tokens; reads again whatever else had to be dropped for that.

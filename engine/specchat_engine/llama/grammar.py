@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -34,17 +34,18 @@ _EXCERPT = 30
 class LlamaGrammarState:
     """A place in a text that follows a grammar, held by llama.cpp's grammar sampler.
 
-    llama.cpp ends the process if a sampler accepts a token that it excludes, so `after` asks first. Control tokens,
-    which print nothing, are never allowed, whatever their names look like. The ids that end an answer are allowed only
+    llama.cpp ends the process if a sampler accepts a token that it excludes, so `after` asks first. Control tokens
+    that print nothing are never allowed, whatever their names look like. The ids that end an answer are allowed only
     if the grammar is complete, and never inside a character. Bytes that are not UTF-8 are never allowed.
     """
 
     __slots__ = ("_native", "_partial", "_silent", "_tail", "_tokens")
 
-    def __init__(self, tokens: Vocabulary, native: Any, tail: bytes = b"") -> None:
-        """Takes over a sampler. `tail` has the bytes of a character that is not complete."""
+    def __init__(self, tokens: Vocabulary, native: Any, silent: NDArray[np.bool_], tail: bytes = b"") -> None:
+        """Takes over a sampler. `silent` tokens [V] are never allowed, and `tail` has the bytes of a character that is
+        not complete."""
         self._tokens = tokens
-        self._silent = tokens.silent
+        self._silent = silent
         self._partial = tokens.partial
         self._native = native
         self._tail = tail
@@ -73,7 +74,7 @@ class LlamaGrammarState:
             return None
         copy = api.llama_sampler_clone(self._sampler)
         api.llama_sampler_accept(copy, token)
-        return LlamaGrammarState(self._tokens, copy, self._tail_after(token) or b"")
+        return LlamaGrammarState(self._tokens, copy, self._silent, self._tail_after(token) or b"")
 
     def close(self) -> None:
         """Frees the sampler; calling it again does nothing."""
@@ -102,8 +103,10 @@ class LlamaGrammarState:
         return self._native
 
 
-def compile_grammar(text: str, tokens: Vocabulary, vocabulary: Any) -> LlamaGrammarState:
+def compile_grammar(text: str, tokens: Vocabulary, vocabulary: Any, shown: Collection[int] = ()) -> LlamaGrammarState:
     """The beginning of a text that follows a grammar, which starts with the rule called root.
+
+    The control tokens that are `shown` may come where the grammar has their texts.
 
     Raises SettingError, in one line that names the place, for a grammar that llama.cpp cannot use.
     """
@@ -116,7 +119,9 @@ def compile_grammar(text: str, tokens: Vocabulary, vocabulary: Any) -> LlamaGram
         native = api.llama_sampler_init_grammar(vocabulary, source, b"root") if text.strip() else None
     if not native:
         raise SettingError(f"the grammar cannot be used: {_reason(''.join(printed), text)}")
-    return LlamaGrammarState(tokens, native)
+    silent = tokens.silent.copy()
+    silent[[*shown]] = False
+    return LlamaGrammarState(tokens, native, silent)
 
 
 def _reason(printed: str, text: str) -> str:

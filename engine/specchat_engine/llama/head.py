@@ -126,13 +126,15 @@ class HeadContext:
         """Keeps the longest common prefix with these tokens."""
         self._cut(common_prefix(self.tokens, tokens))
 
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens. Raises Cancelled between two chunks."""
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
+        """Makes the memory hold exactly these tokens; returns how many it had. Raises Cancelled between two chunks."""
         self.keep(tokens)
-        for start in range(self.length, len(tokens), self._size):
+        known = self.length
+        for start in range(known, len(tokens), self._size):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
             self.advance(tokens[start : start + self._size], 0)
+        return known
 
     def rewind(self, length: int) -> None:
         """Drops all but the first `length` tokens."""

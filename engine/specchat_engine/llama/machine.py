@@ -89,9 +89,7 @@ _HALVES = frozenset({"F16"})
 def this_machine() -> Machine:
     """The devices that llama.cpp sees, with the memory that is free now."""
     found = tuple(
-        replace(device, free=_free_memory(device.free)) if device.kind == "cpu" else device
-        for device in devices()
-        if device.kind != "accelerator"
+        main_memory(device) if device.kind == "cpu" else device for device in devices() if device.kind != "accelerator"
     )
     return Machine(found, repacked_types(system_info(), broken_tiles=crashes_on_tiles()))
 
@@ -113,19 +111,24 @@ def unused_features(build: str, processor: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name, flag in _FEATURES.items() if flag in processor and f"{name} = 1" not in build)
 
 
-def _free_memory(otherwise: int) -> int:
-    """The bytes that programs can still allocate; llama.cpp reports the total for the CPU."""
+def main_memory(
+    host: DeviceMemory, meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")
+) -> DeviceMemory:
+    """Main memory with the bytes that programs can still allocate, where llama.cpp reports all of it.
+
+    A container's limit is its total, and files that are cached in it count as free, as they do in Linux's estimate.
+    """
     try:
-        text = Path("/proc/meminfo").read_text("ascii")
-        free = int(text.split("MemAvailable:")[1].split()[0]) * 1024
+        free = int(meminfo.read_text("ascii").split("MemAvailable:")[1].split()[0]) * 1024
     except (OSError, ValueError, IndexError):
-        return otherwise
+        return host
     try:
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text("ascii"))
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text("ascii"))
-    except (OSError, ValueError):
-        return free
-    return max(0, min(free, limit - used))
+        limit, used = (int((group / name).read_text("ascii")) for name in ("memory.max", "memory.current"))
+        kept = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
+        cached = int(kept["active_file"]) + int(kept["inactive_file"])
+    except (OSError, ValueError, KeyError):
+        return replace(host, free=free)
+    return replace(host, free=max(0, min(free, limit - used + cached)), total=min(host.total, limit))
 
 
 _FEATURES = {

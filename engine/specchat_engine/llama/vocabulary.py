@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any
 
@@ -82,12 +83,14 @@ class Vocabulary:
         pieces = (self.piece(token) for token in range(self.size))
         return np.fromiter((_is_no_text(piece) for piece in pieces), np.bool_, self.size)
 
-    def compile_grammar(self, text: str) -> LlamaGrammarState:
+    def compile_grammar(self, text: str, shown: Collection[int] = ()) -> LlamaGrammarState:
         """The beginning of a text that follows a grammar in GBNF; it has to be closed.
+
+        The `shown` control tokens count as their texts, others are never allowed.
 
         Raises SettingError, in one line, for a grammar that llama.cpp cannot use.
         """
-        return compile_grammar(text, self, self._handle)
+        return compile_grammar(text, self, self._handle, shown)
 
     def text(self, token: int) -> str:
         """The token's text in the vocabulary's table (byte-level tokens in their printable form)."""

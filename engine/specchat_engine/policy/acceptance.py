@@ -30,9 +30,14 @@ class count, and the shares follow the text."""
 _SHARPNESS = "sharpness"
 """The key of what is known about sharpening, beside the sorts of evidence."""
 
-RUNNER_UP = "runner-up"
+RUNNER_UP, COUNTED = "runner-up", "counted runner-up"
+"""The evidence for a runner-up: the confidence in the token that it would replace, or its own share of a count."""
+
 AGREED, VOTE = "agreed match", "vote"
 """The evidence for tokens that a match adds to a draft with which it agrees, and whose evidence that is."""
+
+OWN_EVIDENCE = ("confidence", "nothing")
+"""The evidence for the tokens that a draft model or a head drafts."""
 
 PASTED = "pasted"
 _LONG_REQUEST = 280
@@ -88,6 +93,8 @@ EVIDENCE = {
         expected=(0.22, 0.21, 0.2, 0.14, 0.08, 0.05, 0.02, 0.01, 0.005, 0.002),
         usual=(0.08, 0.12, 0.08, 0.08, 0.08, 0.08, 0.1, 0.1, 0.13, 0.15),
     ),
+    # The same by the share of the places that it followed at.
+    COUNTED: Evidence((0.1, 0.2, 0.3, 0.4), (0.04, 0.1, 0.15, 0.16, 0.22), (0.2,) * 5),
     "match": Evidence(_LENGTHS, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93), _ANY_LENGTH),
     # A match that agrees with the drafted tokens before.
     AGREED: Evidence(_LENGTHS, (0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95), _ANY_LENGTH),
@@ -106,11 +113,17 @@ def evidence_for(drafter: DrafterTraits, prospect: Prospect, *, opening: bool) -
     return "resumed match" if prospect.resumed else "opening match" if opening else "match"
 
 
+def evidence_for_runner_up(drafter: DrafterTraits) -> str:
+    """The sort of evidence for the runners-up of a drafter, a key of `EVIDENCE`."""
+    return COUNTED if drafter.evidence == "match" else RUNNER_UP
+
+
 class Shares:
     """Counts of one drafter's drafted and accepted tokens on one kind of text, by class of evidence."""
 
     def __init__(self, evidence: Evidence) -> None:
         classes = len(evidence.expected)
+        self._classify = evidence.classify
         self._expected, self._usual = evidence.expected, evidence.usual
         self._accepted = [0.0] * classes
         self._tested = [0.0] * classes
@@ -140,10 +153,14 @@ class Shares:
 
     def p_accept(self) -> list[float]:
         """The probability that a token is accepted if the tokens before it are, by class."""
-        return [
-            (accepted + _EXPECTED * share) / (tested + _EXPECTED)
-            for accepted, tested, share in zip(self._accepted, self._tested, self._expected, strict=True)
-        ]
+        return [self._share(one) for one in range(len(self._expected))]
+
+    def p_of(self, value: float) -> float:
+        """The same for a token with this evidence."""
+        return self._share(self._classify(value))
+
+    def _share(self, one: int) -> float:
+        return (self._accepted[one] + _EXPECTED * self._expected[one]) / (self._tested[one] + _EXPECTED)
 
     def frequency(self) -> list[float]:
         """The share of the drafted tokens that are in each class; the sum is 1."""
@@ -177,6 +194,12 @@ class Acceptance:
     def of(self, kind: str, drafter: str, evidence: str) -> Shares:
         """The shares of a drafter on a kind of text, for this sort of evidence."""
         return self._shares.setdefault((kind, drafter, evidence), Shares(EVIDENCE[evidence]))
+
+    def share_of(self, drafter: str) -> float:
+        """The share of a drafter's compared tokens that were accepted, over all kinds of text; 0 without any."""
+        own = [shares for (_, name, sort), shares in self._shares.items() if name == drafter and sort in OWN_EVIDENCE]
+        tested = sum(shares.tested for shares in own)
+        return sum(shares.accepted for shares in own) / tested if tested else 0.0
 
     def sharpness(self, kind: str, drafter: str) -> Sharpness:
         """How much a drafter should sharpen its rows on a kind of text."""

@@ -26,7 +26,15 @@ from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.models import ALONE, Company
-from specchat_engine.policy.acceptance import AGREED, EVIDENCE, RUNNER_UP, VOTE, Acceptance, Shares, evidence_for
+from specchat_engine.policy.acceptance import (
+    AGREED,
+    EVIDENCE,
+    VOTE,
+    Acceptance,
+    Shares,
+    evidence_for,
+    evidence_for_runner_up,
+)
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.candidates import HOPED, Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
@@ -80,7 +88,8 @@ class Controller:
     """Decides before each round, and learns after it. There is one for each pair, and its sessions share it.
 
     `targets` has the cost of target passes, `drafts` the cost of drafts by the drafter's name. Draft models all compute
-    with the same number of threads. `drift` notices drafters that are accepted less often than they used to be.
+    with the same number of threads. `record` has what each drafter's rounds really gained, and `drift` notices drafters
+    that are accepted less often than they used to be.
     """
 
     def __init__(self) -> None:
@@ -90,7 +99,7 @@ class Controller:
         self.acceptance = Acceptance()
         self._kind = ""
         self._budget, self._trials = LossBudget(_MOST_AT_STAKE), LossBudget(_MOST_IN_TRIALS)
-        self._record = TrackRecord()
+        self.record = TrackRecord()
         self.drift = Drift()
         self._promised_rate: dict[str, float] = {}
         self._made: Counter[str] = Counter()
@@ -126,7 +135,7 @@ class Controller:
         other = Controller()
         other.threads, other.targets, other.drafts = self.threads, self.targets, self.drafts
         other.acceptance, other.drift = self.acceptance, self.drift
-        other._budget, other._trials, other._record = self._budget, self._trials, self._record
+        other._budget, other._trials, other.record = self._budget, self._trials, self.record
         return other
 
     def begin(self, kind: str) -> None:
@@ -174,8 +183,8 @@ class Controller:
                 if one.drafter.evidence == "match":  # which says more about the next draft than those before
                     return one.gain
                 if may_explore:  # the lower of two upper bounds: what was accepted, and what that gained
-                    return min(one.hope, self._record.hope(self._kind, one.drafter.name, one.gain))
-                return self._record.gain(self._kind, one.drafter.name, one.gain)
+                    return min(one.hope, self.record.hope(self._kind, one.drafter.name, one.gain))
+                return self.record.gain(self._kind, one.drafter.name, one.gain)
 
             best = max(paying, key=gain)
             return replace(
@@ -227,9 +236,12 @@ class Controller:
             self._budget.credit(self._kind, gained)
             steady_ms = outcome.milliseconds - self._reading_ms(situation, drafter)
             took = self._in_plain_rounds(max(steady_ms, outcome.milliseconds / 2), situation.depth, outcome.company)
-            self._record.observe(self._kind, drafter.name, took, outcome.emitted)
+            self.record.observe(self._kind, drafter.name, took, outcome.emitted)
             if decision.trial:
                 self._trials.credit(self._kind, gained)
+        sort = evidence_for_runner_up(drafter)
+        for value, replaced in outcome.runners_up:
+            self.shares(drafter.name, sort).observe(EVIDENCE[sort].classify(value), accepted=replaced)
         if drafter.evidence == "match":
             return
         if timed and not outcome.company.answers:
@@ -238,9 +250,6 @@ class Controller:
             values: Sequence[float] = (0.0,) * outcome.compared
         else:  # passes that led to no token count as a rejected token without confidence
             values = outcome.confidence[: outcome.compared] if outcome.drafted else (0.0,)
-            runners_up = self.acceptance.of(self._kind, drafter.name, RUNNER_UP)
-            for value, replaced in zip(values, outcome.replaced, strict=False):
-                runners_up.observe(EVIDENCE[RUNNER_UP].classify(value), accepted=replaced)
         self.acceptance.learn(self._kind, drafter.name, drafter.evidence, values, outcome.accepted)
         self.drift.observe(self._kind, drafter.name, outcome.accepted, outcome.compared)
 
@@ -315,17 +324,17 @@ class Controller:
     def _branches(
         self, situation: Situation, best: Candidate, verify_ms: Sequence[float], plain: Option
     ) -> Branching | None:
-        """What makes a tree of a draft, if that may pay. Only a drafter that reports confidences has runners-up."""
-        name, sort = best.drafter.name, best.drafter.evidence
-        if not situation.tree or sort != "confidence":
+        """What makes a tree of a draft, if that may pay. Without evidence for its tokens none is made."""
+        drafter, prospect = best.drafter, best.prospect
+        if not situation.tree or drafter.evidence == "nothing":
             return None
         rule = Branching(
             situation.tree,
             situation.tree_fixed,
-            self.acceptance.of(self._kind, name, sort).p_accept(),
-            self.acceptance.of(self._kind, name, RUNNER_UP).p_accept(),
-            EVIDENCE[RUNNER_UP].classify,
-            verify_ms[: situation.longest + 2],
+            self.shares(drafter.name, evidence_for(drafter, prospect, opening=situation.opening)),
+            self.shares(drafter.name, evidence_for_runner_up(drafter)),
+            prospect.match,
+            () if situation.fixed else verify_ms[: situation.longest + 2],
             max(plain.rate, best.rate),
         )
         return rule if rule.may_pay(min(best.k, len(best.costs) - 1) + 1) else None
@@ -461,7 +470,7 @@ class Controller:
             "acceptance": self.acceptance.to_json(),
             "budgets": self._budget.to_json(),
             "trials": self._trials.to_json(),
-            "gains": self._record.to_json(),
+            "gains": self.record.to_json(),
             "usual": self.drift.to_json(),
         }
 
@@ -476,7 +485,7 @@ class Controller:
             controller.acceptance = Acceptance.from_json(kept.get("acceptance", {}))
             controller._budget.take(kept.get("budgets", {}))
             controller._trials.take(kept.get("trials", {}))
-            controller._record.take(kept.get("gains", {}))
+            controller.record.take(kept.get("gains", {}))
             controller.drift.take(kept.get("usual", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error

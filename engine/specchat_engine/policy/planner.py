@@ -146,9 +146,9 @@ class Planner:
         self._planned: tuple[Situation, Decision] | None = None
         self._thinking_ms = 0.0
 
-    def add(self, drafters: Sequence[PlannedDrafter]) -> None:
-        """Takes in those of these drafters that are new, as a draft model that was loaded since."""
-        self.drafters = {drafter.traits.name: drafter for drafter in drafters} | self.drafters
+    def use(self, drafters: Sequence[PlannedDrafter]) -> None:
+        """Plans with these drafters from the next turn on, and keeps what those of the same names know."""
+        self.drafters = {drafter.traits.name: self.drafters.get(drafter.traits.name, drafter) for drafter in drafters}
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """Starts a turn with these tokens, the beginning of the prompt. Raises Cancelled if `cancelled` says so."""
@@ -188,16 +188,16 @@ class Planner:
             return Plan(None, 0, sampler, allowed.because, COUPLED)
         if settings.k != AUTO and len(allowed.names) == 1:
             return self._fixed(context, settings, longest, sampler)
-        tree = self._tree(settings)
         prospects, because = self._prospects(context)
+        longest = longest if settings.k == AUTO else min(longest, settings.k)
         situation = Situation(
             depth=len(context.tokens),
-            longest=longest if settings.k == AUTO else min(longest, settings.k),
+            longest=longest,
             prospects=prospects,
             fixed=settings.k != AUTO,
             opening=context.position < _OPENING,
             after_pause=after_pause,
-            tree=tree,
+            tree=self._tree(settings, longest),
             tree_fixed=settings.tree != AUTO,
             voting=settings.combine == "vote" and settings.k == AUTO,
             company=self._company(),
@@ -238,9 +238,11 @@ class Planner:
             return
         (situation, decision), self._planned = self._planned, None
         draft, verdict = step.draft, step.verdict
+        if draft.added_by:
+            self.drafters[draft.added_by].observe(context, draft, verdict)
         emitted = context.tokens[situation.depth :]
         compared, accepted = along_the_chain(draft, verdict)
-        length = draft.trunk - draft.borrowed
+        length = draft.own
         borrowed = self._borrowed(situation, draft, compared - length, accepted - length)
         compared, accepted = min(compared, length), min(accepted, length)
         if decision.drafter and decision.drafter.beside:
@@ -253,9 +255,12 @@ class Planner:
             compared=compared,
             branches=len(draft.tokens) - length,
             borrowed=borrowed,
-            replaced=[
-                place >= accepted and draft.runners_up[place] == emitted[place]
-                for place in range(min(compared, len(draft.runners_up), len(emitted)))
+            runners_up=[
+                (evidence, place >= accepted and runner_up == token)
+                for place, (runner_up, evidence, token) in enumerate(
+                    zip(draft.runners_up[:compared], draft.runner_up_evidence, emitted, strict=False)
+                )
+                if runner_up is not None
             ],
             emitted=step.kept,
             verify_ms=times.verify,
@@ -275,9 +280,10 @@ class Planner:
         """The lengths of the match before each borrowed token that was compared, and how many were accepted."""
         if not draft.borrowed or compared <= 0:
             return (), 0
-        voice = draft.source.partition("+")[2]
-        match = next(prospect.match for traits, prospect in situation.prospects.items() if traits.name == voice)
-        begin = match + draft.trunk - draft.borrowed
+        match = next(
+            prospect.match for traits, prospect in situation.prospects.items() if traits.name == draft.added_by
+        )
+        begin = match + draft.own
         return range(begin, begin + compared), max(0, accepted)
 
     def end(self, context: Context | None) -> None:
@@ -315,9 +321,14 @@ class Planner:
         return self._allowed.may_vary and context.position == 0 and prospect.unread > _READ_AT_ONCE
 
     def _vote(self, situation: Situation, decision: Decision) -> Vote | None:
-        """What lets drafters with a match add to the draft that was decided; None if nobody may."""
+        """What lets drafters with a match add to the draft that was decided; None if nobody may.
+
+        A trial shows how good one drafter is, so nobody adds to it.
+        """
         drafter, stop = decision.drafter, decision.stop
-        if not (situation.voting and self._allowed.may_vary and drafter and stop and drafter.evidence == "confidence"):
+        if not (situation.voting and self._allowed.may_vary) or decision.trial:
+            return None
+        if not (drafter and stop and drafter.evidence == "confidence"):
             return None
         longest = situation.longest
         voices = [
@@ -335,13 +346,14 @@ class Planner:
         agreed = self._controller.shares(VOTE, AGREED)
         return Vote(voices, stop, agreed, decision.costs, decision.pace, situation.tree)
 
-    def _tree(self, settings: Settings) -> int:
-        """How many tokens a draft may have beside its chain."""
-        if not self._allowed.verifier.walk:
+    def _tree(self, settings: Settings, longest: int) -> int:
+        """How many tokens a draft may have beside its chain, which with a fixed k has `longest` tokens."""
+        if not self._allowed.verifier.walk or (settings.tree == AUTO and settings.k != AUTO):
             return 0
-        if settings.tree == AUTO:
-            return self._most_branches if settings.k == AUTO else 0
-        return min(self._most_branches, settings.tree)
+        most = self._most_branches
+        if settings.k != AUTO:
+            most = min(most, self._target.max_rows - 1 - longest)
+        return most if settings.tree == AUTO else min(most, settings.tree)
 
     def _fixed(self, context: Context, settings: Settings, longest: int, sampler: Sampler) -> Plan:
         """A round with a fixed k and only one drafter, so nothing has to be decided.
@@ -358,7 +370,7 @@ class Planner:
         limited = "all that are still wanted" if longest < reserved else "all that were reserved at load"
         reason = "fixed" if k <= longest else limited
         power = self._sharpness(drafter.traits, settings)
-        tree = min(self._tree(settings), self._target.max_rows - 1 - min(k, longest))
+        tree = self._tree(settings, min(k, longest))
         branches = Branching(tree, fixed=True) if tree > 0 else None
         return Plan(
             drafter, min(k, longest), sampler, reason, self._allowed.verifier, sharpness=power, branches=branches

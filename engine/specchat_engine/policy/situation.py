@@ -60,7 +60,7 @@ class Outcome:
     """The result of a round: how many tokens were drafted, compared, accepted and emitted, and the milliseconds.
 
     Of a tree, `drafted`, `compared` and `accepted` are about its chain, and `branches` are the tokens beside it.
-    `replaced` says of each compared token whether its runner-up was right instead, as far as there were some.
+    `runners_up` has the evidence for each runner-up of a compared token, and whether it was right instead.
     `borrowed` are the tokens that another drafter added to the chain: those with the given lengths of their match were
     compared, and so many of them accepted.
 
@@ -77,7 +77,7 @@ class Outcome:
     other_ms: float
     confidence: Sequence[float] = ()
     branches: int = 0
-    replaced: Sequence[bool] = ()
+    runners_up: Sequence[tuple[float, bool]] = ()
     borrowed: tuple[Sequence[int], int] = ((), 0)
     matched: Mapping[DrafterTraits, Sequence[bool]] = field(default_factory=dict)
     company: Company = ALONE

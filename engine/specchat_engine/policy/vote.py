@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from operator import mul
 
-from specchat_engine.decoding.drafts import ROOT, Draft
-from specchat_engine.policy.acceptance import AGREED, EVIDENCE, Shares
+from specchat_engine.decoding.drafts import Draft
+from specchat_engine.policy.acceptance import Shares
 from specchat_engine.policy.early_stop import EarlyStop, best_length
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.trees import chain_of
 
 _LONGEST = 16
 """At most so many tokens are added."""
@@ -65,17 +64,9 @@ class Vote:
     def _longer(self, draft: Draft, voice: Voice) -> Draft:
         """The draft with what the voice says next, as far as that is worth its time."""
         count = len(draft.tokens)
-        more = voice.tokens[count : count + min(_LONGEST, len(self.costs) - 2 - count)]
-        shares, classify = self.agreed.p_accept(), EVIDENCE[AGREED].classify
-        p_accept = [shares[classify(voice.length + count + ahead)] for ahead in range(len(more))]
-        reach = self._reach(draft, count)
-        tokens = [reach * share for share in accumulate(p_accept, mul)]
-        gains = accumulate(
-            (worth - self.pace * (self.costs[count + 2 + ahead] - self.costs[count + 1 + ahead]))
-            for ahead, worth in enumerate(tokens)
-        )
-        best = max(enumerate(gains, 1), key=lambda option: option[1], default=(0, 0.0))
-        added = more[: best[0]] if best[1] > 0 else ()
+        more = voice.tokens[count : count + _LONGEST]
+        p_accept = [self.agreed.p_of(voice.length + count + ahead) for ahead in range(len(more))]
+        added = more[: self._worth(draft, self._reach(draft, count), p_accept)]
         if not added:
             return draft
         return replace(
@@ -89,28 +80,28 @@ class Vote:
 
     def _branched(self, draft: Draft, voice: Voice, same: int) -> Draft:
         """The draft with the voice's other tokens as a branch after the first `same` ones, if they are worth it."""
-        shares, classify = voice.shares.p_accept(), EVIDENCE["match"].classify
         branch = voice.tokens[same : same + self.tree]
+        rejected = self._reach(draft, same) - self._reach(draft, same + 1)
+        p_accept = [voice.shares.p_of(voice.length + same + ahead) for ahead in range(len(branch))]
+        branch = branch[: self._worth(draft, rejected, p_accept)]
         if not branch:
             return draft
-        rejected = 1 - self._reach(draft, same + 1) / max(self._reach(draft, same), 1e-9)
-        first = self._reach(draft, same) * rejected * shares[classify(voice.length + same)]
-        p_accept = [first, *(shares[classify(voice.length + same + ahead)] for ahead in range(1, len(branch)))]
-        width = len(draft.tokens) + 1
-        fitting = min(len(branch), len(self.costs) - 1 - width)
-        costs = [self.costs[width + added] for added in range(fitting + 1)]
-        option = best_length(p_accept[:fitting], costs, range(fitting + 1), self.pace)
-        if not option.k:
-            return draft
-        count, branch = len(draft.tokens), branch[: option.k]
+        count = len(draft.tokens)
         return replace(
             draft,
             tokens=draft.tokens + branch,
             source=f"{draft.source}+{voice.name}",
             rows=draft.rows and draft.rows + tuple(map(Candidates.certain, branch)),
             runners_up=(),
-            parents=(*range(ROOT, count - 1), same - 1, *range(count, count + option.k - 1)),
+            parents=(*chain_of(count), same - 1, *range(count, count + len(branch) - 1)),
         )
+
+    def _worth(self, draft: Draft, reach: float, p_accept: Sequence[float]) -> int:
+        """How many tokens are worth the wider pass, if the target gets to them with the probability `reach` and then
+        accepts each one as likely as `p_accept` says."""
+        costs = self.costs[len(draft.tokens) + 1 :][: len(p_accept) + 1]
+        chances = [reach * p_accept[0], *p_accept[1:]] if p_accept else []
+        return best_length(chances[: len(costs) - 1], costs, range(len(costs)), self.pace).k
 
     def _reach(self, draft: Draft, count: int) -> float:
         """The probability that the first tokens of the draft are accepted."""

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from specchat_engine.errors import TemplateError
 
@@ -35,12 +35,13 @@ _FIELD: Final = 512
 class Allowance:
     """What a rendering may still make. Raises TemplateError at what exceeds it."""
 
-    def __init__(self, messages: Sequence[Mapping[str, str]] = ()) -> None:
+    def __init__(self, given: Mapping[str, Any] = MappingProxyType({}), messages: int = 0) -> None:
+        """`given` are the values that the template gets, with so many messages."""
         self._sizes: dict[int, tuple[object, int]] = {}
         self._largest = self._left = sys.maxsize
-        size = self.size(messages)
+        size = self.size(dict(given))
         self._largest = LARGEST + 32 * size
-        self._left = TOTAL + (128 + 4 * len(messages)) * size
+        self._left = TOTAL + (128 + 4 * messages) * size
 
     def size(self, value: object) -> int:
         """The size of a value with all that it holds. What it holds twice counts twice, as it does in its text."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from specchat_engine.errors import ContextOverflowError, TemplateError
-from specchat_engine.prompt.template import ChatTemplate, Message
+from specchat_engine.errors import ContextOverflowError, SettingError, TemplateError
+from specchat_engine.prompt.control_tokens import guarded
+from specchat_engine.prompt.messages import Asked, Message, Prompt
+from specchat_engine.prompt.template import ChatTemplate
 
 
 class Tokenizer(Protocol):
     """What encoding a prompt needs from a vocabulary."""
+
+    @property
+    def size(self) -> int:
+        """The number of tokens; ids start at 0."""
 
     @property
     def special_texts(self) -> tuple[str, ...]:
@@ -26,54 +31,71 @@ class Tokenizer(Protocol):
         """The ids of a text."""
 
 
-def encode(messages: Sequence[Message], template: ChatTemplate, tokenizer: Tokenizer) -> list[int]:
-    """The prompt's ids. Control tokens come from the template alone: if a message spells one out, it stays text.
+def encode(asked: Asked, template: ChatTemplate, tokenizer: Tokenizer) -> list[int]:
+    """The prompt's ids. Control tokens come from the template alone: if a message, a tool or a variable spells one out,
+    it stays text. A raw prompt takes no template, and its control tokens are read.
 
-    A mark is put inside such a text before rendering, and the parts between the marks are tokenized one by one. Raises
-    TemplateError if the template fails or renders nothing.
+    Raises TemplateError if the template fails or renders nothing, and SettingError for a raw prompt that is empty or
+    has ids that the vocabulary does not have.
     """
-    mark = _unused_mark([*(message.content for message in messages), *tokenizer.special_texts])
-    guarded = [Message(message.role, _guard(message.content, mark, tokenizer.special_texts)) for message in messages]
-    pieces = template.render(guarded).split(mark)
-    ids = tokenizer.tokenize(pieces[0], special=True, add_bos=tokenizer.adds_bos)
-    if len(ids) > 1 and tokenizer.adds_bos and ids[0] == ids[1]:
-        del ids[0]
-    for piece in pieces[1:]:
+    prompt = Prompt.of(asked)
+    if prompt.raw is not None:
+        return _raw(prompt.raw, tokenizer)
+    try:
+        values, mark = guarded(template.values(prompt), tokenizer.special_texts)
+    except RecursionError:
+        raise TemplateError("the messages or tools are nested too deep for a prompt: make them flatter") from None
+    first, *pieces = template.rendered(values).split(mark)
+    ids = _beginning(first, tokenizer)
+    for piece in pieces:
         ids += tokenizer.tokenize(piece, special=True)
     if not ids:
         raise TemplateError("the model's chat template makes an empty prompt of this conversation; try another file")
     return ids
 
 
-def _guard(content: str, mark: str, texts: Sequence[str]) -> str:
-    for text in texts:
-        while len(text) > 1 and text in content:
-            content = content.replace(text, text[0] + mark + text[1:])
-    return content
+def _raw(prompt: str | Sequence[int], tokenizer: Tokenizer) -> list[int]:
+    ids = _beginning(prompt, tokenizer) if isinstance(prompt, str) else [*prompt]
+    if not ids:
+        raise SettingError("the prompt is empty: give at least one token")
+    if wrong := next((token for token in ids if not 0 <= token < tokenizer.size), None):
+        raise SettingError(f"the prompt has token {wrong}: this vocabulary has 0 to {tokenizer.size - 1}")
+    return ids
 
 
-def _unused_mark(texts: Sequence[str]) -> str:
-    """A character that is in none of the texts, a private-use one if possible."""
-    used = set().union(*texts)
-    return next(chr(code) for code in range(0xE000, sys.maxunicode) if chr(code) not in used)
+def _beginning(text: str, tokenizer: Tokenizer) -> list[int]:
+    """The ids of a prompt's beginning, with one token for the beginning if the model expects it."""
+    ids = tokenizer.tokenize(text, special=True, add_bos=tokenizer.adds_bos)
+    if len(ids) > 1 and tokenizer.adds_bos and ids[0] == ids[1]:
+        del ids[0]
+    return ids
+
+
+def shown_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> dict[int, bytes]:
+    """The bytes of the control tokens with these texts, by their ids; the vocabulary need not have all of them."""
+    known = {text: tokenizer.tokenize(text, special=True) for text in texts if text in tokenizer.special_texts}
+    return {ids[0]: text.encode() for text, ids in known.items() if len(ids) == 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The ids of a prompt that fits, its messages, and how many of the oldest turns were dropped.
+    """The ids of a prompt that fits, what is asked in it, and how many of the oldest turns were dropped.
 
     `prediction` has the ids of a text that the answer will probably repeat.
     """
 
     tokens: list[int]
-    messages: Sequence[Message]
+    asked: Asked
     dropped: int
     prediction: Sequence[int] = ()
 
     @property
     def request(self) -> str:
-        """The user's last message, empty if there is none."""
-        return next((message.content for message in reversed(self.messages) if message.role == "user"), "")
+        """The user's last message or the raw text, empty if there is none."""
+        prompt = Prompt.of(self.asked)
+        if isinstance(prompt.raw, str):
+            return prompt.raw
+        return next((message.content for message in reversed(prompt.messages) if message.role == "user"), "")
 
     def notice(self, capacity: int) -> str:
         """The message for the user if turns were dropped."""
@@ -81,29 +103,46 @@ class Fitted:
         return f"dropped {turns} to fit the context of {capacity} tokens"
 
 
-def fit(messages: Sequence[Message], encoded: Callable[[Sequence[Message]], list[int]], capacity: int) -> Fitted:
+def fit(asked: Asked, encoded: Callable[[Sequence[Message]], list[int]], capacity: int) -> Fitted:
     """Drops whole turns from the front until the prompt leaves room for an answer; system messages always stay.
 
-    Raises ContextOverflowError if the last message alone is too long.
+    A turn begins with a message of the user, but never between a call and its result. `encoded` makes the prompt of
+    what is kept. A raw prompt is never shortened. Raises ContextOverflowError if the last turn alone is too long.
     """
+    prompt = Prompt.of(asked)
     reserve = min(256, capacity // 4)
-    kept = list(messages)
+    kept = [*prompt.messages]
     dropped = 0
     while True:
         tokens = encoded(kept)
-        starts = [place for place, message in enumerate(kept) if message.role == "user"]
+        starts = _turns(kept)
         if len(tokens) <= capacity - reserve:
-            return Fitted(tokens, kept, dropped)
-        if len(starts) < 2:
             break
+        if len(starts) < 2:
+            if len(tokens) < capacity:
+                break
+            what = "message" if prompt.raw is None else "text"
+            raise ContextOverflowError(
+                f"the {what} makes a prompt of {len(tokens)} tokens, the context holds {capacity}: "
+                "shorten it or load with a larger -c"
+            )
         kept = [message for place, message in enumerate(kept) if message.role == "system" or place >= starts[1]]
         dropped += 1
-    if len(tokens) < capacity:
-        return Fitted(tokens, kept, dropped)
-    raise ContextOverflowError(
-        f"the message makes a prompt of {len(tokens)} tokens, the context holds {capacity}: "
-        "shorten it or load with a larger -c"
-    )
+    return Fitted(tokens, replace(prompt, messages=kept), dropped)
+
+
+def _turns(messages: Sequence[Message]) -> list[int]:
+    """The places where turns begin. A result belongs to the call with its id, or else to the last calls before it."""
+    called: dict[str, int] = {}
+    last: int | None = None
+    between: set[int] = set()
+    for place, message in enumerate(messages):
+        if message.tool_calls:
+            last = place
+            called |= {call.id: place for call in message.tool_calls if call.id}
+        elif message.role == "tool" and (call := called.get(message.tool_call_id, last)) is not None:
+            between.update(range(call, place))
+    return [place for place, message in enumerate(messages) if message.role == "user" and place not in between]
 
 
 def common_prefix(old: Sequence[int], new: Sequence[int]) -> int:

@@ -10,6 +10,8 @@ from inspect import unwrap
 from typing import Any, Final, NoReturn
 
 from jinja2 import nodes, pass_context
+from jinja2.ext import Extension
+from jinja2.parser import Parser
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
@@ -32,6 +34,17 @@ _CHARACTERS, _TOKENS = 2**18, 25_000
 """The most that a template may have, so that it compiles in a second. Real ones have up to 12,000 tokens."""
 
 
+class _Generation(Extension):
+    """The tag with which templates mark what the model says, for those who train it: its contents count alone."""
+
+    tags = {"generation"}  # noqa: RUF012 (the type that Jinja declares)
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        """What is inside the tag."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja's sandbox with an allowance, and with the functions that chat templates expect."""
 
@@ -41,7 +54,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(
             trim_blocks=True,
             lstrip_blocks=True,
-            extensions=["jinja2.ext.loopcontrols"],
+            extensions=["jinja2.ext.loopcontrols", _Generation],
             optimized=False,
             finalize=self._as_text,
         )

@@ -6,9 +6,13 @@ makes.
 
 from __future__ import annotations
 
+import json
+import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
 from time import monotonic
 from types import FrameType
 from typing import Any, Final, Literal
@@ -17,9 +21,9 @@ from jinja2 import TemplateError as JinjaError
 
 from specchat_engine.errors import TemplateError
 from specchat_engine.prompt.allowance import Allowance
+from specchat_engine.prompt.messages import Asked, Message, Prompt, ToolCall, function_of
 from specchat_engine.prompt.sandbox import Sandbox
-
-Role = Literal["system", "user", "assistant"]
+from specchat_engine.prompt.tools_as_text import with_calls_as_text, with_tools_as_text
 
 SECONDS: Final = 2.0
 
@@ -43,16 +47,32 @@ _FAILURES: Final = (
 """What a template can raise, including endless recursion."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message of a conversation."""
+_Calls = Literal["as objects", "as JSON", "as text"]
+"""What a template gets of calls: their arguments as objects or as texts of JSON, or only the content with all calls."""
 
-    role: Role
-    content: str
+_ARGUMENT: Final = "argument_of_a_probe"
+_PROBE: Final = Prompt(
+    (
+        Message("user", "a"),
+        Message("assistant", "", (ToolCall("f", f'{{"{_ARGUMENT}": 1}}', "call00001"),)),
+        Message("tool", "b", tool_call_id="call00001", name="f"),
+        Message("assistant", "c"),
+        Message("user", "d"),
+    ),
+    ({"type": "function", "function": {"name": "f"}},),
+)
+"""A conversation with a call."""
 
 
 class ChatTemplate:
-    """A compiled template. Raises TemplateError if it does not parse."""
+    """A compiled template. Raises TemplateError if it does not parse.
+
+    A template that knows of no tools gets them as text. Some templates read the arguments of a call as an object,
+    others as JSON. They get an object, as in transformers, unless a probe shows that it makes nothing useful, as in
+    llama.cpp. If JSON does not either, calls become text. Arguments that are no JSON object stay as they are. Reasoning
+    is in `reasoning_content`, and in `thinking` for templates that read that. If the template refuses system messages,
+    the first one becomes part of the question, as in llama.cpp.
+    """
 
     def __init__(self, source: str, *, bos: str = "", eos: str = "") -> None:
         self._sandbox = Sandbox()
@@ -62,19 +82,98 @@ class ChatTemplate:
             reason = _reason(error)
             raise TemplateError(f"the model's chat template does not parse: {reason}; try another file") from None
         self._tokens = {"bos_token": bos, "eos_token": eos}
+        self._knows_tools = re.search(r"\btools\b", source) is not None
+        self._reads_thinking = "message.thinking" in source
 
-    def render(self, messages: Sequence[Message]) -> str:
+    def render(self, asked: Asked) -> str:
         """The prompt that asks for the next answer. Raises TemplateError if the template fails or exceeds a limit."""
-        values = [{"role": message.role, "content": message.content} for message in messages]
-        self._sandbox.allowance = Allowance(values)
-        stream = self._template.generate(messages=values, add_generation_prompt=True, **self._tokens)
+        return self.rendered(self.values(asked))
+
+    def values(self, asked: Asked) -> dict[str, Any]:
+        """What the template gets of a prompt: everything that others than the model's makers wrote."""
+        prompt = Prompt.of(asked)
+        if prompt.messages and prompt.messages[0].role == "system" and self._refuses_system:
+            prompt = replace(prompt, messages=_with_system_asked(prompt.messages))
+        if not self._knows_tools:
+            return self._values(with_tools_as_text(prompt), "as text")
+        called = any(message.tool_calls for message in prompt.messages)
+        return self._values(prompt, self._calls if called else "as objects")
+
+    def rendered(self, values: Mapping[str, Any], seconds: float | None = None) -> str:
+        """The prompt of these values. Raises TemplateError if the template fails or exceeds a limit."""
         try:
-            with _Deadline(SECONDS):
+            self._sandbox.allowance = Allowance(values, len(values["messages"]))
+            stream = self._template.generate({**values, **self._tokens})
+            with _Deadline(SECONDS if seconds is None else seconds):
                 return "".join(map(self._sandbox.allowance.made, stream))
         except TemplateError:
             raise
         except _FAILURES as error:
             raise TemplateError(f"the model's chat template failed: {_reason(error)}; try another file") from None
+
+    def _values(self, prompt: Prompt, calls: _Calls) -> dict[str, Any]:
+        written = with_calls_as_text(prompt.messages) if calls == "as text" else prompt.messages
+        messages = [self._message(message, calls) for message in written]
+        tools = {"tools": [*map(_completed, prompt.tools)]} if prompt.tools else {}
+        return {"add_generation_prompt": True, **prompt.variables, "messages": messages, **tools}
+
+    def _message(self, message: Message, calls: _Calls) -> dict[str, Any]:
+        values = message.to_json()
+        if self._reads_thinking and message.reasoning_content:
+            values["thinking"] = message.reasoning_content
+            if message.tool_calls:
+                values["content"] = ""
+        for call in values.get("tool_calls", ()) if calls == "as objects" else ():
+            call["function"]["arguments"] = _object_in(call["function"]["arguments"])
+        return values
+
+    @cached_property
+    def _refuses_system(self) -> bool:
+        """Whether a system message alone makes the template fail, found out by a probe."""
+        return self._takes(Message("user", "a")) and not self._takes(Message("system", "s"), Message("user", "a"))
+
+    def _takes(self, *messages: Message) -> bool:
+        with suppress(TemplateError):
+            self.rendered(self._values(Prompt(messages), "as text"), SECONDS / 2)
+            return True
+        return False
+
+    @cached_property
+    def _calls(self) -> _Calls:
+        """How the template reads calls, found out by a probe."""
+        ways: tuple[_Calls, ...] = ("as objects", "as JSON")
+        for calls in ways:
+            with suppress(TemplateError):
+                prompt = self.rendered(self._values(_PROBE, calls), SECONDS / 2)
+                if _ARGUMENT in prompt and f"{{'{_ARGUMENT}'" not in prompt:
+                    return calls
+        return "as text"
+
+
+def _with_system_asked(messages: Sequence[Message]) -> Sequence[Message]:
+    """The same messages with the first one, of the system, at the beginning of the user's first message."""
+    system, *others = messages
+    if not others or others[0].role != "user":
+        return messages
+    first = replace(others[0], content=f"{system.content}\n\n{others[0].content}")
+    return [first, *others[1:]]
+
+
+def _completed(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool with all that templates expect to be there."""
+    function = function_of(tool)
+    usual = {"description": "", "parameters": {"type": "object", "properties": {}}}
+    missing = {key: value for key, value in usual.items() if function.get(key) is None}
+    return {"type": "function", "function": {**function, **missing}}
+
+
+def _object_in(arguments: str) -> Any:
+    """The JSON object that a text is; the text itself if it is none."""
+    try:
+        found = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    return found if isinstance(found, dict) else arguments
 
 
 class _Deadline:

@@ -165,13 +165,17 @@ class Sampler:
         )
 
 
-def constraint_of(params: SamplingParams, vocabulary: GrammarVocabulary) -> Constraint | None:
+def constraint_of(
+    params: SamplingParams, vocabulary: GrammarVocabulary, shown: Collection[int] = ()
+) -> Constraint | None:
     """What constrains an answer under these parameters, None without a grammar; the caller closes it.
+
+    The grammar may use the `shown` control tokens.
 
     Raises SettingError for a grammar that cannot be used and for a bias on a token that does not exist.
     """
     params.check_tokens(vocabulary.size)
-    return Constraint(vocabulary.compile_grammar(params.grammar)) if params.grammar else None
+    return Constraint(vocabulary.compile_grammar(params.grammar, shown)) if params.grammar else None
 
 
 def _tempered(pool: Pool, temperature: float) -> Candidates:

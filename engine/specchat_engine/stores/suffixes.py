@@ -52,6 +52,19 @@ class Places:
         return self.end - self.first
 
 
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """What followed most often, token by token.
+
+    `runners_up[i]` followed second most often where the tokens before `tokens[i]` did, None if nothing else did there;
+    `shares[i]` says at which share of these places, which is 0 then.
+    """
+
+    tokens: tuple[int, ...]
+    runners_up: tuple[int | None, ...]
+    shares: tuple[float, ...]
+
+
 class Suffixes:
     """An index in a file; `close` unmaps it. Raises TextStoreError if the file is none, or cut off."""
 
@@ -93,19 +106,23 @@ class Suffixes:
         end = bisect_left(self._order, prefix + b"\xff" * _WIDTH, first, key=self._suffix)
         return Places(length, first, end)
 
-    def continuation(self, places: Places, k: int) -> tuple[int, ...]:
+    def continuation(self, places: Places, k: int) -> Continuation:
         """Up to k tokens that followed most often, as long as enough of the places agree."""
         step = max(1, places.count // _LOOKED_AT)
         alive = [self._order[one] for one in range(places.first, places.end, step)]
         counted, tokens = len(alive), list[int]()
+        runners_up, shares = list[int | None](), list[float]()
         for ahead in range(1, k + 1):
             following = [(self._token(place - ahead), place) for place in alive if place >= ahead]
-            (best, often), *_ = Counter(token for token, _ in following).most_common(1) or [(-1, 0)]
+            (best, often), *others = Counter(token for token, _ in following).most_common() or [(-1, 0)]
             if best < 0 or often < _SURE * counted:
                 break
             tokens.append(best)
+            second, less_often = next((other for other in others if other[0] >= 0), (None, 0))
+            runners_up.append(second)
+            shares.append(less_often / len(alive))
             alive = [place for token, place in following if token == best]
-        return tuple(tokens)
+        return Continuation(tuple(tokens), tuple(runners_up), tuple(shares))
 
     def close(self) -> None:
         """Unmaps the file; calling it again does nothing."""

@@ -90,6 +90,13 @@ class Threads:
         self._drafts = (*self._drafts, draft)
         self._apply()
 
+    def remove(self, draft: ThreadedModel) -> None:
+        """Leaves a draft model alone from now on. The others keep the number of threads that was chosen."""
+        self._drafts = tuple(one for one in self._drafts if one is not draft)
+        if self._draft is draft:
+            self._draft = None
+        self._apply()
+
     def ask(self, target: ThreadCount, draft: ThreadCount) -> None:
         """Asks for other numbers, in force from the next pass on. May be called from any thread."""
         self._asked = target, draft
@@ -102,7 +109,7 @@ class Threads:
         because = [text for text in (str(target or ""), self.contended) if text]
         return ThreadsInForce(
             self._target.threads,
-            self._draft.threads if self._draft else 0,
+            self._draft_threads,
             self._target.reading_threads,
             "; ".join(because),
             str(draft) if draft else "",
@@ -125,7 +132,7 @@ class Threads:
         if contention is None:
             return False
         count, settled = contention.count, contention.settled
-        contention.passed(passes, monotonic(), process_time(), self._draft.threads if self._draft else 0)
+        contention.passed(passes, monotonic(), process_time(), self._draft_threads)
         if contention.count != count:
             self._apply()
         return contention.settled != settled
@@ -184,13 +191,15 @@ class Threads:
             head.threads, head.reading_threads = self._target.threads, self._target.reading_threads
 
     def _apply_draft(self) -> None:
-        if self._draft is None:
-            return
         asked_draft, chosen_draft, most = self._asked[1], self._choice("draft"), self._target.threads
         fixed = 0 if asked_draft == AUTO else asked_draft
         for draft in self._drafts:
             draft.threads = fixed or (min(chosen_draft.threads, most) if chosen_draft else most)
             draft.reading_threads = fixed or self._target.reading_threads
+
+    @property
+    def _draft_threads(self) -> int:
+        return self._drafts[0].threads if self._drafts else 0
 
     def _choice(self, role: str) -> Choice | None:
         """The measured choice for a model without a requested number of threads."""
@@ -198,8 +207,8 @@ class Threads:
 
     def _is_free(self, role: str) -> bool:
         """Whether the engine chooses a model's number of threads; on a GPU there is nothing to choose."""
-        model, asked = (self._target, self._asked[0]) if role == "target" else (self._draft, self._asked[1])
-        return asked == AUTO and model is not None and not model.on_gpu
+        models, asked = ((self._target,), self._asked[0]) if role == "target" else (self._drafts[:1], self._asked[1])
+        return asked == AUTO and any(not model.on_gpu for model in models)
 
     def _is_due(self, role: str, today: date) -> bool:
         choice = self._choice(role)

@@ -1,91 +1,19 @@
-"""Writes a llama-architecture model with its tokenizer as a GGUF file, and reads such a file back into torch."""
+"""Writes a llama-architecture model with its tokenizer as a GGUF file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import gguf
 import torch
-from gguf.quants import dequantize, quantize
+from gguf.quants import quantize
 from torch import Tensor
 
 from specchat_engine.training.bpe import PRE_TOKENIZER, BytePairTokenizer
 from specchat_engine.training.model import LlamaModel, ModelConfig
-
-
-def read_gguf(path: Path) -> LlamaModel:
-    """The model that a file holds, in float32 whatever it is stored in.
-
-    Raises:
-        ValueError: another architecture, an output matrix of its own, or a tensor that is missing.
-    """
-    reader = gguf.GGUFReader(path)
-    architecture = _value(reader, "general.architecture")
-    if architecture != "llama":
-        raise ValueError(f"{path} holds the architecture {architecture}: only llama can be read into torch")
-    tensors = {tensor.name: tensor for tensor in reader.tensors}
-    if "output.weight" in tensors:
-        raise ValueError(f"{path} has an output matrix of its own: only models with tied embeddings can be read")
-    config = read_config(reader)
-    model = LlamaModel(config)
-    state = {}
-    for written, held in tensor_names(config.layers):
-        if written not in tensors:
-            raise ValueError(f"{path} lacks the tensor {written}: it is not a complete llama model")
-        tensor = tensors[written]
-        state[held] = torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())
-    model.load_state_dict(state)
-    return model
-
-
-def read_config(reader: gguf.GGUFReader) -> ModelConfig:
-    """The sizes of a llama model. Raises ValueError if one is missing."""
-    embedding = next((tensor for tensor in reader.tensors if tensor.name == "token_embd.weight"), None)
-    if embedding is None:
-        raise ValueError("the file lacks the tensor token_embd.weight: it is not a complete llama model")
-    return ModelConfig(
-        vocab_size=int(embedding.shape[1]),
-        width=_value(reader, "llama.embedding_length"),
-        layers=_value(reader, "llama.block_count"),
-        heads=_value(reader, "llama.attention.head_count"),
-        kv_heads=_value(reader, "llama.attention.head_count_kv"),
-        feed_forward=_value(reader, "llama.feed_forward_length"),
-        context=_value(reader, "llama.context_length"),
-        rope_base=_value(reader, "llama.rope.freq_base", 10_000.0),
-        norm_eps=_value(reader, "llama.attention.layer_norm_rms_epsilon"),
-    )
-
-
-def read_tokenizer(path: Path) -> BytePairTokenizer:
-    """The tokenizer that `write_gguf` put into a file.
-
-    Raises:
-        ValueError: a tokenizer of another kind, or special tokens that are not its first ones.
-    """
-    reader = gguf.GGUFReader(path)
-    kind = _value(reader, "tokenizer.ggml.pre")
-    if kind != PRE_TOKENIZER:
-        raise ValueError(f"{path} has the pre-tokenizer {kind}: only {PRE_TOKENIZER} can be read")
-    types = _value(reader, "tokenizer.ggml.token_type")
-    specials = types.count(gguf.TokenType.CONTROL)
-    if any(kind != gguf.TokenType.CONTROL for kind in types[:specials]):
-        raise ValueError(f"{path} has special tokens among the others: only files of this project can be read")
-    return BytePairTokenizer.of(
-        _value(reader, "tokenizer.ggml.tokens"), _value(reader, "tokenizer.ggml.merges"), specials
-    )
-
-
-def _value(reader: gguf.GGUFReader, key: str, default: float | None = None) -> Any:
-    field = reader.get_field(key)
-    if field is None:
-        if default is not None:
-            return default
-        raise ValueError(f"the file lacks the key {key}: it is not a complete llama model")
-    return field.contents()
-
 
 Precision = Literal["F32", "F16", "BF16", "Q8_0"]
 
@@ -95,6 +23,9 @@ FILE_TYPES: Final = {
     "BF16": gguf.LlamaFileType.MOSTLY_BF16,
     "Q8_0": gguf.LlamaFileType.MOSTLY_Q8_0,
 }
+
+ROPE_FACTORS = "rope_freqs.weight"
+"""The tensor of what stretches the periods of the rotary pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +108,8 @@ def write_draft(path: Path, model: LlamaModel, target: Path, name: str, precisio
     add_sizes(writer, model.config, layers=model.config.layers)
     writer.add_vocab_size(model.config.vocab_size)
     copy_fields(gguf.GGUFReader(target), writer, ("tokenizer.",))
+    if model.config.rope_factors:
+        add_tensor(writer, ROPE_FACTORS, torch.tensor(model.config.rope_factors), precision)
     state = model.state_dict()
     for written, held in tensor_names(model.config.layers):
         add_tensor(writer, written, state[held], precision)

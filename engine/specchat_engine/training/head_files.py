@@ -10,15 +10,8 @@ import torch
 from gguf.quants import dequantize
 from torch import Tensor
 
-from specchat_engine.training.gguf import (
-    FILE_TYPES,
-    Precision,
-    add_sizes,
-    add_tensor,
-    copy_fields,
-    finish,
-    read_config,
-)
+from specchat_engine.training.gguf import FILE_TYPES, Precision, add_sizes, add_tensor, copy_fields, finish
+from specchat_engine.training.gguf_reader import read_config
 from specchat_engine.training.heads import EagleHead, MtpHead
 from specchat_engine.training.model import ModelConfig
 

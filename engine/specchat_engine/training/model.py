@@ -16,7 +16,10 @@ from torch.nn import functional
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """The sizes of a model; `heads` must divide `width`, `kv_heads` must divide `heads`."""
+    """The sizes of a model; `heads` must divide `width`, `kv_heads` must divide `heads`.
+
+    `rope_factors` stretch the period of each rotary pair, as Llama 3.1 and later have it; empty for none.
+    """
 
     vocab_size: int
     width: int
@@ -27,6 +30,7 @@ class ModelConfig:
     context: int = 1024
     rope_base: float = 10000.0
     norm_eps: float = 1e-5
+    rope_factors: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.width % self.heads or self.heads % self.kv_heads or (self.width // self.heads) % 2:
@@ -44,7 +48,10 @@ class ModelConfig:
         """Cosines and signed sines for positions [batch, length], as `rotate` takes them."""
         half = self.head_width // 2
         exponents = torch.arange(half, device=positions.device, dtype=torch.float32) / half
-        angles = positions[..., None].float() * self.rope_base**-exponents
+        frequencies = self.rope_base**-exponents
+        if self.rope_factors:
+            frequencies = frequencies / torch.tensor(self.rope_factors, device=positions.device)
+        angles = positions[..., None].float() * frequencies
         sines = torch.stack((-angles.sin(), angles.sin()), dim=-1).flatten(-2)
         return angles.cos().repeat_interleave(2, dim=-1)[:, :, None], sines[:, :, None]
 
@@ -236,7 +243,7 @@ class LlamaModel(nn.Module):
                 feed-forward runs for them alone.
         """
         rotary = self.config.rotary(positions)
-        x = self.embedding(ids)
+        x = self.embedding(ids).float()  # the residual stream, whatever the embedding is held in
         last = len(self.blocks) - 1
         for layer, block in enumerate(self.blocks):
             x = block(x, rotary, mask, cache, wanted if layer == last else None)

@@ -1,4 +1,4 @@
-"""Muon for the hidden matrices, AdamW for the embedding and the norms, and the schedule of their rates.
+"""Muon for the hidden matrices, AdamW for embedding, norms and adapters, and the schedule of their rates.
 
 Muon: Keller Jordan et al., "Muon: An optimizer for hidden layers in neural networks" (2024),
 https://kellerjordan.github.io/posts/muon/, with its quintic polynomial. AdamW: Loshchilov and Hutter, arXiv 1711.05101.
@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from specchat_engine.training.lora import is_adapter
 
 _A, _B, _C = 3.4445, -4.7750, 2.0315
 _ITERATIONS = 4
@@ -84,13 +86,19 @@ class PairedOptimizer:
     """Muon and AdamW over one model, each weight in the one that suits it."""
 
     def __init__(self, model: nn.Module, muon_rate: float, adam_rate: float) -> None:
-        hidden = [weight for name, weight in model.named_parameters() if weight.dim() == 2 and "embedding" not in name]
-        others = [weight for name, weight in model.named_parameters() if weight.dim() != 2 or "embedding" in name]
-        self._rates = (muon_rate, adam_rate)
-        self._optimizers: tuple[torch.optim.Optimizer, ...] = (
-            Muon(hidden, muon_rate),
-            torch.optim.AdamW(others, adam_rate, betas=(0.9, 0.98), weight_decay=0.0),
-        )
+        hidden: list[Tensor] = []
+        others: list[Tensor] = []
+        for name, weight in model.named_parameters():
+            suits_muon = weight.dim() == 2 and "embedding" not in name and not is_adapter(name)
+            (hidden if suits_muon else others).append(weight)
+        self._rates: list[float] = []
+        self._optimizers: list[torch.optim.Optimizer] = []
+        if hidden:
+            self._rates.append(muon_rate)
+            self._optimizers.append(Muon(hidden, muon_rate))
+        if others:
+            self._rates.append(adam_rate)
+            self._optimizers.append(torch.optim.AdamW(others, adam_rate, betas=(0.9, 0.98), weight_decay=0.0))
 
     def step(self, factor: float) -> None:
         """One update at `factor` times the full rates; gradients are cleared."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gguf
@@ -15,15 +15,29 @@ from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import NORMED
 from specchat_engine.pairing.heads import LAYER_INPUTS
-from specchat_engine.training.distill import divergence
-from specchat_engine.training.gguf import Precision, read_config, read_gguf, write_draft
+from specchat_engine.training.gguf import Precision
+from specchat_engine.training.gguf_reader import read_config
 from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
-from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.model import ModelConfig
 from specchat_engine.training.state_heads import MedusaHead, SpeculatorHead
 from specchat_engine.training.teacher import TaughtBatch
 from specchat_engine.training.trainer import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a pupil learns: the peak rates of matrices and of everything else, the tokens of a step, and how many
+    steps it takes to warm up."""
+
+    matrix_rate: float
+    other_rate: float
+    step_tokens: int = 4096
+    warm_up_steps: int = 20
+
+
+FROM_SCRATCH = Pace(0.01, 0.002)
 
 KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp")
 
@@ -32,13 +46,16 @@ class Pupil(ABC):
     """A model that learns from a target.
 
     `target` is its target, `teacher` the file that teaches it, and `layers` are those whose inputs it reads there. In
-    training it drafts `drafted` tokens from each place.
+    training it drafts `drafted` tokens from each place. `frozen` is the file whose weights stay as they are and are not
+    in its checkpoints, if there is one.
     """
 
     target: Path
     teacher: Path
     layers: tuple[int, ...] = ()
     drafted = 1
+    pace = FROM_SCRATCH
+    frozen: Path | None = None
 
     @property
     @abstractmethod
@@ -55,6 +72,10 @@ class Pupil(ABC):
 
         That is how many would be accepted at temperature 1 where all tokens before were.
         """
+
+    def pass_bytes(self, tokens: int, row: int) -> int:
+        """About how much a pass over rows of so many tokens keeps for its way back, scores of tokens not counted."""
+        return 0
 
     @abstractmethod
     def write(self, path: Path, name: str, precision: Precision) -> None:
@@ -85,7 +106,7 @@ class HeadPupil(Pupil):
         outputs = self._head.unrolled(batch.ids, batch.positions, batch.documents, batch.states, DRAFTED)
         for step, hidden in enumerate(outputs):
             begun, places = drafted_places(batch, self._head.first, step)
-            found.append((_overlap(self._head.logits(hidden.flatten(0, 1)[begun]), batch, places), len(places)))
+            found.append((overlap(self._head.logits(hidden.flatten(0, 1)[begun]), batch, places), len(places)))
         return found
 
 
@@ -159,59 +180,6 @@ def speculator_pupil(target: Path, inner: int, seed: int) -> StatePupil:
     return StatePupil(target, SpeculatorHead(header.n_vocab, header.width, inner, DRAFTED, seed))
 
 
-class DraftPupil(Pupil):
-    """A small llama model with the target's tokenizer."""
-
-    def __init__(self, target: Path, draft: LlamaModel) -> None:
-        self._draft = draft
-        self.target = self.teacher = target
-
-    @property
-    def model(self) -> LlamaModel:
-        """The draft model."""
-        return self._draft
-
-    def objective(self, model: nn.Module, batch: TaughtBatch) -> Scores:
-        """The divergence of the next token."""
-        wanted = batch.wanted
-        hidden = self._draft(batch.ids, batch.positions, batch.mask, wanted=wanted)
-        logits = self._draft.logits(hidden).float()
-        ids, taught = _taught(batch, wanted)
-        return Scores(divergence(logits, ids, taught), logits.argmax(-1) == ids[:, 0], batch.groups.flatten()[wanted])
-
-    @torch.no_grad()
-    def overlaps(self, batch: TaughtBatch) -> list[tuple[float, int]]:
-        """Of the next token."""
-        wanted = batch.wanted
-        hidden = self._draft(batch.ids, batch.positions, batch.mask, wanted=wanted)
-        return [(_overlap(self._draft.logits(hidden), batch, wanted), len(wanted))]
-
-    def write(self, path: Path, name: str, precision: Precision) -> None:
-        """A model file with the target's tokenizer and template."""
-        write_draft(path, self._draft, self.teacher, name, precision)
-
-
-def draft_pupil(target: Path, share: float, seed: int) -> DraftPupil:
-    """A draft model with about this share of the target's parameters."""
-    return DraftPupil(target, LlamaModel(draft_config(read_model(target), share), seed))
-
-
-def draft_from(target: Path, file: Path) -> DraftPupil:
-    """A draft model that begins as the one in a GGUF file.
-
-    Raises ModelFileError if it cannot be read, PairError if it cannot be this target's.
-    """
-    read_model(file)
-    try:
-        draft = read_gguf(file)
-    except ValueError as error:
-        raise PairError(f"{error}; name a draft model that `specchat train` made") from None
-    wanted = read_model(target).n_vocab
-    if draft.config.vocab_size != wanted:
-        raise PairError(f"{file.name} has {draft.config.vocab_size} tokens, the target has {wanted}: name another")
-    return DraftPupil(target, draft)
-
-
 def low_middle_high(header: Header) -> tuple[int, int, int]:
     """The layers that EAGLE-3 reads by default: near the beginning, in the middle, near the end."""
     last = header.layers - 1
@@ -233,25 +201,6 @@ def head_config(header: Header, feed_forward: int) -> ModelConfig:
     )
 
 
-def draft_config(header: Header, share: float) -> ModelConfig:
-    """Sizes of a draft model with about this share of the target's parameters: half of them for the embeddings."""
-    wanted = share * header.n_params
-    width = max(64, round(wanted / 2 / header.n_vocab / 64) * 64)
-    feed_forward = 2 * width
-    each = 2.5 * width * width + 3 * width * feed_forward
-    layers = max(1, round((wanted - width * header.n_vocab) / each))
-    heads = width // 64
-    return ModelConfig(
-        vocab_size=header.n_vocab,
-        width=width,
-        layers=layers,
-        heads=heads,
-        kv_heads=heads if heads % 2 else heads // 2,
-        feed_forward=feed_forward,
-        context=header.n_ctx_train,
-    )
-
-
 def shared_matrices(target: Path) -> tuple[Tensor, Tensor]:
     """The target's embeddings and output matrix, both [vocab_size, width]."""
     tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(target).tensors}
@@ -263,12 +212,13 @@ def shared_matrices(target: Path) -> tuple[Tensor, Tensor]:
     return embedding, read("output.weight") if "output.weight" in tensors else embedding
 
 
-def _taught(batch: TaughtBatch, places: Tensor) -> tuple[Tensor, Tensor]:
+def taught(batch: TaughtBatch, places: Tensor) -> tuple[Tensor, Tensor]:
+    """The teacher's likeliest tokens at places of a batch, and their log-probabilities, both [places, kept]."""
     return batch.teacher_ids.flatten(0, 1)[places], batch.teacher_log_probabilities.flatten(0, 1)[places]
 
 
-def _overlap(logits: Tensor, batch: TaughtBatch, places: Tensor) -> float:
+def overlap(logits: Tensor, batch: TaughtBatch, places: Tensor) -> float:
     """Σ min(p, q) over the teacher's likeliest tokens, summed over places."""
-    ids, taught = _taught(batch, places)
+    ids, expected = taught(batch, places)
     q = logits.float().softmax(-1).gather(1, ids)
-    return float(torch.minimum(taught.exp(), q).sum())
+    return float(torch.minimum(expected.exp(), q).sum())

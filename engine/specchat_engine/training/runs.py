@@ -35,12 +35,13 @@ from specchat_engine.training.trainer import Budget, Trainer, TrainingPlan, best
 
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 0.05, 48
 _LENGTHS = (128, 256, 512, 1024)
-_STEP_TOKENS, _BATCH_TOKENS = 4096, 2048
+_BATCH_TOKENS = 2048
 LONGEST = _LENGTHS[-2]
 """The tokens of a document at most."""
 
-RATES = (0.01, 0.002)
-_EVERY_SECONDS = 30.0
+_LOOK_SECONDS, _LOOK_PAUSE = 30.0, 5.0
+"""α is measured every 30 seconds, but so that the measuring of a large model takes no more than a sixth of the time."""
+
 _FEWEST_TOKENS = 20_000
 FEWEST_RECORDED = 4_000
 """Recorded turns must have so many tokens."""
@@ -90,17 +91,15 @@ class Training:
         seed: int = 1,
         begin: Path | None = None,
         recorded: RecordedTeacher | None = None,
-        rates: tuple[float, float] = RATES,
     ) -> None:
         """`documents` makes them with the target's vocabulary and template, of at most so many tokens each.
 
-        With `recorded` turns the target is not loaded: these are what it
-        learns from, and the latest ones are held out. `rates` are the peak rates of matrices and of everything else.
+        With `recorded` turns the target is not loaded: these are what it learns from, and the latest ones are held out.
         Checkpoints go into the `folder`. `begin` is the folder of an earlier training whose weights to start from.
         Raises SettingError if memory or text is too little, if the folder has the checkpoints of another training, and
         if `begin` has none of the same sizes.
         """
-        self.needs = needed_bytes(pupil)
+        self.needs = needed_bytes(pupil, with_target=recorded is None)
         self.device = best_device()
         free = free_bytes(self.device)
         if free and self.needs > free:
@@ -116,7 +115,6 @@ class Training:
         self._minutes = minutes
         self._seed = seed
         self._folder = folder
-        self._rates = rates
         self._teacher: Teacher | RecordedTeacher
         found: list[Document] = []
         if recorded:
@@ -140,7 +138,7 @@ class Training:
         self._learned, self._held_out = found[:-held_out], found[-held_out:]
         self._source = TaughtLessons(self._draw, self._teacher, _LENGTHS, _BATCH_TOKENS)
         self._best: tuple[float, dict[str, Tensor]] = (-1.0, {})
-        self._last_look = 0.0
+        self._next_look = 0.0
         self._alphas: tuple[float, ...] = ()
         self._best_alphas: tuple[float, ...] = ()
         self._hear: Callable[[Progress], object] = id
@@ -151,7 +149,7 @@ class Training:
 
     def run(self, out: Path, name: str, precision: Precision, hear: Callable[[Progress], object]) -> Trained:
         """Trains until the time is spent, and writes the best state. `hear` gets the progress after each step."""
-        self._hear = hear
+        self._hear, pace = hear, self._pupil.pace
         try:
             before = self._look()
             deadline = time.time() + 60 * self._minutes
@@ -159,8 +157,9 @@ class Training:
                 "training",
                 self._folder,
                 Budget(tokens=2**62, deadline=deadline),
-                Schedule(warm_up_steps=20, decay_from=0.3),
-                *self._rates,
+                Schedule(pace.warm_up_steps, decay_from=0.3),
+                pace.matrix_rate,
+                pace.other_rate,
                 save_every_seconds=60.0,
             )
             Trainer(self._pupil.model, self._source, self._pupil.objective, plan, self._tell).run()
@@ -177,13 +176,13 @@ class Training:
     def _draw(self, step: int) -> list[Document]:
         """The documents of a step: a function of its number, so that a training can go on where it was."""
         random, drawn, tokens = Random(f"{self._seed} {step}"), [], 0
-        while tokens < _STEP_TOKENS:
+        while tokens < self._pupil.pace.step_tokens:
             drawn.append(random.choice(self._learned))
             tokens += len(drawn[-1].ids)
         return drawn
 
     def _tell(self, line: Mapping[str, Any]) -> None:
-        if time.monotonic() - self._last_look > _EVERY_SECONDS:
+        if time.monotonic() > self._next_look:
             self._look()
         progress = Progress(line["progress"], line["step"], line["seconds"], line["tokens"], line["loss"], self._alphas)
         self._hear(progress)
@@ -191,6 +190,7 @@ class Training:
     def _look(self) -> tuple[float, ...]:
         """Measures α on the held-out documents, and keeps the state if it is the best so far."""
         lessons = [self._teacher.teach(document) for document in self._held_out]
+        began = time.monotonic()
         sums: list[list[float]] = []
         model = self._pupil.model
         for batch in batches_by_length(lessons, _LENGTHS, _BATCH_TOKENS, pack_lessons):
@@ -200,7 +200,8 @@ class Training:
                 sums.append([part for pair in self._pupil.overlaps(batch.to(device)) for part in pair])
         totals = [sum(column) for column in zip(*sums, strict=True)]
         self._alphas = tuple(total / max(count, 1) for total, count in zip(totals[::2], totals[1::2], strict=True))
-        self._last_look = time.monotonic()
+        ended = time.monotonic()
+        self._next_look = ended + max(_LOOK_SECONDS, _LOOK_PAUSE * (ended - began))
         score = sum(self._alphas)
         if score > self._best[0]:
             state = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
@@ -208,15 +209,16 @@ class Training:
         return self._alphas
 
 
-def needed_bytes(pupil: Pupil) -> int:
-    """About how much memory a training takes: the target, the pupil with its gradients and moments, the scores of a
-    batch with theirs, and the kept lessons."""
+def needed_bytes(pupil: Pupil, *, with_target: bool = True) -> int:
+    """About how much memory a training takes: the target if it teaches, the pupil, gradients and moments of what is
+    trained of it, what a pass keeps for its way back, the scores of a batch with theirs, and the kept lessons."""
     model, header = pupil.model, read_model(pupil.target)
     learned = sum(weight.numel() for weight in model.parameters())
-    kept = sum(weight.numel() for weight in model.buffers())
+    frozen = sum(weight.numel() * weight.element_size() for weight in model.buffers())
     scores = _BATCH_TOKENS * header.n_vocab * pupil.drafted
-    target = sum(tensor.size or 0 for tensor in header.tensors)
-    return target + _FLOAT * (6 * learned + kept + 3 * scores) + KEPT_BYTES
+    target = sum(tensor.size or 0 for tensor in header.tensors) if with_target else 0
+    passes = pupil.pass_bytes(min(_BATCH_TOKENS, pupil.pace.step_tokens + LONGEST), LONGEST)
+    return target + frozen + passes + _FLOAT * (6 * learned + 3 * scores) + KEPT_BYTES
 
 
 def free_bytes(device: torch.device) -> int:
@@ -241,7 +243,11 @@ def _load(model: nn.Module, folder: Path) -> None:
 def _claim(folder: Path, pupil: Pupil) -> None:
     """Notes in a folder whose checkpoints it has. Raises SettingError if they are another training's."""
     sizes = {name: [*weight.shape] for name, weight in pupil.model.state_dict().items()}
-    whose = json.dumps({"target": str(pupil.target.resolve()), "layers": pupil.layers, "sizes": sizes})
+    claim = {"target": str(pupil.target.resolve()), "layers": pupil.layers, "sizes": sizes}
+    if pupil.frozen:
+        found = pupil.frozen.stat()
+        claim["frozen"] = [str(pupil.frozen.resolve()), found.st_size, found.st_mtime_ns]
+    whose = json.dumps(claim)
     file = folder / "training.json"
     if file.exists() and file.read_text("utf-8") != whose:
         raise SettingError(f"{folder} has the checkpoints of another training: delete it, or choose another output")

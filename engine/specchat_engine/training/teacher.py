@@ -29,6 +29,9 @@ from specchat_engine.training.trainer import Source
 _ROWS = 256
 """Rows of logits that one pass gives."""
 
+_COMPARED = 100
+"""Answers with so many equal characters at their ends are the same. Documents that were cut still have so many."""
+
 KEPT_BYTES = 2**30
 """Lessons are kept in memory up to this size, since most texts are read more than once."""
 
@@ -132,7 +135,7 @@ class RecordedTeacher:
 
     def __init__(self, turns: Iterable[RecordedTurn], longest: int) -> None:
         """Of a turn with more than `longest` tokens its end counts."""
-        self.lessons = [_lesson(turn, longest) for turn in turns]
+        self.lessons: Sequence[Document] = [_lesson(turn, longest) for turn in turns]
 
     def teach(self, document: Document) -> Lesson:
         """The lesson that the document is."""
@@ -141,6 +144,41 @@ class RecordedTeacher:
 
     def close(self) -> None:
         """Nothing: no target was loaded."""
+
+
+class TeacherOfBoth(RecordedTeacher):
+    """Recorded turns, and before them documents that a loaded target teaches when they are drawn."""
+
+    def __init__(
+        self,
+        turns: Iterable[RecordedTurn],
+        documents: Callable[[Vocabulary, ChatTemplate, int], Iterable[Document]],
+        teacher: Teacher,
+        longest: int,
+    ) -> None:
+        """`documents` makes them as for a `Training`. Those that repeat a recorded answer are left out, so that the
+        turns that are held out are not learned. `close` frees the teacher."""
+        super().__init__(turns, longest)
+        self._teacher = teacher
+        vocabulary = teacher.vocabulary
+        recorded = {_end_of_answer(lesson, vocabulary) for lesson in self.lessons}
+        found = documents(vocabulary, teacher.template, longest)
+        new = [document for document in found if _end_of_answer(document, vocabulary) not in recorded]
+        self.lessons = [*new, *self.lessons]
+
+    def teach(self, document: Document) -> Lesson:
+        """What was recorded, or what the target says."""
+        return document if isinstance(document, Lesson) else self._teacher.teach(document)
+
+    def close(self) -> None:
+        """Frees the target."""
+        self._teacher.close()
+
+
+def _end_of_answer(document: Document, vocabulary: Vocabulary) -> str:
+    """The last characters that are to be learned: texts may be in other tokens than the model's own."""
+    ids = [token for token, learned in zip(document.ids, document.learned, strict=True) if learned]
+    return b"".join(map(vocabulary.piece, ids)).decode("utf-8", "replace").strip()[-_COMPARED:]
 
 
 def _lesson(turn: RecordedTurn, longest: int) -> Lesson:

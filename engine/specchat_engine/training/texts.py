@@ -16,7 +16,8 @@ from typing import Any
 from specchat_engine.errors import SettingError
 from specchat_engine.models import SessionVocabulary
 from specchat_engine.prompt.encoding import encode
-from specchat_engine.prompt.template import ChatTemplate, Message, Role
+from specchat_engine.prompt.messages import Message, Role
+from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.training.packing import Document
 
 _LARGEST = 256 * 2**20

@@ -45,6 +45,8 @@ def data(tmp_path: Path) -> Path:
         (["eagle3", "--data", "chats"], "there are no stored chats yet: chat first, or name files with --data"),
         (["eagle3", "--init", "nowhere"], "nowhere does not exist: name a draft model, or the folder NAME.training"),
         (["eagle3", "--init", __file__], "is a file, and only a draft can start from one"),
+        (["draft", "--lora", "0"], "there is no rank '0': use 1 to 256, auto or off"),
+        (["draft", "--lora", "8"], "--lora 8 needs a draft model to adapt: name its file with --init"),
     ],
 )
 def test_wrong_use_is_one_line_and_writes_nothing(
@@ -123,9 +125,9 @@ def test_without_torch_it_says_what_to_install(
 def test_a_head_is_trained_and_drafts(
     target: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from specchat_engine.training import runs
+    from specchat_engine.training.pupils import Pace, Pupil
 
-    monkeypatch.setattr(runs, "_STEP_TOKENS", 512)
+    monkeypatch.setattr(Pupil, "pace", Pace(0.01, 0.002, step_tokens=512))
     monkeypatch.setattr(train_module, "show", id)
     out = tmp_path / "head.gguf"
     words = ["train", "eagle3", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.05"]
@@ -141,9 +143,9 @@ def test_a_head_is_trained_and_drafts(
 def test_the_result_is_verified_measured_and_remembered_where_it_gains(
     target: Path, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from specchat_engine.training import runs
+    from specchat_engine.training.pupils import Pace, Pupil
 
-    monkeypatch.setattr(runs, "_STEP_TOKENS", 512)
+    monkeypatch.setattr(Pupil, "pace", Pace(0.01, 0.002, step_tokens=512))
     monkeypatch.setattr(train_module, "show", id)
     out, target = tmp_path / "head.safetensors", write_tiny_model(tmp_path / "roomy.gguf", layers=3, n_ctx=2048)
     words = ["train", "mlp", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.05"]

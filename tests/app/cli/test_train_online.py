@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 
 from specchat.cli import main
+from specchat.cli.train_past import teacher_of
 from specchat.learning import Learned, Learning
+from specchat.settings.paths import sessions_db
+from specchat.store import Store
 from specchat_engine import Engine, LoadOptions, SamplingParams, Settings
 from specchat_engine.decoding.turn_recorder import TurnRecorder
+from specchat_engine.gguf import read_model
+from specchat_engine.training import draft_pupils
+from support.stored import begun, said
 from support.tiny_models import write_tiny_model
 
 
@@ -37,9 +43,30 @@ def recorded(pair: tuple[Path, Path], turns: int) -> Learned:
     return learned
 
 
-def train(pair: tuple[Path, Path], minutes: str) -> int:
+def train(pair: tuple[Path, Path], minutes: str, *more: str) -> int:
     target, draft = map(str, pair)
-    return main(["train", "online", "-m", target, "-d", draft, "--minutes", minutes])
+    return main(["train", "online", "-m", target, "-d", draft, "--minutes", minutes, *more])
+
+
+def answers(pair: tuple[Path, Path], count: int) -> list[str]:
+    """What the target says to a greeting, with different seeds."""
+    said = []
+    with Engine.load(*pair, LoadOptions(threads=1)) as engine:
+        settings = Settings(k=0, max_tokens=200, sampling=SamplingParams(temperature=0.8))
+        for number in range(count):
+            session = engine.session(settings=settings, seed=number)
+            list(session.generate("hello there"))
+            said.append(session.text)
+    return said
+
+
+def stored(texts: list[str]) -> None:
+    """Chats with these answers, the first of which is the oldest."""
+    with Store.open(sessions_db()) as store:
+        for time, text in enumerate(texts, 1):
+            session = begun(store, created=float(time))
+            question = said(store, session, "hello there", created=float(time))
+            said(store, session, text, question, role="assistant", created=float(time))
 
 
 def test_a_draft_that_got_better_is_adopted_and_the_file_it_came_from_stays(
@@ -62,6 +89,38 @@ def test_a_draft_that_got_better_is_adopted_and_the_file_it_came_from_stays(
     assert learned.current == pair[1].resolve()
 
 
+def test_a_large_draft_learns_through_adapters_and_drafts_better(
+    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(draft_pupils, "LARGE", 10_000)
+    learned = recorded(pair, 22)
+    assert train(pair, "0.2") == 0
+    told = capsys.readouterr().err
+    assert "draft.gguf learns through adapters from" in told
+    assert "draft-1.gguf is in use from now on" in told
+    (adopted,) = learned.adoptions
+    assert adopted.after > adopted.before + 0.005
+    assert read_model(learned.current).quantisation == read_model(pair[1]).quantisation == "F16"
+    with Engine.load(*pair, LoadOptions(threads=1)) as engine:
+        before = alpha(engine)
+        engine.exchange_draft(learned.current)
+        assert alpha(engine) > before
+    assert train(pair, "0.02", "--lora", "off") == 0
+    assert "draft-1.gguf learns from" in capsys.readouterr().err
+
+
+def alpha(engine: Engine) -> float:
+    """α on turns that were not recorded."""
+    accepted = tested = 0
+    for seed in range(100, 104):
+        settings = Settings(k=4, max_tokens=200, drafter="model", sampling=SamplingParams(temperature=0.8))
+        session = engine.session(settings=settings, seed=seed)
+        list(session.generate("hello there"))
+        accepted += session.stats.num_accepted_tokens
+        tested += session.stats.num_tested_tokens
+    return accepted / tested
+
+
 def test_a_draft_that_did_not_get_better_stays(
     pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +129,46 @@ def test_a_draft_that_did_not_get_better_stays(
     assert train(pair, "0.02") == 0
     assert "the draft stays as it is" in capsys.readouterr().err
     assert learned.current == pair[1].resolve()
+
+
+def test_past_chats_and_files_are_learned_in_one_go_without_a_recorded_turn(
+    pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat.cli.train_online.GAIN", -1.0)
+    texts = answers(pair, 28)
+    stored(texts[8:])
+    (tmp_path / "texts").mkdir()
+    for number, text in enumerate(texts[:8]):
+        (tmp_path / "texts" / f"{number}.txt").write_text(text)
+    assert train(pair, "0.02", "--data", "chats", "--data", str(tmp_path / "texts")) == 0
+    told = capsys.readouterr().err
+    assert "draft-1.gguf is used once learning is on: specchat learn on" in told
+    (learned,) = Learning().all()
+    assert len(learned.adoptions) == 1
+    assert main(["learn", "forget"]) == 0
+    assert not learned.folder.exists()
+
+
+def test_the_latest_turns_are_held_out_and_not_learned_as_chats(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    learned = recorded(pair, 3)
+    stored(["an old story", *answers(pair, 3), "a later story"])
+    (tmp_path / "notes.txt").write_text("a note about lighthouses")
+    teacher = teacher_of(pair[0], learned, ["chats", str(tmp_path / "notes.txt")])
+    teacher.close()
+    with Engine.load(pair[0], None, LoadOptions(threads=1)) as engine:
+        pieces = [
+            b"".join(engine.vocabulary.piece(token) for token, own in zip(one.ids, one.learned, strict=True) if own)
+            for one in teacher.lessons
+        ]
+    assert [piece.decode() for piece in pieces[:3]] == ["a note about lighthouses", "an old story", "a later story"]
+    assert [one.ids for one in teacher.lessons[3:]] == [turn.ids.tolist() for turn in learned.recorded.turns()]
+
+
+def test_data_that_cannot_be_read_is_one_line(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(pair, "0.02", "--data", "missing") == 2
+    assert "the data missing does not exist" in capsys.readouterr().err
+    assert train(pair, "0.02", "--data", "chats") == 2
+    assert "there are no stored chats yet" in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_is_one_line(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from specchat.cli import main
 from specchat.errors import LibraryError
 from specchat.learning import Learned, Learning
 from specchat.learning.learned import NEW_TOKENS
+from specchat_engine.decoding.stats import AcceptanceCounts
 
 
 @pytest.fixture
@@ -70,6 +72,21 @@ def test_only_the_latest_drafts_are_kept(learned: Learned, tmp_path: Path) -> No
     assert learned.current.read_text() == "7"
 
 
+def test_large_drafts_are_kept_only_as_far_as_they_fit_but_the_one_before_always(
+    learned: Learned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat.learning.learned._KEPT_BYTES", 400)
+    for number, size in enumerate((100, 150, 150, 100, 150), 1):
+        learned.adopt(trained(tmp_path, "x" * size), 0.5, 0.6)
+        assert (learned.folder / f"draft-{number}.gguf").exists()
+    assert sorted(file.name for file in learned.folder.glob("draft-*")) == [f"draft-{one}.gguf" for one in (3, 4, 5)]
+    for _ in range(2):
+        learned.adopt(trained(tmp_path, "x" * 1000), 0.5, 0.6)
+    assert sorted(file.name for file in learned.folder.glob("draft-*")) == ["draft-6.gguf", "draft-7.gguf"]
+    assert learned.back().name == "draft-6.gguf"
+    assert learned.back() == learned.base
+
+
 def test_an_adopted_draft_goes_on_learning_as_the_one_it_was_made_from(learned: Learned, tmp_path: Path) -> None:
     learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
     again = Learning().of(tmp_path / "target.gguf", learned.current)
@@ -83,6 +100,33 @@ def test_a_missing_draft_or_a_broken_history_falls_back_to_what_there_was(learne
     for broken in ("", "{", "[]", '{"adoptions": 3}'):
         (learned.folder / "learned.json").write_text(broken)
         assert learned.adoptions == ()
+
+
+def test_what_drafts_of_the_pair_accepted_is_kept_over_recorded_tokens(learned: Learned, tmp_path: Path) -> None:
+    learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
+    counts = AcceptanceCounts(6, 2)
+    foreign = tmp_path / "another.gguf"
+    learned.saw(600, "code", [(learned.base, counts), (learned.base, counts), (learned.current, counts)])
+    learned.saw(600, "free", [(foreign, counts), (learned.current, AcceptanceCounts(1, 1))])
+    learned.saw(600, "free")
+    assert learned.seen == 1800
+    assert [(one.tokens, one.kind, one.learned, one.num_tested_tokens) for one in learned.alphas] == [
+        (600, "code", False, 16),
+        (600, "code", True, 8),
+        (1200, "free", True, 2),
+    ]
+    learned.back()
+    assert len(learned.alphas) == 3
+    assert [one.file for one in learned.undone] == ["draft-1.gguf"]
+
+
+def test_a_history_of_an_earlier_version_is_read(learned: Learned) -> None:
+    adoption = {"file": "draft-1.gguf", "tokens": 5, "before": 0.5, "after": 0.6}
+    kept = {"adoptions": [adoption], "used": 1, "seen": 700, "trained": 5}
+    (learned.folder / "learned.json").write_text(json.dumps(kept))
+    learned.saw(50, "code", [(learned.base, AcceptanceCounts(3, 1))])
+    assert learned.seen == 750
+    assert len(learned.adoptions) == len(learned.alphas) == 1
 
 
 def test_only_one_process_trains_a_draft(learned: Learned) -> None:
@@ -102,7 +146,20 @@ def test_the_commands_switch_show_and_delete(
     assert "learning is on" in shown.err
     assert "α on later turns 0.50 → 0.60" in shown.out
     assert main(["learn", "show", "--json"]) == 0
-    assert '"adoptions": [{"tokens": 0, "before": 0.5, "after": 0.6}]' in capsys.readouterr().out
+    shown_as_json = json.loads(capsys.readouterr().out)
+    assert shown_as_json["adoptions"] == [{"tokens": 0, "before": 0.5, "after": 0.6}]
+    assert shown_as_json["undone"] == shown_as_json["alphas"] == []
+    learned.saw(80, "free", [(learned.base, AcceptanceCounts(30, 10)), (learned.current, AcceptanceCounts(9, 1))])
+    learned.back()
+    assert main(["learn", "show", "--json"]) == 0
+    shown_as_json = json.loads(capsys.readouterr().out)
+    assert shown_as_json["seen"] == 80
+    assert shown_as_json["undone"] == [{"tokens": 0, "before": 0.5, "after": 0.6}]
+    free = {"tokens": 80, "kind": "free"}
+    assert shown_as_json["alphas"] == [
+        free | {"draft": "original", "accepted": 30, "rejected": 10, "alpha": 0.75},
+        free | {"draft": "learned", "accepted": 9, "rejected": 1, "alpha": 0.9},
+    ]
     assert main(["learn", "off"]) == 0
     assert not Learning().is_on
     assert main(["learn", "forget"]) == 0
@@ -110,11 +167,29 @@ def test_the_commands_switch_show_and_delete(
     assert learned.base.exists()
 
 
+def test_on_a_terminal_the_history_is_drawn_and_elsewhere_lines_stay_short(
+    learned: Learned, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned.saw(3000, "free", [(learned.base, AcceptanceCounts(150, 50))])
+    learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
+    assert main(["learn", "show"]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert main(["learn", "show"]) == 0
+    drawn = capsys.readouterr().out
+    assert "free  ○ 0.75" in drawn
+    assert "▲ draft-1.gguf after 3,000 tokens: held-out α 0.50 → 0.60" in drawn
+    assert max(map(len, drawn.splitlines())) <= 80
+
+
 def test_tokens_that_are_counted_meanwhile_lose_no_adoption(learned: Learned, tmp_path: Path) -> None:
     """The chat counts in one process while the training adopts in another."""
     counting = (
         "import sys\nfrom pathlib import Path\nfrom specchat.learning import Learned\n"
-        "for _ in range(300): Learned(Path(sys.argv[1]), Path('d')).saw(1)\n"
+        "from specchat_engine.decoding.stats import AcceptanceCounts\n"
+        "learned = Learned(Path(sys.argv[1]), Path('d').resolve())\n"
+        "for _ in range(300): learned.saw(1, 'code', [(learned.base, AcceptanceCounts(2, 1))])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", counting, str(learned.folder)])
     for number in range(40):
@@ -122,3 +197,4 @@ def test_tokens_that_are_counted_meanwhile_lose_no_adoption(learned: Learned, tm
     assert process.wait() == 0
     assert len(learned.adoptions) == 40
     assert learned.told().startswith("300 tokens recorded")
+    assert sum(one.num_accepted_tokens for one in learned.alphas) == 600

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
-from app.worker.conftest import OPTIONS, answer, text_of
+import numpy as np
+
+from app.worker.conftest import HELLO, OPTIONS, SHORT, answer, text_of
 from specchat.learning import Learning
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Loaded, Notice
+from specchat_engine import Round
 from support.tiny_models import TinyModels
 
 
@@ -51,3 +55,46 @@ def test_an_adopted_draft_drafts_beside_the_one_that_it_came_from_until_that_is_
     assert "model-2" in again.drafters
     learned.back()
     assert text_of(list(answer(loaded))) == plain
+
+
+def test_of_a_branch_the_given_tokens_are_not_learned(loaded: WorkerClient, tiny_models: TinyModels) -> None:
+    Learning().turn(on=True)
+    list(answer(loaded))
+    learned = Learning().of(tiny_models.target, tiny_models.draft)
+    (whole,) = learned.recorded.turns()
+    given = tuple(whole.ids[whole.prompt_length :][:3].tolist())
+    list(loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=SHORT, prefix=given))
+    _, branch = learned.recorded.turns()
+    assert branch.prompt_length == whole.prompt_length + 3
+    np.testing.assert_array_equal(branch.ids, whole.ids)
+    np.testing.assert_array_equal(branch.best, whole.best[3:])
+
+
+def test_what_was_accepted_of_the_original_and_of_the_learned_draft_is_kept_by_kind(
+    loaded: WorkerClient, tiny_models: TinyModels
+) -> None:
+    Learning().turn(on=True)
+    settings = replace(SHORT, drafter="model", max_tokens=40)
+    events = list(answer(loaded, settings))
+    learned = Learning().of(tiny_models.target, tiny_models.draft)
+    (first,) = learned.alphas
+    assert (first.kind, first.learned, first.tokens) == ("prose", False, 40)
+    rounds = [event for event in events if isinstance(event, Round)]
+    accepted = sum(event.num_accepted for event in rounds)
+    assert first.num_accepted_tokens == accepted
+    assert first.num_rejected_tokens > 0
+    new = learned.folder / "new.gguf"
+    shutil.copyfile(tiny_models.draft, new)
+    learned.adopt(new, 0.5, 0.6)
+    list(answer(loaded, replace(SHORT, k=0)))
+    list(answer(loaded, replace(settings, drafter="model-2")))
+    by_draft = {entry.learned: entry for entry in learned.alphas}
+    assert by_draft[True].tokens == 88
+    assert by_draft[True].num_accepted_tokens == accepted, "the copy drafts as the original did"
+    learned.back()
+    list(answer(loaded, replace(SHORT, k=0)))
+    before = by_draft[False].num_tested_tokens
+    list(answer(loaded, replace(settings, drafter="model-2")))
+    again = {entry.learned: entry for entry in learned.alphas}
+    assert again[True] == by_draft[True]
+    assert again[False].num_tested_tokens > before, "what drafts as model-2 is the original again"

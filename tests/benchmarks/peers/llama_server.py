@@ -40,8 +40,10 @@ class LlamaServer:
 
     peer = "llama-server"
 
-    def __init__(self, binary: Path, target: Path, draft: Path, threads: int, name: str, log: Path) -> None:
-        """Starts the server. Raises RuntimeError if it does not start."""
+    def __init__(
+        self, binary: Path, target: Path, draft: Path, threads: int, name: str, log: Path, parallel: int = 1
+    ) -> None:
+        """Starts the server, for so many answers at a time. Raises RuntimeError if it does not start."""
         self.name = name
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -49,8 +51,18 @@ class LlamaServer:
         self._url = f"http://127.0.0.1:{port}"
         flags = CONFIGURATIONS[name]
         pair = ["-md", str(draft), "-td", str(threads)] if "draft" in name else []
-        command = [str(binary), "-m", str(target), *pair, "-t", str(threads), "-tb", str(threads), "-c", "1024"]
-        command += ["-np", "1", "--host", "127.0.0.1", "--port", str(port), *flags]
+        command = [str(binary), "-m", str(target), *pair, "-t", str(threads), "-tb", str(threads)]
+        command += [
+            "-np",
+            str(parallel),
+            "-c",
+            str(1024 * parallel),
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            *flags,
+        ]
         with log.open("wb") as file:
             self._process = subprocess.Popen(command, stdout=file, stderr=file)
         end = time.monotonic() + START_SECONDS

@@ -47,7 +47,7 @@ class Stale(ScriptedModel):
 
 def sessions(target: ScriptedModel) -> Callable[[Settings], Session]:
     draft = ScriptedModel(random_law(N_VOCAB, seed=4, spread=1.2))
-    pair = Pair(target, draft, ByteTokenizer(), ChatTemplate(FALLBACK))
+    pair = Pair(target, ByteTokenizer(), ChatTemplate(FALLBACK), {"model": (draft, None)})
     return lambda settings: Session(pair, settings=settings, seed=5)
 
 

@@ -42,7 +42,8 @@ def audited(seed: int = 5) -> Audit:
     target = ScriptedModel(sure_of_every_other(4.0))
     draft = ScriptedModel(sure_of_every_other(3.0), max_rows=1)
     adversary = Adversary()
-    pair = Pair(target, draft, ByteTokenizer(), ChatTemplate(FALLBACK), plugins={adversary.name: adversary.made})
+    drafts, plugins = {"model": (draft, None)}, {adversary.name: adversary.made}
+    pair = Pair(target, ByteTokenizer(), ChatTemplate(FALLBACK), drafts, plugins=plugins)
     cases = [
         Case(
             "test",

@@ -79,8 +79,8 @@ def test_a_turn_without_drafts_has_no_acceptance_but_a_block_efficiency_of_one()
 def test_the_trace_holds_exactly_the_contracts_names(stats: TurnStats) -> None:
     names = (
         "num_tokens num_rounds num_drafts num_draft_tokens num_accepted_tokens num_accepted_tokens_per_pos "
-        "acceptance_rate alpha block_efficiency tokens_per_second ttft_ms prompt_tokens prompt_ms draft_prompt_ms "
-        "draft_ms verify_ms rollback_ms other_ms wall_ms speedup cpu_share"
+        "acceptance_rate alpha block_efficiency tokens_per_second ttft_ms prompt_tokens cached_tokens prompt_ms "
+        "draft_prompt_ms draft_ms verify_ms rollback_ms other_ms wall_ms speedup cpu_share"
     )
     line = json.loads(json.dumps(stats.to_json()))
     assert set(line) == set(names.split())

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from specchat_engine import Engine, LoadOptions, ModelDrafter, SamplingParams, Settings
 from specchat_engine.drafters import GUESSED, HierarchyDrafter
+from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.testing import Law, ScriptedModel, random_law
 from support.loops import Loop
 from support.tiny_models import EngineFiles
@@ -50,6 +51,36 @@ def test_a_text_that_repeats_itself_takes_the_draft_model_fewer_passes() -> None
         Loop(law, PROMPT, params=SamplingParams(temperature=0), drafter=kind(model), ks=lambda _: 6, wanted=150).run()
         passes.append(len(model.passes))
     assert passes[1] < 0.6 * passes[0]
+
+
+@pytest.mark.parametrize("turn", ["that goes on", "of another conversation", "that was edited"])
+def test_a_turn_is_guessed_from_its_own_conversation(turn: str) -> None:
+    """With as many passes over as many tokens as by a drafter that has read nothing else."""
+    law = random_law(N_VOCAB, order=1)
+    loops: list[Loop] = []
+
+    def answer(model: ScriptedModel, drafter: HierarchyDrafter, prompt: list[int]) -> list[int]:
+        drafter.open(prompt, Fitted(prompt, (), 0))
+        before = len(model.passes)
+        params = SamplingParams(temperature=1.5)
+        loops.append(Loop(law, prompt, params=params, drafter=drafter, ks=lambda _: 6, wanted=100, seed=len(prompt)))
+        loops[-1].run()
+        return model.passes[before:]
+
+    model = ScriptedModel(law, max_rows=GUESSED + 1)
+    drafter = HierarchyDrafter(model)
+    answer(model, drafter, PROMPT)
+    said = loops[0].context.tokens
+    prompt = {
+        "that goes on": [*said, *PROMPT],
+        "of another conversation": PROMPT[::-1],
+        "that was edited": [*said[:-30], *PROMPT],
+    }[turn]
+    again = answer(model, drafter, prompt)
+    fresh = ScriptedModel(law, max_rows=GUESSED + 1)
+    read = answer(fresh, HierarchyDrafter(fresh), prompt)
+    assert again[-50:] == read[-50:]
+    assert max(again[-50:]) > GUESSED
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from specchat_engine.drafters import LookaheadDrafter
-from specchat_engine.llama.branches import leaves_of
 from specchat_engine.testing import ScriptedModel
+from specchat_engine.trees import leaves_of
 from support.conversations import ask, conversation, letters
 
 LAW = letters(3, order=1, end=-50)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Any
 
-import numpy as np
 import pytest
 
 from specchat_engine import SettingError
 from specchat_engine.grammar.json_schema import schema_grammar
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
+from support.grammar_walks import allows, random_text
 from support.tiny_models import EngineFiles
 
 PERSON = {
@@ -41,25 +40,8 @@ def vocabulary(files: EngineFiles) -> Iterator[Vocabulary]:
 
 
 def said(vocabulary: Vocabulary, schema: object, seed: int) -> str:
-    """One of the answers that the schema's grammar allows, by a random walk that prefers to come to an end."""
-    chance = random.Random(seed)
-    every = np.arange(vocabulary.size)
-    state = vocabulary.compile_grammar(schema_grammar(json.dumps(schema)))
-    text = b""
-    while len(text) < 2000:
-        allowed = every[state.allows(every)].tolist()
-        ends = [token for token in allowed if token in vocabulary.ends]
-        if ends and (len(ends) == len(allowed) or chance.random() < 0.5):
-            break
-        closing = [token for token in allowed if vocabulary.piece(token) in (b'"', b"}", b"]", b":", b"e", b"l")]
-        token = chance.choice(closing if closing and chance.random() < 0.5 else sorted(set(allowed) - set(ends)))
-        text += vocabulary.piece(token)
-        following = state.after(token)
-        state.close()
-        assert following is not None
-        state = following
-    state.close()
-    return text.decode()
+    """One of the answers that the schema's grammar allows."""
+    return random_text(vocabulary, schema_grammar(json.dumps(schema)), seed)
 
 
 def is_person(value: Any) -> bool:
@@ -99,15 +81,7 @@ def test_every_answer_is_json_that_the_schema_accepts(
 
 def follows(vocabulary: Vocabulary, schema: object, text: str) -> bool:
     """Whether the grammar allows this text as a whole answer."""
-    state = vocabulary.compile_grammar(schema_grammar(json.dumps(schema)))
-    for token in [*vocabulary.tokenize(text, special=False), min(vocabulary.ends)]:
-        following = state.after(token)
-        state.close()
-        if following is None:
-            return False
-        state = following
-    state.close()
-    return True
+    return allows(vocabulary, schema_grammar(json.dumps(schema)), text)
 
 
 @pytest.mark.parametrize(

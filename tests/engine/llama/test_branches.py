@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import DecodeError
-from specchat_engine.llama.branches import leaves_of
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
@@ -123,8 +122,3 @@ def test_a_tree_that_does_not_fit_is_refused_before_llama_sees_it(context: Llama
     with pytest.raises(DecodeError, match="could not read 3 tokens"):
         context.advance_tree(7, [261, 5], [-1, -1])
     assert context.advance([5], 1).shape[0] == 1
-
-
-def test_leaves_are_the_tokens_that_nothing_follows() -> None:
-    assert leaves_of([-1, 0, 0, 1]) == [2, 3]
-    assert leaves_of([]) == []

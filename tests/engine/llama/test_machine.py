@@ -15,6 +15,7 @@ from specchat_engine.llama.machine import (
     device_array,
     has_gpu,
     has_tile_bug,
+    main_memory,
     may_repack,
     repacked_types,
     supports_gpu_offload,
@@ -197,3 +198,28 @@ def test_a_model_is_on_a_gpu_if_all_of_its_layers_are(files: EngineFiles, monkey
         model = LlamaModel(files.target, gpu_layers=layers, devices=names)
         assert model.on_gpu == whole
         model.close()
+
+
+ALL_OF_IT = DeviceMemory("CPU", "cpu", 16 * 2**30, 16 * 2**30)
+
+
+def free_and_total(folder: Path, **files: str) -> tuple[int, int]:
+    """The free and the total GiB of a machine with 16, 12 of them free, whose container has these files."""
+    (folder / "meminfo").write_text(f"MemTotal: {16 * 2**20} kB\nMemFree: 1000 kB\nMemAvailable: {12 * 2**20} kB\n")
+    for name, text in files.items():
+        (folder / f"memory.{name}").write_text(text)
+    found = main_memory(ALL_OF_IT, folder / "meminfo", folder)
+    return found.free // 2**30, found.total // 2**30
+
+
+def test_free_memory_is_what_programs_can_still_allocate(tmp_path: Path) -> None:
+    assert main_memory(ALL_OF_IT, tmp_path / "none", tmp_path) == ALL_OF_IT
+    assert free_and_total(tmp_path) == (12, 16)
+    assert free_and_total(tmp_path, max="max\n") == (12, 16)
+
+
+def test_a_containers_limit_is_its_total_and_files_that_it_caches_count_as_free(tmp_path: Path) -> None:
+    used = {"current": str(7 * 2**30), "stat": f"anon 1\nactive_file {2**30}\ninactive_file {3 * 2**30}\nshmem 5\n"}
+    assert free_and_total(tmp_path, max=str(8 * 2**30), **used) == (5, 8)
+    assert free_and_total(tmp_path, max=str(64 * 2**30), **used) == (12, 16)
+    assert free_and_total(tmp_path, max=str(2 * 2**30), **used) == (0, 2)

@@ -12,6 +12,7 @@ import pytest
 from specchat_engine import Engine, LoadOptions, Message, Round, SamplingParams, Session, Settings
 from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.errors import DecodeError
+from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.machine import has_gpu
 from support.memory_models import ARCHITECTURES, write_memory_model
 
@@ -100,8 +101,8 @@ def test_no_round_reads_the_prompt_again(pair: Pair, k: int, monkeypatch: pytest
     stream = session.generate(PROMPT)
     for _ in range(2):  # behind the first round the draft model reads the prompt
         next(stream)
-    for model in (pair.both._target, pair.both._draft):
-        assert model
+    for model in (session.pair.target, *session.pair.drafting):
+        assert isinstance(model, LlamaContext)
         monkeypatch.setattr(model, "_decode", counting(model._decode, passes))
     list(stream)
     assert 1 <= max(passes) <= 1 + k
@@ -163,8 +164,7 @@ def test_a_drafter_that_fails_in_mid_answer_leaves_the_session_usable(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = pair.both.session(settings=settings(WARM, k=6), seed=5)
-    draft = pair.both._draft
-    assert draft
+    (draft,) = session.pair.drafting
     stream = session.generate(PROMPT)
     next(stream)
     advance, calls = draft.advance, []

@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat_engine.decoding.drafts import Draft
+from specchat_engine.policy.acceptance import Evidence, Shares
 from specchat_engine.policy.branching import Branching
 
-P_ACCEPT, P_RUNNER_UP = (0.5, 0.9), (0.3, 0.05)
+USUAL = (0.5, 0.5)
+OWN, INSTEAD = (Shares(Evidence((0.7,), expected, USUAL)) for expected in ((0.5, 0.9), (0.3, 0.05)))
+BY_LENGTH, BY_COUNT = (
+    Shares(Evidence(edges, expected, USUAL)) for edges, expected in (((9,), (0.5, 0.9)), ((0.3,), (0.1, 0.4)))
+)
 
 
 def draft(*confidence: float) -> Draft:
@@ -20,7 +25,14 @@ def draft(*confidence: float) -> Draft:
 
 
 def branching(costs: Sequence[float], *, pace: float = 1.0, most: int = 8) -> Branching:
-    return Branching(most, False, P_ACCEPT, P_RUNNER_UP, lambda sure: int(sure > 0.7), costs, pace)
+    return Branching(most, False, OWN, INSTEAD, costs=costs, pace=pace)
+
+
+def counted(*shares: float) -> Draft:
+    """What a store drafts: runners-up with their shares; none where the share is 0."""
+    tokens = tuple(range(len(shares)))
+    runners_up = tuple(token + 100 if share else None for token, share in zip(tokens, shares, strict=True))
+    return Draft(tokens, runners_up=runners_up, runner_up_shares=shares)
 
 
 def rising_by(slope: float) -> list[float]:
@@ -58,3 +70,20 @@ def test_no_more_are_added_than_are_allowed_or_fit(confidence: list[float], slop
 def test_a_fixed_number_is_added_whatever_it_costs(most: int) -> None:
     places = Branching(most, fixed=True)(Draft((1, 2, 3, 4), runners_up=(5, 6, 7, 8)))
     assert places == [*range(min(most, 4))]
+
+
+def test_runners_up_of_a_match_are_judged_by_their_share_and_by_how_long_it_is() -> None:
+    common = counted(0.4, 0.1, 0.4)
+    short, long = (Branching(8, False, BY_LENGTH, BY_COUNT, match, rising_by(0.15), 1.0) for match in (2, 20))
+    assert short(common) == [0]
+    assert long(common) == [0, 2]
+
+
+@pytest.mark.parametrize(
+    "rule", [Branching(8, False, BY_LENGTH, BY_COUNT, 5, rising_by(0.0), 1.0), Branching(8, fixed=True)]
+)
+def test_where_nothing_else_followed_there_is_no_branch(rule: Branching) -> None:
+    alone = counted(0.0, 0.5, 0.0)
+    assert rule(alone) == [1]
+    assert alone.branched(rule(alone)).tokens == (0, 1, 2, 101)
+    assert rule(counted(0.0, 0.0)) == []

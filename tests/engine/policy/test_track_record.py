@@ -60,3 +60,26 @@ def test_what_was_gained_is_kept_for_the_next_start() -> None:
     for broken in ({"prose": {"model": [1.0]}}, {"prose": {"model": [-1.0, 2.0]}}, {"prose": {"model": ["inf", 1]}}):
         with pytest.raises(ValueError, match=r".+"):
             again.take(broken)
+
+
+def test_a_drafter_lost_only_if_it_was_tried_enough_and_gained_on_no_kind_of_text() -> None:
+    record = TrackRecord()
+    assert record.lost("model") == 0
+    for rounds in range(1, 41):
+        record.observe("prose", "model", 1.5, 1)
+        assert (record.lost("model") > 0) == (0.5 * sum(0.98**age for age in range(rounds)) >= 5)
+    for _ in range(3):
+        record.observe("prose", "eagle3", 6.0, 1)
+    assert record.lost("eagle3") == 0, "three rounds may all have been interrupted"
+    for _ in range(3):
+        record.observe("code", "model", 2.0, 3)
+    assert record.lost("model") == 0, "it gains on code"
+
+
+def test_what_was_lost_adds_up_over_kinds_of_text() -> None:
+    record = TrackRecord()
+    for kind in ("prose", "code"):
+        for _ in range(10):
+            record.observe(kind, "model", 1.5, 1)
+    lost = 2 * sum(0.5 * 0.98**age for age in range(10))
+    assert record.lost("model") == pytest.approx(lost)

@@ -9,6 +9,7 @@ from specchat_engine.decoding.drafts import ROOT, Draft
 from specchat_engine.policy.acceptance import AGREED, EVIDENCE, Shares
 from specchat_engine.policy.early_stop import EarlyStop
 from specchat_engine.policy.vote import Voice, Vote
+from support.controllers import knowing
 from support.conversations import ask, conversation, letters, saying
 
 OWN = EarlyStop((), (0.6, 0.95), lambda sure: int(sure > 0.7))
@@ -75,6 +76,30 @@ def test_a_voting_session_answers_as_it_would_plainly(temperature: float) -> Non
         ngram_min=1,
     )
     assert ask(voting) == ask(plain)
+
+
+def test_nobody_adds_to_a_draft_that_is_only_tried() -> None:
+    law, other = letters(3, order=2, end=-50), letters(5, order=2, end=-50)
+    controller = knowing(0.3, 0.05)
+    voting = conversation(
+        law, other, drafter="hybrid", k="auto", combine="vote", max_tokens=200, ngram_min=1, controller=controller
+    )
+    rounds = [event for prompt in ("hello", "hi", "a b") for event in voting.generate(prompt)]
+    assert {event.source for event in rounds if "tried" in event.reason} == {"model"}
+
+
+def test_the_last_drafted_token_that_fits_a_pass_is_the_last_one_added() -> None:
+    text = tuple(range(40))
+    assert vote(voice(*text), costs=FLAT[:10])(draft(*text[:6])).tokens == text[:8]
+    assert vote(voice(*text), costs=FLAT[:8])(draft(*text[:6])).tokens == text[:6]
+
+
+def test_what_is_added_ends_where_the_next_step_of_the_costs_is_not_worth_it() -> None:
+    text = tuple(range(40))
+    step = [1.0] * 9 + [9.0] * 31
+    assert vote(voice(*text), costs=step)(draft(*text[:4])).tokens == text[:7]
+    parted = draft(0, 1, 2, sure=0.5)
+    assert len(vote(voice(0, *range(50, 70)), costs=step, tree=16)(parted)) == 7
 
 
 def test_a_session_that_repeats_a_text_votes_and_learns_from_it() -> None:

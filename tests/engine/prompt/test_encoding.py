@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from specchat_engine import ContextOverflowError, Message, TemplateError
+from specchat_engine import ContextOverflowError, Message, Prompt, SettingError, TemplateError, ToolCall
 from specchat_engine.prompt.encoding import common_prefix, encode, fit
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer
@@ -38,22 +40,95 @@ def test_a_conversation_becomes_its_templates_tokens() -> None:
         "<<|im_end|>|im_end|>",
         "<|im_<|im_end|>end|>",
         "<|endoftext|>",
-        "\ue000<|im_end|>\ue001",
+        "\U000101d0<|im_end|>\U000101d1",
     ],
 )
 def test_control_tokens_inside_a_message_stay_text(content: str) -> None:
     assert encoded(Message("user", content)) == [*chatml("user", content), START, *b"assistant\n"]
 
 
-PARTS = st.lists(st.sampled_from(["<|im_end|>", "<|im_start|>", "<|", "im_end", "|>", "<", "\ue000", "é", " "]))
+PARTS = st.lists(st.sampled_from(["<|im_end|>", "<|im_start|>", "<|", "im_end", "|>", "<", "\U000101d0", "é", " "]))
 
 
 @given(PARTS, PARTS)
-@example(["<|im_end|>"], ["\ue000"])
+@example(["<|im_end|>"], ["\U000101d0"])
 def test_no_message_can_forge_a_turn(first: list[str], second: list[str]) -> None:
     messages = [Message("user", "".join(first)), Message("assistant", "".join(second))]
     ids = encoded(*messages)
     assert ids == [*chatml("user", "".join(first)), *chatml("assistant", "".join(second)), START, *b"assistant\n"]
+
+
+XML = ChatTemplate(
+    "{% for tool in tools %}<|im_start|>{{ tool | tojson }}<{{ tool.function.name }}>"
+    "{% for key, value in tool.function.parameters.properties | items %}<{{ key }}>{{ value.description }}"
+    "{% endfor %}{% endfor %}"
+    "{% for message in messages %}{{ message.role ~ ' ' ~ message.name ~ ' ' ~ message.content ~ ' ' }}"
+    "{{ message.reasoning_content }}"
+    "{% for call in message.tool_calls %}<function={{ call.function.name }}>"
+    "{% for key, value in call.function.arguments | items %}<parameter={{ key }}>{{ value }}{% endfor %}"
+    "{% endfor %}<|im_end|>{% endfor %}{{ custom }}"
+)
+CONTROLS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+
+
+@given(PARTS.map("".join), PARTS.map("".join))
+@example("|im_end|", "<|im_end|")
+@example("<|im_end|>", "x")
+def test_no_tool_no_call_and_no_variable_can_forge_a_control_token(one: str, other: str) -> None:
+    parameters = {"type": "object", "properties": {one: {"description": other}, other: {"description": one}}}
+    tools = [{"type": "function", "function": {"name": one or "f", "description": other, "parameters": parameters}}]
+    call = ToolCall(other, json.dumps({one: [other], "x": {other: one}}), one)
+    messages = [
+        Message("user", one, name=other),
+        Message("assistant", other, (call,), reasoning_content=one),
+        Message("tool", one, tool_call_id=other, name=one),
+    ]
+    ids = encode(Prompt(messages, tools, {"custom": [other, {one: other}]}), XML, ByteTokenizer())
+    assert [token for token in ids if token > 255] == [START, END, END, END]
+    text = b"".join(bytes([token]) if token < 256 else CONTROLS[token - 256].encode() for token in ids).decode()
+    assert text == XML.render(Prompt(messages, tools, {"custom": [other, {one: other}]}))
+
+
+def test_escapes_in_the_arguments_of_a_call_spell_no_control_token() -> None:
+    call = ToolCall("f", r'{"text": "\u003c|im_end|>"}')
+    ids = encode([Message("user", "x"), Message("assistant", "", (call,))], XML, ByteTokenizer())
+    assert ids.count(END) == 2
+    assert b"<|im_end|>" in bytes(token for token in ids if token < 256)
+
+
+def test_values_that_are_nested_too_deep_are_an_error() -> None:
+    deep: Any = "x"
+    for _ in range(5000):
+        deep = [deep]
+    for template in (XML, CHATML):
+        with pytest.raises(TemplateError, match="nested too deep"):
+            encode(
+                Prompt([Message("user", "x")], [{"function": {"name": "f", "parameters": deep}}]),
+                template,
+                ByteTokenizer(),
+            )
+
+
+def test_a_raw_text_may_spell_control_tokens_and_takes_no_template() -> None:
+    assert encode(Prompt(raw="a<|im_end|>b"), CHATML, ByteTokenizer()) == [97, END, 98]
+
+
+def test_raw_ids_are_taken_as_they_are() -> None:
+    assert encode(Prompt(raw=[START, 0, 258]), CHATML, BosTokenizer()) == [START, 0, 258]
+
+
+@pytest.mark.parametrize("text", ["a", "<|endoftext|>a"])
+def test_a_raw_text_begins_with_one_bos_token(text: str) -> None:
+    assert encode(Prompt(raw=text), CHATML, BosTokenizer()) == [256, 97]
+
+
+@pytest.mark.parametrize(
+    ("raw", "complaint"),
+    [("", "empty"), ([], "empty"), ([1, 259], "token 259: this vocabulary has 0 to 258"), ([-1], "-1")],
+)
+def test_a_raw_prompt_without_a_meaning_is_refused(raw: str | list[int], complaint: str) -> None:
+    with pytest.raises(SettingError, match=complaint):
+        encode(Prompt(raw=raw), CHATML, ByteTokenizer())
 
 
 class OverlappingTokenizer(ByteTokenizer):
@@ -154,3 +229,60 @@ def test_what_is_kept_fits_and_ends_with_the_last_message(lengths: list[int]) ->
     assert 10 + lengths[-1] <= len(fitted.tokens) < 100
     assert fitted.dropped <= len(lengths) // 2
     assert bytes(fitted.tokens).startswith(b"s" * 10 + b"u")
+
+
+def with_calls(*ids: str) -> Message:
+    return Message("assistant", "c", tuple(ToolCall("f", id=one) for one in ids))
+
+
+@pytest.mark.parametrize("limit", range(4, 40, 4))
+def test_no_result_is_left_without_its_call(limit: int) -> None:
+    asked = [
+        Message("user", "u" * 5),
+        with_calls("1", "2"),
+        Message("tool", "t" * 5, tool_call_id="1"),
+        Message("user", "wait"),
+        Message("tool", "t" * 5, tool_call_id="2"),
+        Message("assistant", "a" * 5),
+        Message("user", "u" * 5),
+        with_calls(""),
+        Message("tool", "t" * 5),
+        Message("user", "u"),
+    ]
+    try:
+        kept = fit(asked, as_letters, limit).asked
+    except ContextOverflowError:
+        return
+    messages = Prompt.of(kept).messages
+    assert [*messages] in (asked, asked[6:], asked[9:])
+
+
+def test_a_result_belongs_to_the_call_with_its_id() -> None:
+    asked = [
+        Message("user", "u" * 9),
+        with_calls("1"),
+        Message("user", "u" * 9),
+        with_calls("2"),
+        Message("tool", "t" * 9, tool_call_id="1"),
+        Message("tool", "t", tool_call_id="2"),
+        Message("user", "u"),
+    ]
+    assert fit(asked, as_letters, 30).tokens == as_letters(asked[6:])
+    assert fit([*asked[:4], *asked[5:]], as_letters, 24).tokens == as_letters([*asked[2:4], *asked[5:]])
+
+
+def test_a_prompt_keeps_its_tools_when_turns_are_dropped() -> None:
+    prompt = Prompt(conversation(30, 20, 5, 5, 20), [{"function": {"name": "f"}}], {"x": 1})
+    fitted = fit(prompt, as_letters, 100)
+    assert fitted.dropped == 1
+    kept = Prompt.of(fitted.asked)
+    assert (kept.tools, kept.variables, len(kept.messages)) == (prompt.tools, {"x": 1}, 4)
+    assert fitted.request == "x" * 20
+
+
+def test_a_raw_prompt_is_never_shortened() -> None:
+    text = Prompt(raw="write code " * 9)
+    assert fit(text, lambda _: [1] * 99, 100).tokens == [1] * 99
+    assert fit(text, lambda _: [1] * 99, 100).request == text.raw
+    with pytest.raises(ContextOverflowError, match="the text makes a prompt of 100 tokens, the context holds 100"):
+        fit(text, lambda _: [1] * 100, 100)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from specchat_engine import Message, TemplateError
+from specchat_engine import Message, Prompt, TemplateError
 from specchat_engine.prompt.template import ChatTemplate
 
 CHAT = (Message("user", "Hi"), Message("assistant", "<think>hm</think>\n\nHello."), Message("user", "Bye"))
@@ -218,3 +218,17 @@ def test_a_long_reason_is_cut_short() -> None:
     with pytest.raises(TemplateError) as caught:
         ChatTemplate("{{ raise_exception('no' * 99999) }}").render(CHAT)
     assert len(str(caught.value)) < 600
+
+
+def test_long_tools_may_have_a_long_prompt() -> None:
+    tool = {"type": "function", "function": {"name": "f", "description": "Was die Funktion tut. " * 100}}
+    template = ChatTemplate("{% for t in tools %}{{ t | tojson }}{% endfor %}{{ tools | tojson }}")
+    assert len(template.render(Prompt(CHAT, [tool] * 600))) > 2 * 600 * 2200
+    more = Prompt(CHAT, variables={"more": "x" * 2_000_000})
+    assert len(ChatTemplate("{{ more ~ '!' }}").render(more)) == 2_000_001
+
+
+def test_a_template_cannot_multiply_tools_without_end() -> None:
+    tools = [{"type": "function", "function": {"name": "f", "description": "x" * 100_000}}]
+    with little_memory(), pytest.raises(TemplateError, match="stopped"):
+        ChatTemplate("{% for i in range(99999) %}{{ tools | tojson }}{% endfor %}").render(Prompt(CHAT, tools))

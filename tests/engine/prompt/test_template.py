@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from specchat_engine import Message, TemplateError
+from specchat_engine import Message, Prompt, TemplateError, ToolCall
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 
 CHAT = (Message("system", "Be brief."), Message("user", "Hi"), Message("assistant", "Hello."), Message("user", "Bye"))
@@ -183,3 +183,84 @@ def test_a_template_keeps_nothing_between_two_conversations() -> None:
         "{% set n = namespace(i=0) %}{% for m in messages %}{% set n.i = n.i + 1 %}{% endfor %}{{ n.i }}"
     )
     assert [template.render(CHAT), template.render(CHAT[:1]), template.render(CHAT)] == ["4", "1", "4"]
+
+
+TOOLS = ({"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}},)
+CALLED = (
+    Message("user", "Rain?"),
+    Message(
+        "assistant", "", (ToolCall("weather", '{"city": "Rome", "days": [1, 2]}', "id1"),), reasoning_content="Hm."
+    ),
+    Message("tool", "no", tool_call_id="id1", name="weather"),
+)
+CALLS = (
+    "{% if tools %}{% for message in messages %}{% for call in message.tool_calls or [] %}"
+    "HERE{% endfor %}{% endfor %}{% endif %}"
+)
+MAPPING = "{% for key, value in call.function.arguments | items %}{{ key }}={{ value | tojson }};{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("call", "rendered"),
+    [
+        (MAPPING, 'city="Rome";days=[1, 2];'),
+        ("{{ call.function.arguments | tojson }}", '{"city": "Rome", "days": [1, 2]}'),
+        ("{{ '(' + call.function.arguments + ')' }}", '({"city": "Rome", "days": [1, 2]})'),
+        ("{{ call.function.arguments }}", '{"city": "Rome", "days": [1, 2]}'),
+        ("{{ call.id }}: {{ call.function.name }} {{ call.function.arguments | tojson }}", "id1: weather "),
+    ],
+)
+def test_arguments_come_as_the_template_reads_them(call: str, rendered: str) -> None:
+    text = ChatTemplate(CALLS.replace("HERE", call)).render(Prompt(CALLED, TOOLS))
+    assert text.startswith(rendered)
+
+
+def test_arguments_that_are_no_object_stay_as_they_are() -> None:
+    messages = (CALLED[0], Message("assistant", "", (ToolCall("weather", '{"city": '), ToolCall("weather", "7"))))
+    template = ChatTemplate(CALLS.replace("HERE", "{{ call.function.arguments | tojson }} "))
+    assert template.render(Prompt(messages, TOOLS)) == '"{\\"city\\": " "7" '
+
+
+def test_calls_are_told_as_text_to_a_template_that_knows_tools_and_no_calls() -> None:
+    text = ChatTemplate("{{ tools | length }}{% for m in messages %}[{{ m.content }}]{% endfor %}").render(
+        Prompt(CALLED, TOOLS)
+    )
+    assert text.startswith('1[Rain?][<tool_call>\n{"name": "weather", "arguments": {"city": "Rome"')
+    assert text.endswith("[no]")
+
+
+def test_a_template_gets_all_that_belongs_to_a_result_and_the_reasoning() -> None:
+    source = (
+        "{{ tools | length }}{% for m in messages %}{{ m.reasoning_content }}|{{ m.thinking }}|{{ m.tool_call_id }}|"
+        "{{ m.name }};{% endfor %}"
+    )
+    assert ChatTemplate(source).render(Prompt(CALLED, TOOLS)) == "1|||;Hm.|||;||id1|weather;"
+    thinking = source.replace("m.", "message.").replace(" m ", " message ")
+    assert ChatTemplate(thinking).render(Prompt(CALLED, TOOLS)) == "1|||;Hm.|Hm.||;||id1|weather;"
+
+
+def test_tools_have_all_that_templates_expect() -> None:
+    source = "{% for t in tools %}{{ t.type ~ t.function | tojson }}{% endfor %}"
+    assert ChatTemplate(source).render(Prompt(CHAT, [{"function": {"name": "f"}}])) == (
+        'function{"name": "f", "description": "", "parameters": {"type": "object", "properties": {}}}'
+    )
+
+
+def test_variables_reach_the_template_but_replace_nothing_of_the_models() -> None:
+    source = "{{ bos_token }}{{ enable_thinking }} {{ messages | length }} {{ add_generation_prompt }}"
+    template = ChatTemplate(source, bos="<s>")
+    assert template.render(Prompt(CHAT, variables={"enable_thinking": False})) == "<s>False 4 True"
+    replacing = {"bos_token": "x", "messages": [], "add_generation_prompt": False}
+    assert template.render(Prompt(CHAT, variables=replacing)) == "<s> 4 False"
+
+
+def test_a_system_message_that_the_template_refuses_becomes_part_of_the_question() -> None:
+    refusing = "{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+    template = ChatTemplate(f"{{% for m in messages %}}{refusing}[{{{{ m.content }}}}]{{% endfor %}}")
+    assert template.render(CHAT) == "[Be brief.\n\nHi][Hello.][Bye]"
+    assert template.render(CHAT[1:]) == "[Hi][Hello.][Bye]"
+
+
+def test_what_marks_an_answer_for_training_is_passed_over() -> None:
+    source = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %};{% endfor %}"
+    assert render(source) == "Be brief.;Hi;Hello.;Bye;"

@@ -52,7 +52,7 @@ def test_the_longest_match_and_the_number_of_its_places_are_found(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(documents=texts, tail=tails, k=st.integers(1, 6))
-def test_a_continuation_follows_the_most_places_at_each_step(
+def test_a_continuation_follows_the_most_places_at_each_step_and_knows_the_second_most(
     documents: list[list[int]], tail: list[int], k: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "index"
@@ -61,14 +61,18 @@ def test_a_continuation_follows_the_most_places_at_each_step(
     found = index.find(tail, 1)
     if found:
         alive = places(documents, tail, found.length)
-        tokens = index.continuation(found, k)
-        assert len(tokens) <= k
-        for ahead, token in enumerate(tokens):
+        said = index.continuation(found, k)
+        assert len(said.tokens) == len(said.runners_up) == len(said.shares) <= k
+        for ahead, token in enumerate(said.tokens):
             following = Counter(
                 documents[number][end + ahead] if end + ahead < len(documents[number]) else -1 for number, end in alive
             )
             assert following[token] == max(following.values())
             assert following[token] >= 0.25 * found.count
+            others = {other: often for other, often in following.items() if other not in (token, -1)}
+            second = said.runners_up[ahead]
+            assert others.get(second) == max(others.values(), default=None)
+            assert said.shares[ahead] == pytest.approx(others.get(second, 0) / len(alive))
             alive = [
                 (number, end) for number, end in alive if documents[number][end + ahead : end + ahead + 1] == [token]
             ]
@@ -83,7 +87,7 @@ def test_large_ids_sort_as_numbers_and_long_texts_match_deeply(tmp_path: Path) -
     found = index.find(text[:800], 2)
     assert found is not None
     assert (found.length, found.count) == (DEPTH, 2)
-    assert index.continuation(found, 3) == tuple(text[800:803])
+    assert index.continuation(found, 3).tokens == tuple(text[800:803])
     assert index.find([7, 9], 1) is None
     index.close()
     index.close()

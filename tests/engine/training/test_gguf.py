@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -9,9 +12,11 @@ import llama_cpp
 import numpy as np
 import pytest
 import torch
+from gguf import GGUFReader, GGUFWriter
 
 from specchat_engine.training import gguf
-from specchat_engine.training.gguf import Precision, read_gguf, read_tokenizer, write_gguf
+from specchat_engine.training.gguf import Precision, copy_fields, finish, write_draft, write_gguf
+from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
 from specchat_engine.training.model import LlamaModel, ModelConfig
 
 from .samples import DESCRIPTION, tokenizer_of
@@ -61,8 +66,59 @@ def test_a_tokenizer_of_another_size_is_rejected(tmp_path: Path) -> None:
 
 def test_llama_cpp_computes_the_logits_of_torch(tmp_path: Path) -> None:
     model = write(tmp_path / "toy.gguf", "F32")
-    expected = model.logits(model(torch.tensor([IDS]), torch.arange(len(IDS))[None]))[0, -1].numpy()
-    np.testing.assert_allclose(last_logits(tmp_path / "toy.gguf"), expected, atol=2e-3)
+    np.testing.assert_allclose(last_logits(tmp_path / "toy.gguf"), torch_logits(model), atol=2e-3)
+
+
+def test_stretched_rotary_periods_are_read_written_and_computed_with(tmp_path: Path) -> None:
+    """As in the files of Llama 3.1 and later."""
+    path, factors = tmp_path / "stretched.gguf", (1.0, 1.0, 2.0, 4.0, 8.0, 32.0, 32.0, 32.0)
+    write(tmp_path / "toy.gguf", "F32")
+    model = LlamaModel(replace(CONFIG, rope_factors=factors), seed=2).requires_grad_(False)
+    for name, weight in model.named_parameters():
+        if "query" in name or "key" in name:
+            weight *= 12  # so that attention is sharp and positions matter
+    plain = LlamaModel(CONFIG)
+    plain.load_state_dict(model.state_dict())
+    write_draft(path, model, tmp_path / "toy.gguf", "stretched", "F32")
+    assert read_gguf(path).config == model.config
+    np.testing.assert_allclose(last_logits(path), torch_logits(model), atol=2e-3)
+    assert np.abs(torch_logits(model) - torch_logits(plain.requires_grad_(False))).max() > 0.02
+
+
+@pytest.mark.parametrize("precision", get_args(Precision))
+def test_matrices_are_held_in_the_asked_precision(tmp_path: Path, precision: Precision) -> None:
+    write(tmp_path / "toy.gguf", precision)
+    whole, half = read_gguf(tmp_path / "toy.gguf"), read_gguf(tmp_path / "toy.gguf", torch.bfloat16)
+    for one, other in zip(whole.parameters(), half.parameters(), strict=True):
+        assert one.dtype == torch.float32
+        assert other.dtype == (torch.bfloat16 if other.dim() == 2 else torch.float32)
+        assert torch.equal(one.to(other.dtype), other)
+
+
+@pytest.mark.parametrize(
+    ("extra", "complaint"),
+    [
+        (lambda writer: writer.add_tensor("blk.0.attn_q.bias", np.ones(64, np.float32)), "has the tensor blk.0.attn_q"),
+        (lambda writer: writer.add_rope_scaling_factor(4.0), "positions are scaled by 4: that cannot be read"),
+        (lambda writer: writer.add_key_length(32), "attention.key_length is 32, and only 16 can be read"),
+    ],
+)
+def test_what_torch_would_compute_otherwise_is_refused(
+    tmp_path: Path, extra: Callable[[GGUFWriter], None], complaint: str
+) -> None:
+    write(tmp_path / "toy.gguf", "F32")
+    reader, writer = GGUFReader(tmp_path / "toy.gguf"), GGUFWriter(tmp_path / "other.gguf", "llama")
+    copy_fields(reader, writer, ("llama.",))
+    for tensor in reader.tensors:
+        writer.add_tensor(tensor.name, tensor.data)
+    extra(writer)
+    finish(writer)
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        read_gguf(tmp_path / "other.gguf")
+
+
+def torch_logits(model: LlamaModel) -> np.ndarray:
+    return model.logits(model(torch.tensor([IDS]), torch.arange(len(IDS))[None]))[0, -1].numpy()
 
 
 def last_logits(path: Path) -> np.ndarray:

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from specchat_engine.training import optimizer
+from specchat_engine.training.lora import adapt, adapted
 from specchat_engine.training.optimizer import (
     PairedOptimizer,
     Schedule,
@@ -73,3 +74,14 @@ def test_the_choice_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_gpu_is_not_asked() -> None:
     assert matrix_precision(torch.device("cuda")) is torch.bfloat16
+
+
+def test_adapters_take_the_steps_of_adamw() -> None:
+    """Their matrices are thin, and one of them begins at zero: Muon would step by the same length in each direction."""
+    model = nn.Sequential(nn.Linear(8, 6, bias=False))
+    adapt(model, 2, seed=1)
+    loss = (model(torch.randn(16, 8, generator=torch.Generator().manual_seed(2))) - 1).square().mean()
+    torch.autograd.backward(loss)
+    PairedOptimizer(model, muon_rate=0.0, adam_rate=0.01).step(1.0)
+    (layer,) = adapted(model).values()
+    torch.testing.assert_close(layer.outward.abs(), torch.full((6, 2), 0.01))

@@ -13,15 +13,14 @@ from specchat_engine import Engine, LoadOptions, PairError, SettingError, Settin
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.prompt.template import ChatTemplate
-from specchat_engine.training import runs
+from specchat_engine.training.draft_pupils import draft_config, draft_pupil
 from specchat_engine.training.packing import Document
 from specchat_engine.training.pupils import (
     KINDS,
     EaglePupil,
     MtpPupil,
+    Pace,
     Pupil,
-    draft_config,
-    draft_pupil,
     medusa_pupil,
     speculator_pupil,
 )
@@ -59,7 +58,7 @@ def pupil_of(kind: str, target: Path, folder: Path) -> Pupil:
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "_STEP_TOKENS", 512)
+    monkeypatch.setattr(Pupil, "pace", Pace(0.01, 0.002, step_tokens=512))
 
 
 @pytest.mark.parametrize("kind", KINDS)

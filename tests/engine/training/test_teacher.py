@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from specchat_engine import DecodeError
+from specchat_engine.stores.recorded_turns import KEPT, RecordedTurn
 from specchat_engine.training import teacher as teacher_module
-from specchat_engine.training.gguf import read_gguf
+from specchat_engine.training.gguf_reader import read_gguf
 from specchat_engine.training.packing import Document
-from specchat_engine.training.teacher import TaughtLessons, Teacher, likeliest, pack_lessons
+from specchat_engine.training.teacher import TaughtLessons, Teacher, TeacherOfBoth, likeliest, pack_lessons
 from support.heads import layer_inputs
 from support.tiny_models import write_tiny_model
 
@@ -69,6 +70,34 @@ def test_a_lesson_is_taught_once(teacher: Teacher) -> None:
 def test_a_document_that_is_too_long_is_an_error(teacher: Teacher) -> None:
     with pytest.raises(DecodeError, match="do not fit a context of 256"):
         teacher.teach(document(300))
+
+
+def recorded(answer: list[int]) -> RecordedTurn:
+    """A turn with a prompt of two tokens."""
+    best = np.full((len(answer), KEPT), 7, np.int32)
+    return RecordedTurn(np.array([9, 9, *answer], np.int32), 2, best, np.zeros_like(best, np.float16))
+
+
+def test_texts_are_learned_beside_recorded_turns_which_come_last(teacher: Teacher) -> None:
+    turn = recorded([*b"one answer"])
+    texts = [document(12), document(14, seed=1)]
+    both = TeacherOfBoth([turn], lambda *_: texts, teacher, 128)
+    assert [*both.lessons[:2]] == texts
+    assert both.lessons[2].ids == turn.ids.tolist()
+    kept = both.teach(both.lessons[2])
+    np.testing.assert_array_equal(kept.teacher_ids[1:11], turn.best)
+    np.testing.assert_array_equal(both.teach(texts[0]).teacher_ids, teacher.teach(document(12)).teacher_ids)
+
+
+def test_a_text_that_repeats_a_recorded_answer_is_left_out(teacher: Teacher) -> None:
+    vocabulary, end = teacher.vocabulary, teacher.vocabulary.special["eot"]
+    own = [token for letter in "hello there" for token in vocabulary.tokenize(letter, special=False)]
+    other = vocabulary.tokenize("hello there", special=False)
+    assert own != other
+    again = Document([9, 9, 9, *other, end], [False] * 3 + [True] * (len(other) + 1))
+    longer = Document([*other, *other], [True] * 2 * len(other))
+    both = TeacherOfBoth([recorded(own)], lambda *_: [again, longer], teacher, 128)
+    assert [len(one.ids) for one in both.lessons] == [len(longer.ids), 2 + len(own)]
 
 
 def test_packed_lessons_keep_their_rows_in_place(teacher: Teacher) -> None:

@@ -196,7 +196,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "learn",
         "[on|off|back|forget]",
-        "Let the draft model learn from your chats; back undoes the last adoption.",
+        "What the draft model has learned; let it learn from your chats, or undo the last adoption.",
         reading.read_learn,
         (_fixed(*reading.LEARN_ACTIONS),),
         open_ended=True,

@@ -8,9 +8,10 @@ from textual.content import Content
 
 from specchat.stats.advice import Answered
 from specchat.stats.causes import causes
-from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, what_if_chart, wrapped
+from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, wrapped
 from specchat.stats.explain import Figure, Shown, explain, in_short
 from specchat.stats.summary import Figures, Summary
+from specchat.stats.what_if_chart import what_if_chart
 from specchat.store.turns import Counters
 from specchat.terminal.blocks import bar, number, per_cent, percent
 from specchat.terminal.filter import clean_line

@@ -7,6 +7,7 @@ from textual.widgets import Static, TabbedContent
 
 from app.tui.chatting import Chat, ask, chat, command
 from app.tui.scripted_client import ScriptedClient, script
+from specchat.learning import Learning
 from specchat.stats.charts import as_text
 from specchat.stats.summary import Figures, Summary
 from specchat.store.records import StoredMessage, StoredSession
@@ -16,7 +17,7 @@ from specchat.tui.dashboard.statistics_pages import pages, pairs_page, summary_p
 from specchat.tui.recording import Stored, answered, settings_at_start, stored_of
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat_engine.codec import to_json
-from specchat_engine.decoding.stats import speedup_over_plain
+from specchat_engine.decoding.stats import AcceptanceCounts, speedup_over_plain
 from specchat_engine.settings import Settings
 from support.sample_traces import CAT, sample_trace
 
@@ -121,6 +122,25 @@ async def test_the_window_opens_at_the_requested_page_and_arrows_change_it() -> 
         await pilot.press("escape", "f7")
         await pilot.pause(0.3)
         assert "What if" in page(pilot)
+
+
+async def test_learn_opens_the_page_about_what_the_draft_has_learned() -> None:
+    async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
+        await command(pilot, "/learn")
+        await pilot.pause(0.3)
+        assert isinstance(pilot.app.screen, StatisticsScreen)
+        assert "Learning is off" in page(pilot)
+        await pilot.press("escape")
+        await command(pilot, "/learn on")
+        learned = Learning().of(Path("guide.gguf"), Path("draft.gguf"))
+        learned.saw(5000, "free", [(learned.base, AcceptanceCounts(150, 50))])
+        await command(pilot, "/learn show")
+        await pilot.pause(0.3)
+        assert "Learning is on: 5,000 tokens recorded" in page(pilot)
+        assert "free  ○ 0.75" in page(pilot)
+        await pilot.press("right")
+        await pilot.pause(0.3)
+        assert "Nothing recorded yet" in page(pilot)
 
 
 async def test_a_page_is_copied_as_plain_text() -> None:

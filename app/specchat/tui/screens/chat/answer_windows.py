@@ -11,6 +11,7 @@ from textual.widget import Widget
 from specchat.chat.server_limits import COMPARISON, INSPECTION
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError, TraceError
+from specchat.stats.charts import Line
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages
 from specchat.tui.recording import (
@@ -154,7 +155,14 @@ class AnswerWindows:
         turn = None
         if trace is not None:
             turn = answered(trace, settings_at_start(trace, settings), loaded.drafters, session.k_max)
-        self._owner.app.push_screen(StatisticsScreen(pages(turn, stored, pair), page))
+        self._owner.app.push_screen(StatisticsScreen(pages(turn, stored, pair) | {"Learning": self._learned}, page))
+
+    def _learned(self, width: int) -> list[Line]:
+        """The page about what the draft model has learned."""
+        from specchat.learning import Learning, learned_page  # numpy, which it needs, is loaded after the first frame
+
+        options = self._state.session.options
+        return learned_page(Learning(), options.target, options.draft, width)
 
     async def _to_compare(self) -> tuple[Question, Settings, Trace] | None:
         """The last answer's question, the settings in force, and its trace; None, with a note, if there is none."""

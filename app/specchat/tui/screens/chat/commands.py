@@ -61,6 +61,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             _note(parts, lambda: parts.state.session.predict(file))
         case asked.UseStore(name, used):
             _note(parts, lambda: parts.state.session.use_store(name, on=used))
+        case asked.Learn("show"):
+            await parts.answer_windows.statistics("Learning")
         case asked.Learn(action):
             _note(parts, lambda: parts.state.session.learn(action))
         case asked.Copy(part):

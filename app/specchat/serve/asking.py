@@ -1,0 +1,91 @@
+"""What a request asks of a session, and what the session says of it: the one place that knows both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+from specchat.serve.protocol import Begun, LikelyToken, Made, Position, Request
+from specchat_engine import Engine, LogProbs, Message, Prompt, Round, ScoredToken, Session
+from specchat_engine.decoding.rounds import Outcome
+from specchat_engine.prompt.encoding import encode
+
+
+def prompt_of(engine: Engine, request: Request) -> Prompt:
+    """What an engine is to answer. Raises SettingError for what is no message, and for a raw prompt with messages."""
+    messages = tuple(map(Message.of, request.messages))
+    raw = None if messages else request.prompt
+    shown = () if raw is not None else engine.answer_format.marks
+    return Prompt(messages, request.tools, request.options, raw, shown)
+
+
+def tokens_of(session: Session, prompt: Prompt) -> list[int]:
+    """The token ids that any session of an engine would read, before old turns are dropped.
+
+    Raises TemplateError, and SettingError for a raw prompt that the vocabulary cannot serve.
+    """
+    with session.pair.lock:
+        return encode(prompt, session.pair.template, session.pair.vocabulary)
+
+
+class Exchange:
+    """A request that a session answers, with the events that tell of it."""
+
+    def __init__(self, engine: Engine, session: Session, number: int, request: Request) -> None:
+        self._engine = engine
+        self._session = session
+        self._number = number
+        self._request = request
+        self._logprobs = None if request.logprobs is None else LogProbs(request.logprobs)
+        self._echo: tuple[Position, ...] = ()
+
+    def rounds(self, prompt: Prompt, left: Callable[[], bool]) -> Generator[Made]:
+        """Answers the prompt; close it in the thread that reads it.
+
+        Scores the prompt first, if that was asked for, unless the client has `left`. Raises what `Session.answer` and
+        `Session.score` raise.
+        """
+        session, request = self._session, self._request
+        session.seed, session.settings, session.prediction = request.seed, request.settings, request.prediction
+        if request.echo:
+            self._echo = self._prompt_positions(prompt, left)
+        session.watch = self._logprobs
+        try:
+            for event in session.answer(prompt, 0):
+                yield Made(self._number, event, self._emitted(event))
+        finally:
+            session.watch = None
+
+    def begun(self) -> Begun:
+        """The event that the prompt was read. A prompt that was scored was read for that, all of it."""
+        session, stats = self._session, self._session.stats
+        with session.pair.lock:
+            thinking = self._engine.opens_reasoning(session.prompt_ids)
+        cached = 0 if self._echo else stats.cached_tokens
+        return Begun(self._number, stats.prompt_tokens, cached, session.start_line(), self._echo, thinking)
+
+    def _prompt_positions(self, prompt: Prompt, left: Callable[[], bool]) -> tuple[Position, ...]:
+        """The tokens of a prompt, with their log-probabilities if these were asked for."""
+        if self._request.logprobs is None:
+            scored = [ScoredToken(token, None) for token in tokens_of(self._session, prompt)]
+        else:
+            scored = self._session.score(prompt, self._request.logprobs, left)
+        with self._session.pair.lock:
+            return tuple(self._position(one, self._text(one.id)) for one in scored)
+
+    def _emitted(self, event: Round) -> tuple[Position, ...]:
+        """The tokens that a round emitted, with the texts that they have in the answer."""
+        if self._logprobs is None:
+            return ()
+        texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED] + [event.token.text]
+        scored = self._logprobs.of(event)
+        with self._session.pair.lock:
+            return tuple(self._position(one, text) for one, text in zip(scored, texts, strict=False))
+
+    def _position(self, scored: ScoredToken, text: str) -> Position:
+        likeliest = (LikelyToken(token, self._text(token), logprob) for token, logprob in scored.likeliest)
+        return Position(LikelyToken(scored.id, text, scored.logprob or 0.0), tuple(likeliest))
+
+    def _text(self, token: int) -> str:
+        """The text of a token by itself, also of a control token. Call it with the engine's lock."""
+        vocabulary = self._engine.vocabulary
+        return vocabulary.piece(token).decode("utf-8", "replace") or vocabulary.text(token)

@@ -1,0 +1,177 @@
+"""The engine's process of a server: hears requests and begins answers. Between them the engine is measured."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from threading import Event as Flag
+from threading import Lock, Thread
+from typing import BinaryIO
+
+from specchat.serve.answering import Answers, Asked, unexpected
+from specchat.serve.protocol import Ask, Command, Count, Event, Failed, Leave, decode, encode, refused
+from specchat.serve.upkeep import Upkeep
+from specchat.worker.loading import describe, open_what_fits, progress_told
+from specchat.worker.protocol import Load, Loading, Quit
+from specchat.worker.streams import write_all
+from specchat_engine import Engine
+from specchat_engine.errors import EngineError
+
+_PATIENCE_S = 3.0
+"""Running passes get so long to end after the commands ended."""
+
+KEEP_EVERY_S = 60.0
+
+Task = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A loaded engine, and what is done with it."""
+
+    engine: Engine
+    answers: Answers
+    upkeep: Upkeep
+
+
+class EngineServer:
+    """Reads commands from one stream and writes events to another, until the first one ends.
+
+    A thread listens. The main thread alone begins answers, so that it can measure the engine while there are none.
+    """
+
+    def __init__(self, commands: BinaryIO, events: BinaryIO, keep_every_s: float = KEEP_EVERY_S) -> None:
+        """`events` is unbuffered: what is written goes out at once."""
+        self._commands = commands
+        self._events = events
+        self._keep_every_s = keep_every_s
+        self._writing = Lock()
+        self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self._asked: dict[int, Asked] = {}
+        self._threads: dict[int, Thread] = {}
+        self._stopped, self._done = Flag(), Flag()
+        self._loaded: _Loaded | None = None
+
+    def run(self) -> int:
+        """Serves until `Quit` or the end of the commands; returns the exit code."""
+        Thread(target=self._listen, name="commands", daemon=True).start()
+        with suppress(BrokenPipeError):
+            while (task := self._next()) is not None:
+                task()
+        self._close()
+        self._done.set()
+        return 0
+
+    def _next(self) -> Task | None:
+        """The next thing to do. Until it comes, the engine is measured and what it learned is kept."""
+        while True:
+            while self._tasks.empty() and self._measure():
+                pass
+            upkeep = self._loaded and self._loaded.upkeep
+            try:
+                return self._tasks.get(timeout=upkeep.due_s if upkeep else None)
+            except queue.Empty:
+                if upkeep:
+                    upkeep.keep()
+
+    def _measure(self) -> bool:
+        loaded = self._loaded
+        return loaded is not None and not loaded.answers.running and loaded.upkeep.measure()
+
+    def _listen(self) -> None:
+        try:
+            for line in self._commands:
+                command = decode(line)
+                if isinstance(command, Quit):
+                    break
+                self._hear(command, line)
+        finally:
+            self._stop()
+
+    def _hear(self, command: Command | Event | None, line: bytes) -> None:
+        """Does what cannot wait, and leaves the rest to the main thread."""
+        match command:
+            case Load() as load:
+                self._tasks.put(partial(self._load, load))
+            case Ask(number) as ask:
+                self._asked[number] = asked = Asked(ask)
+                self._tasks.put(partial(self._begin, asked))
+            case Count() as count:
+                self._tasks.put(partial(self._count, count))
+            case Leave(number):
+                if known := self._asked.get(number):
+                    known.leave()
+            case _ if refusal := refused(line):
+                self._tasks.put(partial(self._send, refusal))
+
+    def _stop(self) -> None:
+        """Ends all answers, and then the process, however long a pass takes."""
+        self._stopped.set()
+        for asked in [*self._asked.values()]:
+            asked.leave()
+        self._tasks.put(None)
+        # A pass in native code cannot be interrupted, and nobody is left to read its result.
+        if not self._done.wait(_PATIENCE_S):
+            os._exit(0)
+
+    def _load(self, load: Load) -> None:
+        progress = progress_told(lambda share: self._send(Loading(share)), self._stopped.is_set)
+        try:
+            if self._loaded:
+                raise EngineError("models are loaded already: start another process for others")
+            opened = open_what_fits(load, progress)
+            answers = Answers(opened.engine, self._send, self._ended)
+            upkeep = Upkeep(opened.engine, answers.places.any.pair.lock, self._keep_every_s)
+            self._loaded = _Loaded(opened.engine, answers, upkeep)
+            self._send(describe(opened))
+        except EngineError as error:
+            self._send(Failed(str(error)))
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the log gets the traceback
+            traceback.print_exc(file=sys.stderr)
+            self._send(Failed(unexpected(error)))
+
+    def _begin(self, asked: Asked) -> None:
+        if self._loaded is None:
+            self._send(Failed("no model is loaded", asked.number))
+            del self._asked[asked.number]
+        elif thread := self._loaded.answers.begin(asked):
+            self._threads[asked.number] = thread
+
+    def _count(self, count: Count) -> None:
+        if self._loaded is None:
+            self._send(Failed("no model is loaded", count.number))
+        else:
+            self._loaded.answers.count(count)
+
+    def _ended(self, asked: Asked) -> None:
+        """An answer has ended, in its thread."""
+        del self._asked[asked.number]
+        self._tasks.put(partial(self._answered, asked.number))
+
+    def _answered(self, number: int) -> None:
+        self._threads.pop(number, None)
+        if self._loaded:
+            self._loaded.upkeep.answered()
+
+    def _close(self) -> None:
+        """Waits for all answers, which were told to end, keeps what was learned, and frees the models."""
+        for number, thread in [*self._threads.items()]:
+            thread.join()
+            self._answered(number)
+        if self._loaded:
+            self._loaded.upkeep.keep()
+            self._loaded.engine.close()
+
+    def _send(self, event: Event) -> None:
+        """Writes an event. Raises BrokenPipeError if nobody reads the events any more."""
+        line = encode(event)
+        with self._writing:
+            write_all(self._events, line)

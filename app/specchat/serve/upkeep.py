@@ -1,0 +1,56 @@
+"""What is done with an engine beside answers: its passes are measured, and what was learned is kept."""
+
+from __future__ import annotations
+
+import sys
+from threading import RLock
+from time import monotonic
+
+from specchat.texts import Collections
+from specchat.worker.records import keep, recall
+from specchat_engine import Engine
+from specchat_engine.errors import EngineError
+
+
+class Upkeep:
+    """Measures a freshly loaded engine while it is idle, and keeps what it learns now and then."""
+
+    def __init__(self, engine: Engine, lock: RLock, keep_every_s: float) -> None:
+        """Begins with what was kept before. Nothing computes while a thread has the `lock`."""
+        self._engine = engine
+        self._lock = lock
+        self._keep_every_s = keep_every_s
+        self._kept = monotonic()
+        self._news = False
+        recall(engine)
+        self._measuring = engine.measuring()
+
+    @property
+    def due_s(self) -> float | None:
+        """In how many seconds there is something to keep; None if nothing is new."""
+        return max(0.0, self._kept + self._keep_every_s - monotonic()) if self._news else None
+
+    def answered(self) -> None:
+        """An answer has ended: something was learned, and passes that were disturbed before are measured again."""
+        self._news = True
+        self._measuring = self._engine.measuring()
+
+    def measure(self) -> bool:
+        """Makes one pass of the measurements that are left, while no answer is given; False if there are none."""
+        try:
+            next(self._measuring)
+        except StopIteration:
+            return False
+        except EngineError as error:
+            sys.stderr.write(f"measuring stopped: {error}\n")
+            return False
+        self._news = True
+        return True
+
+    def keep(self) -> None:
+        """Keeps what is new."""
+        if self._news:
+            with self._lock:
+                keep(self._engine)
+            Collections().count(self._engine.stores.taken_hits())
+            self._news, self._kept = False, monotonic()

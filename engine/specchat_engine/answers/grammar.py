@@ -1,0 +1,175 @@
+"""Grammars that make a model call a tool, in its own notation, with arguments that the tool's schema accepts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from specchat_engine.answers.format import AnswerFormat, CallFormat
+from specchat_engine.answers.xml_calls import kinds_of, listed
+from specchat_engine.errors import SettingError
+from specchat_engine.grammar.json_schema import FORMATS, SchemaRules, literal, shared_lines
+from specchat_engine.grammar.until import until
+from specchat_engine.prompt.messages import function_of
+
+_SEPARATORS: Final[Mapping[CallFormat, str]] = {"llama3": "; ", "mistral": ", ", "mistral-args": "", "mistral-ids": ""}
+"""What comes between two calls, if it is no new line."""
+
+_NOT_EXPRESSED: Final = frozenset(
+    ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern", "uniqueItems", "contains")
+) | {"minProperties", "maxProperties", "propertyNames", "patternProperties", "not", "nullable"}
+"""Keywords that a grammar cannot express and that may be left to whoever is called."""
+
+_NEW_LINE: Final = "\n"
+_ID: Final = "[a-zA-Z0-9]{9}"
+_PARAMETER_END: Final = "</parameter>"
+
+
+def tool_grammar(
+    answer_format: AnswerFormat,
+    tools: Sequence[Mapping[str, Any]],
+    choice: str | None = None,
+    *,
+    thinking: bool = False,
+    parallel: bool = True,
+) -> str:
+    """The grammar, in GBNF, of answers that call one of the `tools`, or only the one that `choice` names.
+
+    The model may think before. With `thinking` the prompt has opened the reasoning, so that the answer begins in it.
+    With `parallel` it may call several tools, unless there is a choice. What a grammar cannot express of a schema is
+    left out, such as the bounds of numbers, unless the function is `strict`.
+
+    Raises SettingError for tools that are no functions, for a choice that is none of them, and for a strict schema that
+    cannot become a grammar.
+    """
+    functions = [one for one in map(function_of, tools) if choice in (None, one["name"])]
+    if not functions:
+        missing = "there are no tools" if choice is None else f"there is no tool {choice!r} to call"
+        raise SettingError(f"a call is required and {missing}: name one that is given")
+    return _ToolGrammar(answer_format).text(functions, thinking=thinking, several=parallel and choice is None)
+
+
+class _ToolGrammar:
+    """Collects the rules."""
+
+    def __init__(self, answer_format: AnswerFormat) -> None:
+        self._calls = answer_format.calls
+        self._open, self._close = answer_format.thinking
+        self._lines = shared_lines()
+
+    def text(self, functions: Sequence[Mapping[str, Any]], *, thinking: bool, several: bool) -> str:
+        """The whole grammar."""
+        for number, function in enumerate(functions):
+            self._lines.append(f"call-{number} ::= {self._call(function, number)}")
+        self._lines.append(f"call ::= {' | '.join(f'call-{number}' for number in range(len(functions)))}")
+        calls = "call"
+        if several and self._calls != "harmony":
+            calls += f" ({literal(_SEPARATORS.get(self._calls, _NEW_LINE))} call)*"
+        if self._calls == "mistral":
+            calls = f'"[TOOL_CALLS][" {calls} "]"'
+        return "\n".join([f"root ::= {self._reasoning(opened=thinking)} {calls}", *self._lines]) + "\n"
+
+    def _reasoning(self, *, opened: bool) -> str:
+        """What may or has to come before the calls."""
+        if self._calls == "harmony":
+            self._lines += until("<|end|>", "thought")
+            return '("<|channel|>analysis<|message|>" thought "<|start|>assistant")?'
+        self._lines += [*until(self._close, "thought"), r"thinking ::= thought [ \n]{0,4}"]
+        return "thinking" if opened else f"({literal(self._open)} thinking)?"
+
+    def _call(self, function: Mapping[str, Any], number: int) -> str:
+        name, written = function["name"], json.dumps(function["name"], ensure_ascii=False)
+        if self._calls == "qwen3-coder":
+            return self._in_tags(name, function, number)
+        arguments = self._arguments(function, number)
+        match self._calls:
+            case "harmony":
+                to = literal(f" to=functions.{name}")
+                return (
+                    f'("<|channel|>commentary" {to} | {to} "<|channel|>commentary") '
+                    f'(" " | " "? "<|constrain|>") "json<|message|>" {arguments}'
+                )
+            case "mistral-args":
+                return f"{literal(f'[TOOL_CALLS]{name}[ARGS]')} {arguments}"
+            case "mistral-ids":
+                return f'{literal(f"[TOOL_CALLS]{name}[CALL_ID]")} {_ID} "[ARGS]" {arguments}'
+            case "mistral":
+                own_id = f"""({literal(', "id": "')} {_ID} {literal('"')})?"""
+                return f"""{literal(f'{{"name": {written}, "arguments": ')} {arguments} {own_id} "}}\""""
+            case "hermes":
+                head, tail = f'<tool_call>\n{{"name": {written}, "arguments": ', "}\n</tool_call>"
+                return f"{literal(head)} {arguments} {literal(tail)}"
+        key = "parameters" if self._calls == "llama3" else "arguments"
+        return f"""{literal(f'{{"name": {written}, "{key}": ')} {arguments} "}}\""""
+
+    def _arguments(self, function: Mapping[str, Any], number: int) -> str:
+        """The rule for the arguments' JSON."""
+        return self._held(function, f"args-{number}-", _schema(function), "#")
+
+    def _in_tags(self, name: str, function: Mapping[str, Any], number: int) -> str:
+        """A call whose parameters are in tags of their own, strings without quotes."""
+        schema = _schema(function)
+        required = listed(schema.get("required"))
+        rules = [literal(f"<tool_call>\n<function={name}>\n")]
+        for place, (key, part) in enumerate(schema.get("properties", {}).items()):
+            prefix = f"arg-{number}-{place}-"
+            kinds = kinds_of(part)
+            if kinds == {"string"} and (values := [one for one in listed(part.get("enum")) if isinstance(one, str)]):
+                value = f"({' | '.join(map(literal, values))}) {literal(_NEW_LINE + _PARAMETER_END)}"
+            elif "string" in kinds:
+                value = f"{prefix}text"
+                self._lines += until(_PARAMETER_END, value)
+            else:
+                at = f"#/properties/{key.replace('~', '~0').replace('/', '~1')}"
+                value = f"{self._held(function, prefix, schema, at)} {literal(_NEW_LINE + _PARAMETER_END)}"
+            rule = f"{literal(f'<parameter={key}>{_NEW_LINE}')} {value} {literal(_NEW_LINE)}"
+            rules.append(rule if key in required else f"({rule})?")
+        return " ".join([*rules, literal("</function>\n</tool_call>")])
+
+    def _held(self, function: Mapping[str, Any], prefix: str, schema: Mapping[str, Any], place: str) -> str:
+        """The rule for a place in a schema, or for what is left of it if a grammar cannot express all of it."""
+        ways = [schema] if function.get("strict") else [schema, _loosened(schema)]
+        for way in ways:
+            rules = SchemaRules(way, prefix)
+            try:
+                rule = rules.of(place)
+            except SettingError as error:
+                if function.get("strict"):
+                    raise SettingError(f"the tool {function['name']!r} is strict, but {error}") from None
+                continue
+            self._lines += rules.lines
+            return rule
+        return "object" if place == "#" else "value"
+
+
+def _schema(function: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of a function's arguments; without properties there are none."""
+    schema = function.get("parameters")
+    if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
+        return {"type": "object", "additionalProperties": False}
+    if not schema.get("properties") and schema.keys() <= {"type", "properties", "required", "additionalProperties"}:
+        more = schema.get("additionalProperties", False)
+        return {"type": "object", "additionalProperties": more}
+    return schema
+
+
+def _loosened(schema: Any) -> Any:
+    """The schema without the keywords that a grammar cannot express."""
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {key: value for key, value in schema.items() if key not in _NOT_EXPRESSED}
+    if kept.get("format") not in FORMATS:
+        kept.pop("format", None)
+    for key in ("properties", "$defs", "definitions"):
+        if isinstance(kept.get(key), Mapping):
+            kept[key] = {name: _loosened(part) for name, part in kept[key].items()}
+    for key in ("items", "additionalProperties"):
+        if key in kept:
+            kept[key] = _loosened(kept[key])
+    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        if isinstance(kept.get(key), list):
+            kept[key] = [_loosened(part) for part in kept[key]]
+    if "oneOf" in kept and "anyOf" not in kept:
+        kept["anyOf"] = kept.pop("oneOf")
+    return kept

@@ -1,0 +1,90 @@
+"""The harmony format of gpt-oss: each message has a header with its channel, and calls have a recipient.
+
+    <|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…<|return|>
+    <|channel|>commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>
+
+Source: OpenAI, "OpenAI harmony response format", 2025.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from specchat_engine.answers.parts import AnswerPart, PartKind, held_back, merged
+
+MARKS: Final = ("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>")
+"""The control tokens that the parser needs to see."""
+
+_MESSAGE: Final = "<|message|>"
+_ENDS: Final = ("<|start|>", "<|channel|>", "<|end|>", "<|call|>", "<|return|>")
+_RECIPIENT: Final = re.compile(r"\bto=([^\s<]+)")
+_HEADER: Final = re.compile(r"[^\n]{0,400}")
+
+
+class HarmonyParser:
+    """Tells reasoning, content and calls by the headers of messages. The prompt ends where a header begins."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._kind: PartKind | None = None
+        self._said = self._empty = False
+
+    def feed(self, text: str) -> list[AnswerPart]:
+        """The parts that are certain after this piece."""
+        self._text += text
+        return self._parts(ended=False)
+
+    def finish(self) -> list[AnswerPart]:
+        """The rest of the parts, once the text has ended. A header that is not complete says nothing."""
+        return self._parts(ended=True)
+
+    def _parts(self, *, ended: bool) -> list[AnswerPart]:
+        parts: list[AnswerPart] = []
+        while self._text or ended:
+            told = self._header(ended=ended) if self._kind is None else self._body(self._kind, ended=ended)
+            if told is None:
+                break
+            parts += told
+        return merged(parts)
+
+    def _header(self, *, ended: bool) -> list[AnswerPart] | None:
+        """Reads a header. What is none is content."""
+        header, found, rest = self._text.partition(_MESSAGE)
+        certain = header if found else header[: len(header) - held_back(header, (_MESSAGE,))]
+        if _HEADER.fullmatch(certain) is None or (ended and not found and "<|" not in header and header.strip()):
+            first, self._text = self._text[0], self._text[1:]
+            return [*self._begin(PartKind.CONTENT), AnswerPart(PartKind.CONTENT, first)]
+        if not found:
+            return None
+        self._text = rest
+        recipient = _RECIPIENT.search(header)
+        if recipient:
+            self._empty = True
+            return [
+                AnswerPart(PartKind.CALL, recipient[1].removeprefix("functions.")),
+                *self._begin(PartKind.ARGUMENTS),
+            ]
+        return self._begin(PartKind.REASONING if "analysis" in header else PartKind.CONTENT)
+
+    def _begin(self, kind: PartKind) -> list[AnswerPart]:
+        """Begins a message; texts that follow each other are apart."""
+        self._kind = kind
+        parted = [AnswerPart(kind, "\n")] if self._said and kind is PartKind.CONTENT else []
+        self._said |= kind is PartKind.CONTENT
+        return parted
+
+    def _body(self, kind: PartKind, *, ended: bool) -> list[AnswerPart] | None:
+        """More of a message, up to its end."""
+        place, end = min(((place, end) for end in _ENDS if (place := self._text.find(end)) >= 0), default=(-1, ""))
+        text = self._text[:place] if end else self._text
+        if not end and not ended:
+            text = text[: len(text) - held_back(text, _ENDS)]
+        self._text = self._text[len(text) :]
+        if kind is PartKind.ARGUMENTS:
+            self._empty &= not text.strip()
+        if end or ended:
+            self._kind = None
+            self._text = self._text.removeprefix(end) if end in ("<|end|>", "<|call|>", "<|return|>") else self._text
+            text = text or "{}" * (kind is PartKind.ARGUMENTS and self._empty)
+        return [AnswerPart(kind, text)] if text or end else None

@@ -1,0 +1,80 @@
+"""Tells an answer's parts apart while it streams, or once it is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.harmony import HarmonyParser
+from specchat_engine.answers.parts import AnswerPart, Parser, PartKind, merged
+from specchat_engine.answers.reasoning import ReasoningParser
+from specchat_engine.answers.tool_calls import ToolCallParser
+from specchat_engine.prompt.messages import ToolCall
+
+
+class AnswerParser:
+    """Takes an answer's text in pieces and gives its parts. What it gives does not depend on where the text is cut.
+
+    Nothing is refused: what looks like a call and is none stays content. Arguments that go out as they come may turn
+    out to be incomplete, as those of an answer that was cut off.
+    """
+
+    def __init__(
+        self, answer_format: AnswerFormat, tools: Sequence[Mapping[str, Any]] = (), *, thinking: bool = False
+    ) -> None:
+        """`tools`, in the form of OpenAI's chat API, are those that the model was told of; without any there are no
+        calls. `thinking` says that the prompt opened the reasoning, see `Engine.opens_reasoning`."""
+        harmony = answer_format.calls == "harmony"
+        self._first: Parser = HarmonyParser() if harmony else ReasoningParser(answer_format.thinking, opened=thinking)
+        self._second = ToolCallParser(tools) if tools and not harmony else None
+
+    def feed(self, text: str) -> list[AnswerPart]:
+        """The parts that are certain after this piece."""
+        return self._parted(self._first.feed(text))
+
+    def finish(self) -> list[AnswerPart]:
+        """The rest of the parts, once the text has ended."""
+        parts = self._parted(self._first.finish())
+        return merged((*parts, *(self._second.finish() if self._second else ())))
+
+    def _parted(self, parts: Sequence[AnswerPart]) -> list[AnswerPart]:
+        """The same parts, with the calls in the content apart."""
+        if self._second is None:
+            return merged(parts)
+        found: list[AnswerPart] = []
+        for part in parts:
+            found += self._second.feed(part.text) if part.kind is PartKind.CONTENT else [part]
+        return merged(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A complete answer, with its calls in order. They have no ids: models do not write any that can be relied on."""
+
+    content: str
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Sequence[AnswerPart]) -> Answer:
+        """What these parts make up."""
+        content, reasoning = (
+            "".join(part.text for part in parts if part.kind is kind) for kind in (PartKind.CONTENT, PartKind.REASONING)
+        )
+        calls: list[tuple[str, str]] = []
+        for part in parts:
+            if part.kind is PartKind.CALL:
+                calls.append((part.text, ""))
+            elif part.kind is PartKind.ARGUMENTS:
+                calls[-1] = calls[-1][0], calls[-1][1] + part.text
+        return cls(content, reasoning, tuple(ToolCall(name, arguments) for name, arguments in calls))
+
+
+def parse_answer(
+    text: str, answer_format: AnswerFormat, tools: Sequence[Mapping[str, Any]] = (), *, thinking: bool = False
+) -> Answer:
+    """The parts of a complete answer, see `AnswerParser`."""
+    parser = AnswerParser(answer_format, tools, thinking=thinking)
+    return Answer.of([*parser.feed(text), *parser.finish()])

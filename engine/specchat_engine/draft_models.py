@@ -1,0 +1,127 @@
+"""The draft models of an engine: their names, and their memories in each place where an answer is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from specchat_engine.drafters import GUESSED, ModelDrafter, Translation
+from specchat_engine.errors import EngineError, PairError
+from specchat_engine.llama.context import LlamaContext
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
+from specchat_engine.load_options import LoadOptions, ModelInfo
+from specchat_engine.loaded import info_of, translation_between
+from specchat_engine.settings import FURTHER_MODEL
+
+CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
+
+Drafting = dict[str, tuple[LlamaContext, Translation | None]]
+"""Draft models by the names of their drafters, each with a translation if it drafts through text."""
+
+
+class DraftModels:
+    """Opens, exchanges and closes the memories of draft models, and closes their weights with them.
+
+    `at` has the draft models of each place; all places have the same. `infos` describes them.
+    """
+
+    def __init__(
+        self,
+        target: LlamaContext,
+        options: LoadOptions,
+        threads: int,
+        open_texts: Callable[[NativeContext], list[LlamaContext]],
+    ) -> None:
+        """None yet. `open_texts` makes the memories of all places in a context of llama.cpp."""
+        self.at: list[Drafting] = [{} for _ in range(options.parallel)]
+        self.infos: dict[str, ModelInfo] = {}
+        self.removed: set[str] = set()
+        self._target = target
+        self._options = options
+        self._threads = threads
+        self._open_texts = open_texts
+        self._named = 1
+
+    @property
+    def contexts(self) -> dict[str, LlamaContext]:
+        """The memories in the first place, by the names of the drafters."""
+        return {name: context for name, (context, _) in self.at[0].items()}
+
+    @property
+    def models(self) -> list[LlamaModel]:
+        """Their weights."""
+        return [context.model for context in self.contexts.values()]
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """How many bytes of main memory each takes; 0 for one on a GPU."""
+        taken = {}
+        for name, context in self.contexts.items():
+            sizes = context.model.weight_bytes, context.buffers.cache, context.buffers.compute
+            taken[name] = 0 if context.on_gpu else sum(size or 0 for size in sizes)
+        return taken
+
+    def load(self, path: Path, *, tokenizer: bool) -> LlamaModel:
+        """The weights of a draft model, where drafts are to be. Raises ModelFileError."""
+        options = self._options
+        return LlamaModel(
+            path,
+            gpu_layers=options.gpu_layers_draft,
+            devices=options.devices_draft,
+            main_gpu=options.main_gpu,
+            tokenizer=tokenizer,
+        )
+
+    def add(self, model: LlamaModel, because: str, *, first: bool = False) -> str:
+        """Gives a draft model to all places; the name of its drafter, which no other one gets.
+
+        `because` says why it drafts through text, empty if it does not. Only the `first` is called "model". Raises
+        PairError for a model that cannot go back, and ModelFileError; the weights stay open then.
+        """
+        options, reach = self._options, min(self._target.capacity, model.n_ctx_train)
+        rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
+        native = NativeContext(
+            model, n_ctx=reach, max_rows=rows, threads=self._threads, options=options, texts=options.parallel
+        )
+        texts = self._open_texts(native)
+        if not texts[0].can_go_back:
+            native.close()
+            raise PairError(f"{model.path} cannot draft: {CANNOT_GO_BACK}; use another draft model, or lookup")
+        if not first:
+            self._named += 1
+        name = ModelDrafter.name if first else f"{FURTHER_MODEL}{self._named}"
+        translation = translation_between(self._target.model, model) if because else None
+        for drafting, text in zip(self.at, texts, strict=True):
+            drafting[name] = text, translation
+        self.infos[name] = info_of(texts[0])
+        return name
+
+    def exchange(self, name: str, model: LlamaModel) -> None:
+        """Computes with another file of a draft model, and closes the one before. Raises ModelFileError."""
+        context, _ = self.at[0][name]
+        context.exchange(model).close()
+        self.infos[name] = info_of(context)
+
+    def remove(self, name: str) -> LlamaContext:
+        """Frees a draft model; returns its memory, which is closed. Raises PairError if there is none of this name."""
+        if name not in self.infos:
+            raise PairError(f"{name!r} cannot be unloaded: no draft model of this name is loaded")
+        context, _ = self.at[0][name]
+        for drafting in self.at:
+            del drafting[name]
+        del self.infos[name]
+        self.removed.add(name)
+        context.close()
+        context.model.close()
+        return context
+
+    def check_alone(self, done: str) -> None:
+        """Raises EngineError if several answers can be given at a time; `done` is what would be done."""
+        if self._options.parallel > 1:
+            raise EngineError(f"a draft model is {done} where one answer is given at a time: use parallel 1")
+
+
+def contexts_of(at: Sequence[Drafting]) -> list[LlamaContext]:
+    """All memories of all places."""
+    return [context for drafting in at for context, _ in drafting.values()]

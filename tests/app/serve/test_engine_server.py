@@ -1,0 +1,273 @@
+"""The engine's process of a server from inside: what it does when something is wrong, and between answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+import pytest
+
+from specchat.serve import upkeep
+from specchat.serve.answering import Asked
+from specchat.serve.asking import Exchange
+from specchat.serve.engine_server import EngineServer
+from specchat.serve.protocol import Ask, Command, Event, Failed, Finished, Leave, Made, decode, encode
+from specchat.worker.protocol import Load, Loaded, Quit
+from specchat_engine import Engine, LoadOptions, Session
+from specchat_engine.errors import DecodeError
+from support.serving import ENDLESS, SHORT, asking
+from support.tiny_models import TinyModels
+
+T = TypeVar("T")
+
+
+@dataclass
+class Process:
+    """A server in this process, told what to do through a pipe."""
+
+    commands: Any
+    loaded: Loaded | None = None
+    said: queue.Queue[Event] = field(default_factory=queue.Queue)
+    rest: bytes = b""
+
+    def tell(self, *commands: Command) -> None:
+        """Sends commands."""
+        for command in commands:
+            self.commands.write(encode(command))
+
+    def write(self, data: Any) -> int:
+        """Takes what the server writes, a few bytes at a time."""
+        self.rest += bytes(data[:100])
+        *lines, self.rest = self.rest.split(b"\n")
+        for line in lines:
+            event = decode(line)
+            assert event is not None
+            self.said.put(event)  # type: ignore[arg-type]
+        return len(data[:100])
+
+    def next(self, kind: type[T], number: int | None = None) -> T:
+        """The next event of this kind, and of this request; others are dropped."""
+        while True:
+            event = self.said.get(timeout=60)
+            if isinstance(event, kind) and number in (None, getattr(event, "number", None)):
+                return event
+
+
+OPTIONS = LoadOptions(threads=1, n_ctx=512, parallel=2)
+
+
+@contextmanager
+def serving(models: TinyModels, options: LoadOptions = OPTIONS, keep_every_s: float = 3600.0) -> Iterator[Process]:
+    """A server with two places that has loaded a pair."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as commands, os.fdopen(writing, "wb", buffering=0) as pipe:
+        process = Process(pipe)
+        server = threading.Thread(target=EngineServer(commands, process, keep_every_s).run)  # type: ignore[arg-type]
+        server.start()
+        process.tell(Load(str(models.target), str(models.draft), options))
+        process.loaded = process.next(Loaded)
+        yield process
+        process.tell(Quit())
+        server.join(60)
+        assert not server.is_alive()
+
+
+@pytest.fixture
+def process(tiny_models: TinyModels) -> Iterator[Process]:
+    with serving(tiny_models) as process:
+        yield process
+
+
+def records() -> list[dict[str, Any]]:
+    """What was kept of what the engine learned."""
+    return [json.loads(path.read_text()) for path in Path.home().rglob("specchat/pairs/*.json")]
+
+
+def test_an_error_that_nobody_foresaw_fails_one_request_in_one_line_and_empties_its_place(
+    process: Process, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    process.tell(Ask(1, asking("hello")))
+    expected = process.next(Finished)
+    answer = Session.answer
+
+    def failing(session: Session, *args: Any) -> Iterator[Any]:
+        for event in answer(session, *args):
+            yield event
+            if session.seed == 99:
+                raise ZeroDivisionError("several\nlines")
+
+    monkeypatch.setattr(Session, "answer", failing)
+    process.tell(Ask(2, asking("hello", ENDLESS, seed=99)), Ask(3, asking("hello")))
+    failed = process.next(Failed)
+    assert failed == Failed("an unexpected ZeroDivisionError: several lines; the engine's log has more", 2)
+    assert "Traceback" in capfd.readouterr().err
+    assert process.next(Finished, 3).text == expected.text
+    for number in (4, 5):
+        process.tell(Ask(number, asking("hello")))
+        assert process.next(Finished, number).text == expected.text
+
+
+def test_a_failure_of_the_engine_is_not_the_requests_fault(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Iterator[Any]:
+        raise DecodeError("llama.cpp could not read 1 tokens")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Exchange, "rounds", failing)
+        process.tell(Ask(1, asking("hello")))
+        assert process.next(Failed) == Failed("llama.cpp could not read 1 tokens", 1)
+    process.tell(Ask(2, asking("hello")))
+    assert process.next(Finished, 2)
+
+
+def test_more_requests_than_places_fail_at_once(process: Process) -> None:
+    process.tell(*(Ask(number, asking("hello", ENDLESS)) for number in (1, 2, 3)))
+    assert process.next(Failed) == Failed("all places are taken: 2 answers can be given at a time", 3)
+    process.tell(Leave(1), Leave(2))
+    process.next(Finished)
+    process.next(Finished)
+    process.tell(Ask(4, asking("hello")))
+    assert process.next(Finished, 4).text
+
+
+def test_whoever_leaves_at_once_is_hardly_answered(process: Process) -> None:
+    process.tell(Ask(1, asking("hello", ENDLESS)), Leave(1), Leave(1), Leave(77))
+    finished = process.next(Finished)
+    assert finished.reason == "cancelled"
+    assert finished.stats["num_rounds"] <= 1
+
+
+def test_whoever_leaves_before_the_prompt_is_read_is_not_answered(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: queue.Queue[bool] = queue.Queue()
+    go_on = threading.Event()
+    rounds = Exchange.rounds
+
+    def waiting(*arguments: Any) -> Iterator[Made]:
+        reached.put(True)
+        assert go_on.wait(60)
+        yield from rounds(*arguments)
+
+    monkeypatch.setattr(Exchange, "rounds", waiting)
+    process.tell(Ask(1, asking("hello", ENDLESS, seed=1)))
+    assert reached.get(timeout=60)
+    process.tell(Leave(1), Ask(2, asking("hello", seed=2)))
+    assert reached.get(timeout=60), "so the one before was heard"
+    go_on.set()
+    finished = process.next(Finished, 1)
+    assert (finished.reason, finished.stats["num_rounds"]) == ("cancelled", 0)
+
+
+def test_leaving_ends_the_answer_of_this_request_and_of_no_later_one() -> None:
+    cancelled: list[int] = []
+    asked = Asked(Ask(1, asking("hello")))
+    session = cast(Session, SimpleNamespace(cancel=lambda: cancelled.append(1), hold=None))
+    with asked.answered_by(session):
+        asked.leave()
+        assert cancelled == [1]
+    asked.leave()
+    assert cancelled == [1]
+
+
+def test_a_request_that_cannot_be_read_fails(process: Process) -> None:
+    line = encode(Ask(1, asking("hello"))).replace(b'"k": 3', b'"k": "three"')
+    process.commands.write(line + b"nonsense\n")
+    assert process.next(Failed) == Failed("the request has a value that the engine cannot read", 1)
+
+
+def test_other_models_need_another_process(process: Process, tiny_models: TinyModels) -> None:
+    process.tell(Load(str(tiny_models.target), None, LoadOptions()))
+    assert "another process" in process.next(Failed).message
+    process.tell(Ask(1, asking("hello")))
+    assert process.next(Finished, 1)
+
+
+def test_a_head_that_drafts_for_one_answer_at_a_time_is_left_out_with_a_reason(tiny_models: TinyModels) -> None:
+    with serving(tiny_models, replace(OPTIONS, head="mtp")) as process:
+        assert process.loaded
+        assert process.loaded.refusal
+        assert process.loaded.draft
+        process.tell(Ask(1, asking("hello", replace(SHORT, drafter="model"))))
+        assert process.next(Finished).stats["num_draft_tokens"]
+
+
+def test_what_many_answers_taught_is_kept_once_and_recalled_at_the_next_start(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Engine] = []
+    keeping = upkeep.keep
+    monkeypatch.setattr(upkeep, "keep", lambda engine: (kept.append(engine), keeping(engine)))
+    with serving(tiny_models) as process:
+        for number in range(6):
+            process.tell(Ask(number, asking("hello")))
+            process.next(Finished, number)
+        assert not kept
+    assert len(kept) == 1
+    (before,) = records()
+    assert before["acceptance"]
+    with serving(tiny_models):
+        pass
+    assert records()[0]["acceptance"] == before["acceptance"]
+
+
+def test_what_was_learned_is_kept_while_the_server_runs(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: queue.Queue[Engine] = queue.Queue()
+    with serving(tiny_models, keep_every_s=0.0) as process:
+        monkeypatch.setattr(Engine, "measuring", lambda _: iter(()))
+        process.tell(Ask(1, asking("hello")))
+        process.next(Finished)
+        monkeypatch.setattr(upkeep, "keep", kept.put)
+        process.tell(Ask(2, asking("hello", ENDLESS)))
+        process.next(Made)
+        process.tell(Ask(3, asking("hello")))
+        process.next(Finished, 3)
+        assert kept.get(timeout=60), "although another answer still runs"
+        process.tell(Leave(2))
+        process.next(Finished, 2)
+
+
+def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answers(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users: list[object] = []
+    begun: queue.Queue[bool] = queue.Queue()
+
+    def measuring(engine: Engine) -> Iterator[None]:
+        begun.put(True)
+        while True:
+            users.append(engine.memory.user)
+            yield
+
+    monkeypatch.setattr(Engine, "measuring", measuring)
+    for number in range(3):
+        process.tell(Ask(number, asking("hello")))
+        process.next(Finished, number)
+        assert begun.get(timeout=60)
+    process.tell(Ask(8, asking("hello")), Ask(9, asking("hello")))
+    process.next(Finished)
+    process.next(Finished)
+    assert users
+    assert set(users) == {None}
+
+
+class Broken(Process):
+    """A reader of events that is gone."""
+
+    def write(self, data: Any) -> int:
+        raise BrokenPipeError
+
+
+def test_a_server_ends_if_nobody_reads_its_events(tmp_path: Path, tiny_models: TinyModels) -> None:
+    (tmp_path / "commands").write_bytes(encode(Load(str(tiny_models.target), None, LoadOptions(threads=1))))
+    with (tmp_path / "commands").open("rb") as commands:
+        assert EngineServer(commands, Broken(None)).run() == 0  # type: ignore[arg-type]

@@ -1,0 +1,64 @@
+"""The chart of predicted speeds over k."""
+
+from __future__ import annotations
+
+import pytest
+
+from specchat.stats.charts import Line, as_text
+from specchat.stats.plot import DOTTED, SOLID
+from specchat.stats.what_if import WhatIf, what_if
+from specchat.stats.what_if_chart import BEST, POINTS, what_if_chart
+from specchat_engine.decoding.costs import MeasuredCosts
+from support.drawn_rounds import simulated
+
+COSTS = MeasuredCosts(((1, 2.0), (2, 2.1), (5, 2.6), (9, 3.4)), 0.1)
+
+
+def prediction(k_max: int = 12, ran: int | str = 4) -> WhatIf:
+    found = what_if(simulated((0.85,) * 6, 6, lambda _: 2.9, 0.1, rounds=200), COSTS, ran, k_max)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def widths(lines: list[Line]) -> list[int]:
+    return [sum(len(text) for text, _ in line) for line in lines]
+
+
+@pytest.mark.parametrize("width", [30, 80, 140])
+@pytest.mark.parametrize("k_max", [0, 1, 12, 32, 200])
+def test_the_what_if_chart_fits_any_terminal(width: int, k_max: int) -> None:
+    lines = what_if_chart(prediction(k_max), width)
+    assert max(widths(lines)) <= width
+    assert "ran: k 4" in as_text(lines)
+
+
+def test_the_what_if_chart_tells_measured_from_extrapolated_by_signs() -> None:
+    found = prediction()
+    drawn = as_text(what_if_chart(found, 80)[:9])
+    for basis, sign in POINTS.items():
+        assert drawn.count(sign) == sum(point.basis is basis for point in found.points)
+    dotted = [line.index(DOTTED) for line in drawn.splitlines() if DOTTED in line]
+    solid = [line.rindex(SOLID) for line in drawn.splitlines() if SOLID in line]
+    assert max(solid) < min(dotted) or len(solid) > 0 == len(dotted)
+
+
+def test_the_best_k_is_marked_under_its_number_and_highest_in_the_curve() -> None:
+    found = prediction()
+    lines = as_text(what_if_chart(found, 80)).splitlines()
+    axis, mark = lines[9], lines[10]
+    assert axis[mark.index(BEST) :].split()[0] == str(found.best.k)
+    assert lines[0][mark.index(BEST)] in POINTS.values()
+    assert f"best: k {found.best.k}" in lines[11]
+
+
+def test_a_higher_prediction_is_never_drawn_lower() -> None:
+    found = prediction()
+    lines = as_text(what_if_chart(found, 80)).splitlines()[:9]
+    gap = 71 // 12
+    rows = [
+        next(r for r, line in enumerate(lines) if line[8 + k * gap : 9 + k * gap] in POINTS.values()) for k in range(13)
+    ]
+    speeds = [point.tokens_per_second for point in found.points]
+    for a in range(13):
+        for b in range(13):
+            assert not (speeds[a] > speeds[b] and rows[a] > rows[b])

@@ -1,0 +1,51 @@
+"""A chat template shows how its model writes calls and reasoning. The templates here are abridged from real ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.prompt.template import FALLBACK
+
+QWEN3 = (
+    "{% if tools %}{{ tools | tojson }}<tool_call>{% endif %}{% if enable_thinking is false %}<think>\n\n</think>"
+    "{% endif %}"
+)
+CODER = "{% for tool in tools %}{{ tool }}{% endfor %}<tool_call>\n<function=f>\n<parameter=p>\n"
+LLAMA31 = "{% if builtin_tools %}<|python_tag|>{% endif %}{% if tools %}{{ '\"parameters\": ' }}{% endif %}"
+LLAMA32 = "{% if tools %}{{ '{\"name\": \"' + name + '\", ' }}{{ '\"parameters\": ' }}{% endif %}"
+NEMO = "{% if tools %}[AVAILABLE_TOOLS]{% endif %}[TOOL_CALLS][{{ calls }}]"
+SMALL = "{% if tools %}[TOOL_CALLS]{{ name }}[CALL_ID]{{ id }}[ARGS]{{ arguments }}{% endif %}"
+MINISTRAL = "{% if tools %}[TOOL_CALLS]{{ name }}[ARGS]{{ arguments }}{% endif %}[THINK]{{ thinking }}[/THINK]"
+GPT_OSS = "{% if tools %}<|start|>assistant<|channel|>analysis<|message|>{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("template", "calls"),
+    [
+        (FALLBACK, "hermes"),
+        ("", "hermes"),
+        (QWEN3, "hermes"),
+        (CODER, "qwen3-coder"),
+        (LLAMA31, "llama3"),
+        (LLAMA32, "llama3"),
+        (NEMO, "mistral"),
+        (SMALL, "mistral-ids"),
+        (MINISTRAL, "mistral-args"),
+        (GPT_OSS, "harmony"),
+        ("{% if tools %}in words of its own{% endif %}", "json"),
+    ],
+)
+def test_the_notation_of_calls_is_recognised(template: str, calls: str) -> None:
+    assert AnswerFormat.of(template).calls == calls
+
+
+def test_the_tags_of_reasoning_are_recognised() -> None:
+    assert AnswerFormat.of(QWEN3).thinking == AnswerFormat.of(FALLBACK).thinking == ("<think>", "</think>")
+    assert AnswerFormat.of(MINISTRAL).thinking == ("[THINK]", "[/THINK]")
+
+
+def test_the_marks_are_what_the_parser_needs_to_see() -> None:
+    assert {"<think>", "</think>", "<tool_call>", "</tool_call>"} <= {*AnswerFormat.of(QWEN3).marks}
+    assert {"[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]"} <= {*AnswerFormat.of(MINISTRAL).marks}
+    assert {"<|channel|>", "<|message|>", "<|start|>", "<|end|>"} <= {*AnswerFormat.of(GPT_OSS).marks}

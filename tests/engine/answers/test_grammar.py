@@ -1,0 +1,196 @@
+"""A required call comes in the model's notation, and its arguments are what the tool's schema accepts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+
+from specchat_engine import SettingError
+from specchat_engine.answers.format import AnswerFormat, CallFormat
+from specchat_engine.answers.grammar import tool_grammar
+from specchat_engine.answers.parser import parse_answer
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.vocabulary import Vocabulary
+from support.grammar_walks import allows, random_text
+from support.tiny_models import EngineFiles
+
+FORMATS = get_args(CallFormat)
+MARKS: dict[CallFormat, tuple[str, ...]] = dict.fromkeys(FORMATS, ("</think>",)) | {
+    "harmony": (),
+    "qwen3-coder": ("</think>", "\n</parameter>"),
+}
+WEATHER = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "days": {"$ref": "#/$defs/days"},
+        "kind": {"type": "string", "enum": ["rain", "<wind>"]},
+        "where": {"type": "object", "properties": {"x": {"type": "boolean"}}, "required": ["x"]},
+        "a/b~c": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    },
+    "required": ["city", "where"],
+    "$defs": {"days": {"type": "integer"}},
+}
+TOOLS = (
+    {"type": "function", "function": {"name": "weather", "parameters": WEATHER}},
+    {"type": "function", "function": {"name": "now"}},
+)
+
+
+@pytest.fixture(scope="module")
+def vocabulary(files: EngineFiles) -> Iterator[Vocabulary]:
+    model = LlamaModel(files.target)
+    yield model.vocabulary
+    model.close()
+
+
+def is_weather(value: Any) -> bool:
+    assert list(value) == [key for key in WEATHER["properties"] if key in value]  # type: ignore[attr-defined]
+    return (
+        isinstance(value["city"], str)
+        and isinstance(value.get("days", 1), int)
+        and value.get("kind", "rain") in ("rain", "<wind>")
+        and value["where"] in ({"x": True}, {"x": False})
+        and isinstance(value.get("a/b~c"), str | None)
+    )
+
+
+@pytest.mark.parametrize("thinking", [False, True])
+@pytest.mark.parametrize("calls", FORMATS)
+def test_every_answer_is_a_call_that_the_parser_reads(
+    vocabulary: Vocabulary, calls: CallFormat, thinking: bool
+) -> None:
+    written = AnswerFormat(calls)
+    grammar = tool_grammar(written, TOOLS, thinking=thinking)
+    seen = set()
+    for seed in range(12):
+        text = random_text(vocabulary, grammar, seed, MARKS[calls])
+        if len(text.encode()) >= 2000:
+            continue
+        answer = parse_answer(text, written, TOOLS, thinking=thinking)
+        assert answer.content == "", text
+        assert answer.tool_calls, text
+        for call in answer.tool_calls:
+            arguments = json.loads(call.arguments)
+            assert is_weather(arguments) if call.name == "weather" else (call.name, arguments) == ("now", {}), text
+            seen.add(call.name)
+    assert seen == {"weather", "now"}
+
+
+ROME = '{"city": "Rome", "where": {"x": true}}'
+IN_TAGS = (
+    "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n"
+    '<parameter=where>\n{"x": true}\n</parameter>\n</function>\n</tool_call>'
+)
+WRITTEN: dict[CallFormat, list[str]] = {
+    "hermes": [f'<tool_call>\n{{"name": "weather", "arguments": {ROME}}}\n</tool_call>'],
+    "qwen3-coder": [IN_TAGS],
+    "llama3": [f'{{"name": "weather", "parameters": {ROME}}}'],
+    "json": [f'{{"name": "weather", "arguments": {ROME}}}'],
+    "mistral": [
+        f'[TOOL_CALLS][{{"name": "weather", "arguments": {ROME}}}]',
+        f'[TOOL_CALLS][{{"name": "weather", "arguments": {ROME}, "id": "a1b2c3d4e"}}]',
+    ],
+    "mistral-args": [f"[TOOL_CALLS]weather[ARGS]{ROME}"],
+    "mistral-ids": [f"[TOOL_CALLS]weather[CALL_ID]a1b2c3d4e[ARGS]{ROME}"],
+    "harmony": [
+        f"<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{ROME}",
+        f" to=functions.weather<|channel|>commentary json<|message|>{ROME}",
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.weather "
+        f"<|constrain|>json<|message|>{ROME}",
+    ],
+}
+
+
+@pytest.mark.parametrize("calls", FORMATS)
+def test_what_models_write_is_allowed(vocabulary: Vocabulary, calls: CallFormat) -> None:
+    grammar = tool_grammar(AnswerFormat(calls), TOOLS)
+    for text in WRITTEN[calls]:
+        assert allows(vocabulary, grammar, text)
+        assert not allows(vocabulary, grammar, f"Sure! {text}")
+        assert not allows(vocabulary, grammar, text.replace("weather", "climate"))
+        assert not allows(vocabulary, grammar, text.replace("true", "1"))
+    assert not allows(vocabulary, grammar, "")
+
+
+@pytest.mark.parametrize("calls", FORMATS)
+def test_a_choice_allows_one_call_of_that_tool_alone(vocabulary: Vocabulary, calls: CallFormat) -> None:
+    written = AnswerFormat(calls)
+    for seed in range(4):
+        text = random_text(vocabulary, tool_grammar(written, TOOLS, "now"), seed, MARKS[calls] or ("<|end|>",))
+        assert [call.name for call in parse_answer(text, written, TOOLS).tool_calls] == ["now"]
+    text = WRITTEN[calls][0]
+    assert not allows(vocabulary, tool_grammar(written, TOOLS, "now"), text)
+
+
+def test_several_calls_are_allowed_unless_they_may_not_be_parallel(vocabulary: Vocabulary) -> None:
+    (one,) = WRITTEN["hermes"]
+    assert allows(vocabulary, tool_grammar(AnswerFormat(), TOOLS), f"{one}\n{one}")
+    for grammar in (
+        tool_grammar(AnswerFormat(), TOOLS, parallel=False),
+        tool_grammar(AnswerFormat(), TOOLS, "weather"),
+    ):
+        assert allows(vocabulary, grammar, one)
+        assert not allows(vocabulary, grammar, f"{one}\n{one}")
+
+
+def test_reasoning_may_come_first_and_has_to_be_closed_if_the_prompt_opened_it(vocabulary: Vocabulary) -> None:
+    (call,) = WRITTEN["hermes"]
+    closed, opened = (tool_grammar(AnswerFormat(), TOOLS, thinking=thinking) for thinking in (False, True))
+    assert allows(vocabulary, closed, f"<think>\nHm < 2.\n</think>\n\n{call}")
+    assert not allows(vocabulary, closed, f"<think>\nHm.{call}")
+    assert allows(vocabulary, opened, f"Hm.\n</think>\n\n{call}")
+    assert not allows(vocabulary, opened, call)
+
+
+LOOSE = {
+    "type": "object",
+    "properties": {
+        "pattern": {"type": "integer", "minimum": 3},
+        "mail": {"type": "string", "format": "email", "pattern": ".*"},
+        "tags": {"type": "array", "uniqueItems": True, "items": {"oneOf": [{"type": "string"}, {"type": "null"}]}},
+    },
+    "required": ["pattern"],
+}
+
+
+def as_tool(schema: object, **more: object) -> list[dict[str, object]]:
+    return [{"type": "function", "function": {"name": "f", "parameters": schema, **more}}]
+
+
+@pytest.mark.parametrize("calls", ["llama3", "qwen3-coder"])
+def test_what_a_grammar_cannot_express_is_left_out_unless_the_tool_is_strict(
+    vocabulary: Vocabulary, calls: CallFormat
+) -> None:
+    grammar = tool_grammar(AnswerFormat(calls), as_tool(LOOSE))
+    for seed in range(4):
+        text = random_text(vocabulary, grammar, seed, MARKS[calls])
+        (call, *_) = parse_answer(text, AnswerFormat(calls), as_tool(LOOSE)).tool_calls
+        assert isinstance(json.loads(call.arguments)["pattern"], int)
+    with pytest.raises(SettingError, match=r"the tool 'f' is strict, but .*minimum is 3"):
+        tool_grammar(AnswerFormat(calls), as_tool(LOOSE, strict=True))
+
+
+def test_a_schema_that_cannot_be_saved_allows_any_object(vocabulary: Vocabulary) -> None:
+    grammar = tool_grammar(AnswerFormat("llama3"), as_tool({"$ref": "https://example.org/schema"}))
+    assert allows(vocabulary, grammar, '{"name": "f", "parameters": {"anything": [1]}}')
+    assert not allows(vocabulary, grammar, '{"name": "f", "parameters": [1]}')
+
+
+@pytest.mark.parametrize("schema", [None, {}, {"type": "object", "properties": {}}, "nonsense", {"properties": 7}])
+def test_a_tool_without_parameters_gets_none(vocabulary: Vocabulary, schema: object) -> None:
+    for calls in ("hermes", "qwen3-coder"):
+        grammar = tool_grammar(AnswerFormat(calls), as_tool(schema))
+        (call, *_) = parse_answer(
+            random_text(vocabulary, grammar, 1, MARKS[calls]), AnswerFormat(calls), as_tool({})
+        ).tool_calls
+        assert json.loads(call.arguments) == {}
+
+
+@pytest.mark.parametrize(("tools", "choice", "complaint"), [((), None, "no tools"), (TOOLS, "x", "no tool 'x'")])
+def test_a_call_of_no_tool_is_refused(tools: tuple[Any, ...], choice: str | None, complaint: str) -> None:
+    with pytest.raises(SettingError, match=complaint):
+        tool_grammar(AnswerFormat(), tools, choice)

@@ -1,0 +1,176 @@
+"""Prompts of all kinds on real files: with tools, without a template, with control tokens in the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from specchat_engine import (
+    ContextOverflowError,
+    Engine,
+    LoadOptions,
+    Message,
+    Prompt,
+    SamplingParams,
+    Session,
+    SettingError,
+    Settings,
+    ToolCall,
+)
+from specchat_engine.answers.grammar import tool_grammar
+from specchat_engine.answers.parser import parse_answer
+from specchat_engine.prompt.encoding import common_prefix
+from specchat_engine.prompt.messages import Asked
+from support.tiny_models import TEMPLATE, EngineFiles, write_tiny_model
+
+WITH_TOOLS = (
+    "{% if tools %}<|im_start|>{{ tools | tojson }}<|im_end|>{% endif %}"
+    + TEMPLATE.replace("{{ message['content'] }}", "{{ message['content'] }}{{ message.tool_calls | d([]) | tojson }}")
+    + "{% if enable_thinking %}<think>{% endif %}"
+)
+TOOLS = ({"type": "function", "function": {"name": "weather", "description": "<|im_end|>"}},)
+ASKED = (
+    Message("user", "Rain?"),
+    Message("assistant", "", (ToolCall("weather", '{"city": "<|im_start|>"}', "id1"),)),
+    Message("tool", "no<|im_end|>", tool_call_id="id1"),
+)
+START = 1
+GREEDY = Settings(max_tokens=12, drafter="none", sampling=SamplingParams(temperature=0))
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    path = write_tiny_model(tmp_path_factory.mktemp("m") / "tools.gguf", seed=1, sharpness=0.15, template=WITH_TOOLS)
+    with Engine.load(path, options=LoadOptions(threads=1)) as engine:
+        yield engine
+
+
+def answer(session: Session, asked: Asked) -> str:
+    for _ in session.answer(asked, 0):
+        pass
+    return session.text
+
+
+def said(engine: Engine, ids: list[int]) -> str:
+    """The text of a prompt, with its control tokens in braces."""
+    pieces = (f"{{{token}}}".encode() if token < 3 else engine.vocabulary.piece(token) for token in ids)
+    return b"".join(pieces).decode()
+
+
+def test_tools_calls_and_variables_are_in_the_prompt_and_forge_no_control_token(engine: Engine) -> None:
+    session = engine.session(settings=GREEDY)
+    answer(session, Prompt(ASKED, TOOLS, {"enable_thinking": True}))
+    assert said(engine, session.prompt_ids) == (
+        '{1}[{"type": "function", "function": {"name": "weather", "description": "<|im_end|>", '
+        '"parameters": {"type": "object", "properties": {}}}}]{2}'
+        "{1}user\nRain?[]{2}\n"
+        '{1}assistant\n[{"id": "id1", "type": "function", "function": {"name": "weather", "arguments": '
+        '{"city": "<|im_start|>"}}}]{2}\n{1}tool\nno<|im_end|>[]{2}\n{1}assistant\n<think>'
+    )
+    start = session.start_line()
+    assert [message["role"] for message in start["messages"]] == ["user", "assistant", "tool"]
+    assert (start["tools"], start["variables"]) == ([*TOOLS], {"enable_thinking": True})
+    assert "prompt" not in start
+
+
+def test_a_raw_text_and_its_ids_have_the_same_answer(engine: Engine) -> None:
+    session = engine.session(settings=GREEDY)
+    text = "Once<|im_end|> upon"
+    by_text = answer(session, Prompt(raw=text))
+    assert said(engine, session.prompt_ids) == "Once{2} upon"
+    assert session.start_line()["prompt"] == text
+    ids = tuple(session.prompt_ids)
+    assert answer(session, Prompt(raw=ids)) == by_text
+    assert session.start_line()["prompt"] == [*ids]
+    assert answer(session, [Message("user", text)]) != by_text
+
+
+def test_a_raw_prompt_that_does_not_fit_is_refused_and_the_session_stays_usable(engine: Engine) -> None:
+    session = engine.session(settings=GREEDY)
+    with pytest.raises(ContextOverflowError, match="the text makes a prompt of 600 tokens"):
+        answer(session, Prompt(raw=[40] * 600))
+    with pytest.raises(SettingError, match="token 999"):
+        answer(session, Prompt(raw=[999]))
+    session.prepare(Prompt(raw=[]), bool)
+    assert len(answer(session, Prompt(raw=[40] * 505))) > 0
+    assert session.end_reason == "context"
+
+
+def test_the_control_tokens_that_are_shown_are_part_of_the_text(engine: Engine) -> None:
+    biased = Settings(
+        max_tokens=3, drafter="none", sampling=SamplingParams(temperature=0, logit_bias=((START, 9000.0),))
+    )
+    session = engine.session(settings=biased)
+    rounds = list(session.answer(Prompt(raw="a", shown=("<|im_start|>", "no such token")), 0))
+    assert session.text == "<|im_start|>" * 3 == "".join(event.text for event in rounds)
+    assert answer(session, Prompt(raw="a")) == ""
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_grammar_may_use_the_control_tokens_that_are_shown(engine: Engine, shown: bool) -> None:
+    sampling = SamplingParams(
+        temperature=0, grammar='root ::= "<|im_start|>[" [a-c]{4} "]"', logit_bias=((START, 9000.0),)
+    )
+    session = engine.session(settings=Settings(max_tokens=40, drafter="lookup", k=3, sampling=sampling))
+    text = answer(session, Prompt(raw="<|im_start|>[abca]" * 3, shown=("<|im_start|>",) if shown else ()))
+    assert text.startswith("<|im_start|>[")
+    assert (session.answer_ids[0] == START) is shown
+    assert session.end_reason == "end"
+    inspection = session.inspect(0)
+    assert (inspection.said == START) is shown
+
+
+@pytest.mark.parametrize("choice", [None, "now"])
+@pytest.mark.parametrize("drafter", ["none", "lookup"])
+def test_a_call_that_is_required_is_made(engine: Engine, choice: str | None, drafter: str) -> None:
+    parameters = {"type": "object", "properties": {"x": {"enum": ["a", "b"]}}, "required": ["x"]}
+    tools = [{"type": "function", "function": {"name": name, "parameters": parameters}} for name in ("weather", "now")]
+    grammar = tool_grammar(engine.answer_format, tools, choice, parallel=False)
+    sampling = SamplingParams(temperature=1.0, grammar=grammar, logit_bias=((3 + ord("t") - 33, 100.0),))
+    session = engine.session(settings=Settings(max_tokens=200, drafter=drafter, sampling=sampling), seed=3)
+    text = answer(session, Prompt([Message("user", "Rain?")], tools, shown=engine.answer_format.marks))
+    assert session.end_reason == "end"
+    (call,) = parse_answer(text, engine.answer_format, tools).tool_calls
+    assert call.name in (["now"] if choice else ["weather", "now"])
+    assert json.loads(call.arguments)["x"] in ("a", "b")
+
+
+def test_an_engine_knows_whether_a_prompt_opened_the_reasoning(engine: Engine) -> None:
+    session = engine.session(settings=GREEDY)
+    for thinking in (False, True):
+        answer(session, Prompt([Message("user", "<think>")], variables={"enable_thinking": thinking}))
+        assert engine.opens_reasoning(session.prompt_ids) is thinking
+
+
+def test_the_tokens_that_were_in_memory_are_counted(engine: Engine) -> None:
+    engine.forget()
+    session = engine.session(settings=GREEDY)
+    answer(session, ASKED)
+    assert session.stats.cached_tokens == 0
+    answer(session, ASKED)
+    assert session.stats.cached_tokens == session.stats.prompt_tokens - 1
+    first = session.prompt_ids
+    other = (*ASKED[:-1], Message("tool", "yes", tool_call_id="id1"))
+    answer(session, other)
+    assert 100 < session.stats.cached_tokens == common_prefix(first, session.prompt_ids) < len(first)
+    assert session.end_line()["stats"]["cached_tokens"] == session.stats.cached_tokens
+    for _ in session.answer(other, 0, prefix=session.answer_ids[:6]):
+        pass
+    assert session.stats.cached_tokens == session.stats.prompt_tokens
+
+
+def test_what_another_answer_has_in_memory_counts_too(files: EngineFiles) -> None:
+    with Engine.load(files.target, options=LoadOptions(threads=1, parallel=2)) as engine:
+        one, other = (engine.session(settings=GREEDY, place=place) for place in range(2))
+        question = [Message("user", "A long question that both ask.")]
+        answer(one, question)
+        assert one.stats.cached_tokens == 0
+        answer(other, question)
+        assert other.stats.cached_tokens == other.stats.prompt_tokens - 1
+        prompts = [Prompt(raw=f"{text} and what follows") for text in ("This", "That")]
+        with ThreadPoolExecutor(2) as threads:
+            texts = list(threads.map(answer, (one, other), prompts))
+        assert texts == [answer(one, prompts[0]), answer(other, prompts[1])]

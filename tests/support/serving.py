@@ -1,0 +1,67 @@
+"""A client with a real engine process for several answers at a time, and requests to it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+from specchat.serve.engine_client import EngineClient
+from specchat.serve.in_progress import Part
+from specchat.serve.protocol import Begun, Finished, Made, Request
+from specchat.worker.protocol import Load
+from specchat_engine import LoadOptions, SamplingParams, Settings
+from support.tiny_models import TinyModels
+
+PLACES, WAITING = 4, 8
+PROMPTS = ("Hello there", "Tell me a story, tell me a story", "hello hello hello hello", "What is 1 + 1?")
+# Passes of another width may differ in the last bits of their logits. Nothing is truncated here, and with this seed no
+# token is nearly as good as the one that is said.
+SHORT = Settings(k=3, max_tokens=40, sampling=SamplingParams(temperature=0.8, top_k=0, top_p=1.0, min_p=0.0))
+SEED = 7
+# Greedy, these models never end an answer: only a full context does.
+ENDLESS = Settings(k=2, sampling=SamplingParams(temperature=0.0))
+
+
+def client_of(folder: Path, models: TinyModels, *, places: int = PLACES, waiting: int = WAITING) -> EngineClient:
+    """A client that has started nothing yet; its log is in the folder."""
+    load = Load(str(models.target), str(models.draft), LoadOptions(threads=1, n_ctx=2048))
+    return EngineClient(folder / "logs" / "serve.log", load, places=places, waiting=waiting)
+
+
+def asking(text: str, settings: Settings = SHORT, seed: int = SEED) -> Request:
+    """A request with one message."""
+    return Request(settings, seed, ({"role": "user", "content": text},))
+
+
+async def parts_of(client: EngineClient, request: Request) -> list[Part]:
+    """The whole answer."""
+    return [part async for part in client.answer(request)]
+
+
+async def text_of(client: EngineClient, request: Request) -> str:
+    """The text of the whole answer, of which all parts are checked to be there and to agree."""
+    begun, *made, finished = await parts_of(client, request)
+    assert isinstance(begun, Begun)
+    assert isinstance(finished, Finished)
+    assert finished.text == "".join(part.round.text for part in made if isinstance(part, Made))
+    assert {part.number for part in made} <= {begun.number} == {finished.number}
+    return finished.text
+
+
+async def read(client: EngineClient, request: Request, parts: int) -> int:
+    """Reads so many parts of an answer and leaves, or all if there are fewer; returns how many there were."""
+    count = 0
+    async with aclosing(client.answer(request)) as answer:
+        async for _ in answer:
+            count += 1
+            if count == parts:
+                break
+    return count
+
+
+async def until_idle(client: EngineClient) -> None:
+    """Waits until nobody has a place, a minute at most."""
+    async with asyncio.timeout(60):
+        while client.running or client.waiting:
+            await asyncio.sleep(0)
