@@ -76,6 +76,7 @@ class RemoteAnswer:
         self._end: Mapping[str, Any] | None = None
         self._finish = ""
         self._prompt_tokens: int | None = None
+        self._cached_tokens: int | None = None
         self._completion_tokens: int | None = None
         self._first_ms: float | None = None
 
@@ -93,6 +94,7 @@ class RemoteAnswer:
         """The events of one chunk: Started with the first token, then rounds."""
         now = self._clock()
         self._prompt_tokens = chunk.prompt_tokens if chunk.prompt_tokens is not None else self._prompt_tokens
+        self._cached_tokens = chunk.cached_tokens if chunk.cached_tokens is not None else self._cached_tokens
         if chunk.completion_tokens is not None:
             self._completion_tokens = chunk.completion_tokens
         self._drafting = chunk.drafting or self._drafting
@@ -145,7 +147,7 @@ class RemoteAnswer:
 
     def _stats(self, *, whole: bool) -> dict[str, Any]:
         """The statistics of the rounds, with the server's own counters where it told them."""
-        stats = TurnStats(prompt_tokens=self._prompt_tokens or 0)
+        stats = TurnStats(prompt_tokens=self._prompt_tokens or 0, cached_tokens=self._cached_tokens or 0)
         for event in self._rounds:
             stats.observe(event)
         timings, stats.ttft_ms = self._timings, self._first_ms or 0.0
@@ -153,7 +155,10 @@ class RemoteAnswer:
         if whole:
             self._correct(stats)
         speedup = number(mapping(self._end and self._end.get("stats")).get("speedup"))
-        return stats.to_json() | {"tokens_per_second": self._speed(stats), "speedup": speedup}
+        found = stats.to_json() | {"tokens_per_second": self._speed(stats), "speedup": speedup}
+        if self._cached_tokens is None:
+            del found["cached_tokens"]
+        return found
 
     def _speed(self, stats: TurnStats) -> float | None:
         """Tokens per second. The tokens that came first count only if their time is known."""

@@ -28,6 +28,7 @@ class Timings:
     num_accepted: int = 0
     prompt_ms: float | None = None
     prompt_tokens: int | None = None
+    cached_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Chunk:
     """What one message adds to an answer.
 
     `tokens` are its tokens, each with its part of `content` if that is known; else the first one has all of it.
-    `completion_tokens` counts those of the answer so far. `rounds` and `end` are lines of a trace that specchat sends.
+    `completion_tokens` counts those of the answer so far, and `cached_tokens` those of the prompt that were in the
+    server's memory. `rounds` and `end` are lines of a trace that specchat sends.
     """
 
     content: str = ""
@@ -59,6 +61,7 @@ class Chunk:
     tokens: tuple[Token, ...] = ()
     finish: str = ""
     prompt_tokens: int | None = None
+    cached_tokens: int | None = None
     completion_tokens: int | None = None
     timings: Timings | None = None
     drafting: Drafting | None = None
@@ -91,6 +94,10 @@ def read_chunk(message: object) -> Chunk:
             count(usage.get("prompt_tokens")),
             len(prompt) if prompt else None,
             timings.prompt_tokens if timings else None,
+        ),
+        cached_tokens=_first(
+            count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+            timings.cached_tokens if timings else None,
         ),
         completion_tokens=count(usage.get("completion_tokens")),
         timings=timings,
@@ -132,14 +139,15 @@ def _timings(told: Mapping[str, Any]) -> Timings | None:
     number, spent = count(told.get("predicted_n")), milliseconds(told.get("predicted_ms"))
     if number is None or spent is None:
         return None
-    read, cached = count(told.get("prompt_n")), count(told.get("cache_n")) or 0
+    read, cached = count(told.get("prompt_n")), count(told.get("cache_n"))
     return Timings(
         number,
         spent,
         count(told.get("draft_n")) or 0,
         count(told.get("draft_n_accepted")) or 0,
         milliseconds(told.get("prompt_ms")),
-        None if read is None else read + cached,
+        None if read is None else read + (cached or 0),
+        cached,
     )
 
 

@@ -50,8 +50,8 @@ def test_the_details_of_sglang_are_read_in_both_spellings() -> None:
 def test_the_counters_of_llama_server_are_read() -> None:
     timings = {"predicted_n": 5, "predicted_ms": 4.2, "draft_n": 4, "draft_n_accepted": 3, "prompt_n": 10, "cache_n": 3}
     chunk = read_chunk(delta("a", timings=timings))
-    assert chunk.timings == Timings(5, 4.2, 4, 3, None, 13)
-    assert chunk.prompt_tokens == 13
+    assert chunk.timings == Timings(5, 4.2, 4, 3, None, 13, 3)
+    assert (chunk.prompt_tokens, chunk.cached_tokens) == (13, 3)
     assert read_chunk(delta("a", timings={"predicted_n": 5, "predicted_ms": -1})).timings is None
 
 

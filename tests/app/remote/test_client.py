@@ -96,6 +96,7 @@ def test_a_vllm_answers_with_its_own_counters() -> None:
     assert last.stats["num_tokens"] == 58
     assert last.stats["alpha"] == pytest.approx(46 / 47)
     assert last.stats["speedup"] is None
+    assert "cached_tokens" not in last.stats
     assert sum(len(event.drafted) for event in rounds_of(events)) == 48
     trace = trace_of(events)
     assert trace.is_remote
@@ -152,13 +153,15 @@ def test_specchat_answers_with_the_rounds_that_its_engine_made() -> None:
 
 
 def test_any_other_server_gives_text_and_rates() -> None:
-    told = {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 40}}
+    usage = {"prompt_tokens": 9, "completion_tokens": 40, "prompt_tokens_details": {"cached_tokens": 4}}
+    told = {"choices": [], "usage": usage}
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.append(stream(delta("Hello"), delta(" there", finish="stop"), told))
         events = list(answer(client))
     last = ended(events)
     assert last.text == "Hello there"
     assert (last.stats["num_tokens"], last.stats["prompt_tokens"], last.stats["alpha"]) == (40, 9, None)
+    assert last.stats["cached_tokens"] == 4
     assert last.stats["tokens_per_second"] > 0
     start = trace_of(events).start
     assert (start["verifier"], start["lossless"], start["draft"], start["drafter"]) == ("", None, None, "remote")

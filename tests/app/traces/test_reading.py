@@ -163,6 +163,7 @@ def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
         ("start", {"target": {"name": 5, "n_params": 1}}, "line 1: name is 5, not a text"),
         ("start", {"target": {"name": "x", "n_params": 1e9}}, "n_params is 1000000000.0, not a whole number"),
         ("start", {"lossless": 1}, "line 1: lossless is 1, not true, false or null"),
+        ("start", {"lossless": "absent"}, "line 1: it has no lossless"),
         ("start", {"prefix_text": 5, "prefix": []}, "line 1: prefix_text is 5, not a text"),
         ("start", {"prefix_text": "x", "prefix": ["x"]}, "not a list of whole numbers that are not negative"),
         ("start", {"prefix": 5}, "line 1: prefix is 5, not a list of whole numbers that are not negative"),
