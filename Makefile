@@ -119,6 +119,6 @@ $(VENV)/.chat: $(BUILD) pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(BUILD) pyproject.toml
-	@echo "== installing specchat with test tools and torch (for the training tests)"
-	@$(PIP) install --quiet --editable ".[dev,train]"
+	@echo "== installing specchat with test tools, the server and torch (for the training tests)"
+	@$(PIP) install --quiet --editable ".[dev,train,serve]"
 	@touch $@ $(VENV)/.chat

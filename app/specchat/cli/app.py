@@ -356,6 +356,24 @@ def train(
         raise typer.Exit(train_drafter(options, request))
 
 
+NoAuth = Annotated[bool, typer.Option("--no-auth", help="Let other machines in without a key.")]
+LogPrompts = Annotated[bool, typer.Option("--log-prompts", help="Print requests and answers, one JSON object a line.")]
+
+
+@app.command()
+@takes_settings("seed", "system", "grammar", "grammar_file", "json_schema", "json_schema_file", serving=True)
+def serve(no_auth: NoAuth = False, log_prompts: LogPrompts = False, debug: Debug = False, *, flags: Flags) -> None:
+    """Serve the model to other programs over HTTP.
+
+    Speaks the APIs of OpenAI and Anthropic. Needs more packages: pip install 'specchat[serve]'.
+    """
+    with one_line_errors(debug):
+        from specchat.cli.serve import serve as serve_models
+        from specchat.settings.config import read_config
+
+        raise typer.Exit(serve_models(read_config(flags), no_auth=no_auth, log_prompts=log_prompts))
+
+
 @app.command()
 def doctor(
     bundle: Bundle = None, with_conversation: WithConversation = False, json: Json = False, debug: Debug = False

@@ -10,19 +10,24 @@ from typing import Annotated, Any
 import typer
 
 from specchat.settings.schema import SETTINGS
-from specchat.settings.setting import Setting
+from specchat.settings.setting import Group, Setting
 from specchat.settings.values import ListOf
 
 Flags = Mapping[str, object]
 """What stood on the command line, by the key of the setting; `read_config` checks it."""
 
 
-def takes_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes_settings(*left_out: str, serving: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Replaces a command's parameter `flags: Flags` with one option for each setting that has a flag.
 
-    `left_out` are the keys of settings that the command has no use for, or asks for in its own way.
+    `left_out` are the keys of settings that the command has no use for, or asks for in its own way. Only a command that
+    is `serving` takes those of the server.
     """
-    settings = [setting for setting in SETTINGS if setting.flags and setting.key not in left_out]
+    settings = [
+        setting
+        for setting in SETTINGS
+        if setting.flags and setting.key not in left_out and (serving or setting.group is not Group.SERVING)
+    ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)

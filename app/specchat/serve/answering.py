@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from threading import Lock, Thread
 from typing import TypeVar
 
-from specchat.serve.asking import Exchange, prompt_of, tokens_of
+from specchat.serve.asking import Exchange, prompt_of, tokens_of, with_required_calls
 from specchat.serve.places import Places
 from specchat.serve.protocol import Ask, Count, Counted, Event, Failed, Finished
 from specchat_engine import Engine, Prompt, Session, TurnStats
@@ -102,20 +102,21 @@ class Answers:
         def give() -> Finished:
             if asked.left:
                 return cancelled
-            self._engine.check(asked.request.settings)
             prompt = prompt_of(self._engine, asked.request)
-            with self.places.taken(tokens_of(self.places.any, prompt)) as session, asked.answered_by(session):
+            tokens = tokens_of(self.places.any, prompt)
+            request = with_required_calls(self._engine, self.places.any, asked.request, tokens)
+            self._engine.check(request.settings)
+            with self.places.taken(tokens) as session, asked.answered_by(session):
                 try:
-                    return self._given(asked, session, prompt)
+                    return self._given(asked, Exchange(self._engine, session, asked.number, request), session, prompt)
                 except Cancelled:
                     return cancelled
 
         cancelled = Finished(asked.number, "cancelled", "", TurnStats().to_json())
         return _or_failed(asked.number, give)
 
-    def _given(self, asked: Asked, session: Session, prompt: Prompt) -> Finished:
+    def _given(self, asked: Asked, exchange: Exchange, session: Session, prompt: Prompt) -> Finished:
         """Gives an answer with a session, sends its events, and returns the last one."""
-        exchange = Exchange(self._engine, session, asked.number, asked.request)
         begun = False
 
         def begin() -> None:
@@ -156,7 +157,7 @@ def _or_failed(number: int, give: Callable[[], T]) -> T | Failed:
     try:
         return give()
     except (SettingError, TemplateError, ContextOverflowError) as error:
-        return Failed(str(error), number, theirs=True)
+        return Failed(str(error), number, theirs=True, too_long=isinstance(error, ContextOverflowError))
     except EngineError as error:
         return Failed(str(error), number)
     except BrokenPipeError:

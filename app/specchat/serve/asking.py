@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 
 from specchat.serve.protocol import Begun, LikelyToken, Made, Position, Request
 from specchat_engine import Engine, LogProbs, Message, Prompt, Round, ScoredToken, Session
+from specchat_engine.answers.grammar import tool_grammar
 from specchat_engine.decoding.rounds import Outcome
 from specchat_engine.prompt.encoding import encode
 
@@ -15,16 +17,31 @@ def prompt_of(engine: Engine, request: Request) -> Prompt:
     messages = tuple(map(Message.of, request.messages))
     raw = None if messages else request.prompt
     shown = () if raw is not None else engine.answer_format.marks
-    return Prompt(messages, request.tools, request.options, raw, shown)
+    return Prompt(messages, request.tools, request.options, raw, shown, whole=True)
 
 
 def tokens_of(session: Session, prompt: Prompt) -> list[int]:
-    """The token ids that any session of an engine would read, before old turns are dropped.
+    """The token ids that any session of an engine would read.
 
     Raises TemplateError, and SettingError for a raw prompt that the vocabulary cannot serve.
     """
     with session.pair.lock:
         return encode(prompt, session.pair.template, session.pair.vocabulary)
+
+
+def with_required_calls(engine: Engine, session: Session, request: Request, prompt: Sequence[int]) -> Request:
+    """The request, with a grammar that makes the model call a tool if one has to be called.
+
+    `session` is any of the engine's, and `prompt` are the token ids. Raises SettingError for a tool whose schema cannot
+    be followed strictly.
+    """
+    if request.calls != "required":
+        return request
+    settings = request.settings
+    with session.pair.lock:
+        thinking = engine.opens_reasoning(prompt)
+    grammar = tool_grammar(engine.answer_format, request.tools, thinking=thinking, parallel=request.parallel_calls)
+    return replace(request, settings=replace(settings, sampling=replace(settings.sampling, grammar=grammar)))
 
 
 class Exchange:

@@ -25,11 +25,12 @@ class Busy(ServeError):
 
 
 class RequestFailed(ServeError):
-    """A request that could not be answered."""
+    """A request that could not be answered. `too_long` says that the context cannot hold its prompt."""
 
-    def __init__(self, message: str, *, theirs: bool = False) -> None:
+    def __init__(self, message: str, *, theirs: bool = False, too_long: bool = False) -> None:
         super().__init__(message)
         self.theirs = theirs
+        self.too_long = too_long
 
 
 class EngineDied(ServeError):

@@ -46,8 +46,8 @@ class Running:
     async def _next(self) -> Part | Counted:
         event = await self._events.get()
         match event:
-            case Failed(message=message, theirs=theirs):
-                raise RequestFailed(message, theirs=theirs)
+            case Failed(message=message, theirs=theirs, too_long=too_long):
+                raise RequestFailed(message, theirs=theirs, too_long=too_long)
             case EngineDied():
                 raise event
         return event

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from specchat.worker.protocol import Load, Loaded, Loading, Quit
 from specchat_engine.codec import from_json, to_json
@@ -23,7 +23,7 @@ class Request:
     A message has the keys of OpenAI's chat API. `tools` and `options` are handed to the template, `options` as further
     variables (such as `enable_thinking`). The answer probably repeats `prediction`. `logprobs` is how many of the
     likeliest tokens are told at each position beside the emitted one, None for none; with `echo` those of the prompt
-    are told too.
+    are told too. With `calls` "required" the answer has to call one of the tools, or several with `parallel_calls`.
     """
 
     settings: Settings
@@ -35,6 +35,8 @@ class Request:
     prediction: str = ""
     logprobs: int | None = None
     echo: bool = False
+    calls: Literal["auto", "required"] = "auto"
+    parallel_calls: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +125,15 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A request failed. `theirs` says that the request is to blame, and not the engine. Without a number all did."""
+    """A request failed. `theirs` says that the request is to blame, and not the engine. Without a number all did.
+
+    `too_long` says that the context cannot hold the prompt.
+    """
 
     message: str
     number: int | None = None
     theirs: bool = False
+    too_long: bool = False
 
 
 Command = Load | Ask | Leave | Count | Quit

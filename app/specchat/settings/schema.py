@@ -12,8 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from specchat.settings.constraints import GRAMMAR_KEYS, grammar_text
+from specchat.settings.serving import Serving
 from specchat.settings.setting import Group, Setting, Steps, setting
-from specchat.settings.values import Choice, File, KeyTable, ListOf, Number, Text, bias, device_name, share
+from specchat.settings.values import (
+    Choice,
+    File,
+    KeyTable,
+    ListOf,
+    Number,
+    Text,
+    api_key,
+    bias,
+    device_name,
+    origin,
+    share,
+)
 from specchat_engine.allowed import OneOf, Range
 from specchat_engine.load_options import LoadOptions, ThreadCount
 from specchat_engine.sampling.params import SamplingParams
@@ -322,6 +335,54 @@ class Config:
         "--flash-attn",
         of=(LoadOptions, "flash_attention"),
         steps=Steps(label="flash attn"),
+    )
+
+    host: str = setting(
+        Group.SERVING, "Address that the server listens on", "--host", of=(Serving, "host"), kind=Text("ADDRESS")
+    )
+    port: int = setting(Group.SERVING, "Port; 0 is any free one", "--port", of=(Serving, "port"))
+    parallel: int = setting(
+        Group.SERVING,
+        "Requests answered at a time, each with a context of its own",
+        "-np",
+        "--parallel",
+        of=(Serving, "parallel"),
+    )
+    queue: int = setting(Group.SERVING, "Further requests that may wait", "--queue", of=(Serving, "queue"))
+    timeout: float = setting(
+        Group.SERVING, "Seconds that a request may take; 0 is no limit", "--timeout", of=(Serving, "timeout")
+    )
+    max_body: float = setting(Group.SERVING, "Largest request in MiB", "--max-body", of=(Serving, "max_body"))
+    api_key: tuple[str, ...] = setting(
+        Group.SERVING,
+        "Key that clients have to give; repeatable",
+        "--api-key",
+        of=(Serving, "api_key"),
+        kind=ListOf("KEY", "use a text without spaces", api_key, repeated=True),
+    )
+    api_key_file: Path | None = setting(
+        Group.SERVING,
+        "File with one such key a line",
+        "--api-key-file",
+        of=(Serving, "api_key_file"),
+        kind=File(),
+        usual="",
+    )
+    cors: tuple[str, ...] = setting(
+        Group.SERVING,
+        "Web page that may use the server, such as https://example.org; repeatable",
+        "--cors",
+        of=(Serving, "cors"),
+        kind=ListOf("ORIGIN", "use an origin such as https://example.org, or *", origin, repeated=True),
+    )
+    alias: str = setting(
+        Group.SERVING,
+        "Name of the model in the API",
+        "-a",
+        "--alias",
+        of=(Serving, "alias"),
+        kind=Text("NAME"),
+        usual="the file's name",
     )
 
     theme: str | None = setting(Group.APPEARANCE, "Colours of the app; /theme lists them", kind=Text("NAME"))

@@ -25,6 +25,7 @@ class Group(StrEnum):
     CONSTRAINTS = "Constraints"
     ANSWERS = "Answers"
     LOADING = "Loading"
+    SERVING = "Serving"
     APPEARANCE = "Appearance"
 
 

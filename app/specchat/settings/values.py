@@ -15,6 +15,8 @@ from specchat_engine.sampling.params import SamplingParams
 
 _BIAS = re.compile(r"\s*(\d+)\s*(?:=|(?=[+-]))\s*(\S+)\s*")
 
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s]+", re.IGNORECASE)
+
 
 class BadValue(ValueError):
     """A value that a setting cannot have: what to use instead and, for a list or table, which part is wrong."""
@@ -164,6 +166,20 @@ def share(part: str | float) -> float:
     if not 0 <= number < math.inf:
         raise ValueError(part)
     return number
+
+
+def api_key(part: object) -> str:
+    """A key for clients of the server. Raises ValueError for an empty one, and for one that no header can hold."""
+    if not isinstance(part, str) or not part.isascii() or not part.isprintable() or " " in part or not part:
+        raise ValueError(part)
+    return part
+
+
+def origin(part: object) -> str:
+    """The origin of web pages, or `*` for all. Raises ValueError for anything else."""
+    if not isinstance(part, str) or not (part == "*" or _ORIGIN.fullmatch(part)):
+        raise ValueError(part)
+    return part
 
 
 def bias(part: object) -> tuple[int, float]:

@@ -107,7 +107,8 @@ def fit(asked: Asked, encoded: Callable[[Sequence[Message]], list[int]], capacit
     """Drops whole turns from the front until the prompt leaves room for an answer; system messages always stay.
 
     A turn begins with a message of the user, but never between a call and its result. `encoded` makes the prompt of
-    what is kept. A raw prompt is never shortened. Raises ContextOverflowError if the last turn alone is too long.
+    what is kept. A raw prompt and a whole one are never shortened. Raises ContextOverflowError if such a prompt is too
+    long, or the last turn alone.
     """
     prompt = Prompt.of(asked)
     reserve = min(256, capacity // 4)
@@ -118,10 +119,10 @@ def fit(asked: Asked, encoded: Callable[[Sequence[Message]], list[int]], capacit
         starts = _turns(kept)
         if len(tokens) <= capacity - reserve:
             break
-        if len(starts) < 2:
+        if len(starts) < 2 or prompt.whole:
             if len(tokens) < capacity:
                 break
-            what = "message" if prompt.raw is None else "text"
+            what = "text" if prompt.raw is not None else "message" if len(starts) < 2 else "conversation"
             raise ContextOverflowError(
                 f"the {what} makes a prompt of {len(tokens)} tokens, the context holds {capacity}: "
                 "shorten it or load with a larger -c"

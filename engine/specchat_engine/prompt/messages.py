@@ -93,7 +93,8 @@ class Prompt:
 
     The chat template makes a prompt of the `messages`. It gets `tools`, which are functions in the form of OpenAI's
     chat API, and further `variables`, such as `enable_thinking`. A `raw` prompt needs no template and is never
-    shortened. It is a text, in which control tokens may be written out, or token ids.
+    shortened. It is a text, in which control tokens may be written out, or token ids. Nor is one that is to stay
+    `whole`; of others the context drops old turns that it has no room for.
 
     `shown` names control tokens that the answer's text shall show, because its parser looks for them; see
     `AnswerFormat.marks`. All others print nothing.
@@ -106,6 +107,7 @@ class Prompt:
     variables: Mapping[str, Any] = field(default_factory=dict)
     raw: str | Sequence[int] | None = None
     shown: Sequence[str] = ()
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if self.raw is not None and (self.messages or self.tools):

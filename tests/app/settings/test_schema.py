@@ -13,7 +13,8 @@ from specchat.errors import ConfigError
 from specchat.settings.config import read_config
 from specchat.settings.paths import config_file
 from specchat.settings.schema import SETTINGS, Config
-from specchat.settings.setting import Setting
+from specchat.settings.serving import Serving
+from specchat.settings.setting import Group, Setting
 from specchat.settings.values import Choice, Number
 from specchat_engine.allowed import default_of
 from specchat_engine.load_options import LoadOptions
@@ -41,7 +42,7 @@ def test_the_documentation_has_the_table_of_all_settings() -> None:
     assert PAGE.read_text("utf-8") == page(), "run PYTHONPATH=tests python -m support.settings_page"
 
 
-@pytest.mark.parametrize("home", [Settings, SamplingParams, LoadOptions])
+@pytest.mark.parametrize("home", [Settings, SamplingParams, LoadOptions, Serving])
 def test_the_defaults_are_the_engines(home: type) -> None:
     assert home(**Config().of(home)) == home()
 
@@ -69,7 +70,9 @@ def test_each_setting_reaches_the_engine(setting: Setting) -> None:
 def test_the_help_of_a_command_names_every_flag(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out
-    assert all(flag in shown for setting in SETTINGS for flag in setting.flags)
+    asked = [setting for setting in SETTINGS if setting.group is not Group.SERVING]
+    assert all(flag in shown for setting in asked for flag in setting.flags)
+    assert "--api-key" not in shown, "the server's flags are its own"
 
 
 def test_an_installed_drafter_can_be_chosen_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,17 @@
 import subprocess
 import sys
 
-HEAVY = {"httpx2", "huggingface_hub", "jinja2", "llama_cpp", "numpy", "torch"}
+HEAVY = {
+    "httpx2",
+    "huggingface_hub",
+    "jinja2",
+    "llama_cpp",
+    "numpy",
+    "pydantic",
+    "starlette",
+    "torch",
+    "uvicorn",
+}
 
 
 def test_the_first_frame_waits_for_no_heavy_library() -> None:

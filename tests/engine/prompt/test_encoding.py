@@ -286,3 +286,12 @@ def test_a_raw_prompt_is_never_shortened() -> None:
     assert fit(text, lambda _: [1] * 99, 100).request == text.raw
     with pytest.raises(ContextOverflowError, match="the text makes a prompt of 100 tokens, the context holds 100"):
         fit(text, lambda _: [1] * 100, 100)
+
+
+def test_a_whole_prompt_is_never_shortened() -> None:
+    turns = [Message("user", "a"), Message("assistant", "b"), Message("user", "c")]
+    assert fit(Prompt(turns), lambda kept: [1] * (33 * len(kept)), 100).dropped == 1
+    fitted = fit(Prompt(turns, whole=True), lambda kept: [1] * (33 * len(kept)), 100)
+    assert (len(fitted.tokens), fitted.dropped) == (99, 0)
+    with pytest.raises(ContextOverflowError, match="the conversation makes a prompt of 102 tokens"):
+        fit(Prompt(turns, whole=True), lambda kept: [1] * (34 * len(kept)), 100)

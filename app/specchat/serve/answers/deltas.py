@@ -1,0 +1,176 @@
+"""Reads the engine's events of one answer as what a client is told: step by step, or at the end as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from specchat.serve.answers.figures import Figures
+from specchat.serve.answers.released import Releasing, emitted_tokens
+from specchat.serve.protocol import Begun, Finished, Made, Position, Request
+from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.parser import AnswerParser
+from specchat_engine.answers.parts import AnswerPart, Parser, PartKind
+from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
+from specchat_engine.decoding.trace_lines import round_line
+
+FinishReason = Literal["stop", "length", "tool_calls"]
+
+_PATHS = ("target", "draft", "head", "further")
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What one event adds to an answer.
+
+    The first has `begun`; `line` is the line of the trace for the event, if traces are wanted. Only the last has a
+    `finish`, and the stop string that ended the answer, if one did.
+    """
+
+    parts: tuple[AnswerPart, ...] = ()
+    positions: tuple[Position, ...] = ()
+    begun: Begun | None = None
+    line: Mapping[str, Any] = field(default_factory=dict)
+    finish: FinishReason | None = None
+    stop: str | None = None
+
+
+@dataclass(slots=True)
+class Told:
+    """An answer as far as it was told."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: list[Call] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+    lines: list[Mapping[str, Any]] = field(default_factory=list)
+    begun: Begun | None = None
+    finish: FinishReason = "stop"
+    stop: str | None = None
+
+    def add(self, delta: Delta) -> None:
+        """Adds what came next."""
+        for part in delta.parts:
+            match part.kind:
+                case PartKind.CONTENT:
+                    self.content += part.text
+                case PartKind.REASONING:
+                    self.reasoning += part.text
+                case PartKind.CALL:
+                    self.calls.append(Call(part.text))
+                case PartKind.ARGUMENTS:
+                    self.calls[-1].arguments += part.text
+        self.positions += delta.positions
+        self.lines += [delta.line] if delta.line else []
+        self.begun = self.begun or delta.begun
+        self.finish, self.stop = delta.finish or self.finish, delta.stop or self.stop
+
+
+@dataclass(slots=True)
+class Call:
+    """A call of a tool."""
+
+    name: str
+    arguments: str = ""
+
+
+class RawText:
+    """Takes everything for content: what continues a raw text has no other parts."""
+
+    def feed(self, text: str) -> list[AnswerPart]:
+        """The text."""
+        return [AnswerPart(PartKind.CONTENT, text)]
+
+    def finish(self) -> list[AnswerPart]:
+        """Nothing is left."""
+        return []
+
+
+def parser_of(request: Request, answer_format: AnswerFormat, *, thinking: bool) -> Parser:
+    """What tells the parts of an answer apart; `thinking` says that the prompt opened the reasoning.
+
+    An answer that a grammar holds to a format cannot close it, and has none.
+    """
+    if not request.messages:
+        return RawText()
+    return AnswerParser(answer_format, request.tools, thinking=thinking and not request.settings.sampling.grammar)
+
+
+class AnswerReader:
+    """Reads the events of one answer, in their order. With `traces` each delta has its line of the trace."""
+
+    def __init__(self, request: Request, answer_format: AnswerFormat, *, traces: bool = False) -> None:
+        self.figures = Figures()
+        self._request = request
+        self._format = answer_format
+        self._traces = traces
+        self._parser = parser_of(request, answer_format, thinking=False)
+        self._releasing = Releasing(request.settings.stop)
+        self._written = ""
+        self._reasons = False
+        self._calls = False
+
+    def read(self, event: Begun | Made | Finished) -> Delta:
+        """What an event adds to the answer."""
+        match event:
+            case Begun():
+                return self._begun(event)
+            case Made():
+                return self._made(event)
+            case Finished():
+                return self._finished(event)
+
+    def _begun(self, begun: Begun) -> Delta:
+        self.figures.begin(begun)
+        self._parser = parser_of(self._request, self._format, thinking=begun.thinking)
+        return Delta(begun=begun, line=without_paths(begun.line) if self._traces else {})
+
+    def _made(self, made: Made) -> Delta:
+        self.figures.observe(made.round)
+        self._written += made.round.text
+        texts = emitted_texts(made.round)
+        portion = self._releasing.feed(emitted_tokens(texts, made.positions))
+        parts = self._noted(self._parser.feed(portion.text) if portion.text else ())
+        if self._reasons:
+            self.figures.reasoning_tokens += len(texts)
+        return Delta(parts, portion.positions, line=round_line(made.round) if self._traces else {})
+
+    def _finished(self, finished: Finished) -> Delta:
+        portion = self._releasing.finish(finished.text)
+        parts = self._noted((*(self._parser.feed(portion.text) if portion.text else ()), *self._parser.finish()))
+        stop = None
+        if finished.reason == "stop":
+            rest = self._written[len(finished.text) :]
+            stop = next((stop for stop in self._request.settings.stop if rest.startswith(stop)), None)
+        line: Mapping[str, Any] = {}
+        if self._traces:
+            line = {"type": "end", "reason": finished.reason, "text": finished.text, "stats": dict(finished.stats)}
+        reason: FinishReason = "stop" if finished.reason in ("end", "stop") else "length"
+        if self._calls and reason == "stop":
+            reason = "tool_calls"
+        return Delta(parts, portion.positions, line=line, finish=reason, stop=stop)
+
+    def _noted(self, parts: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:
+        """The parts, after noting whether there are calls, and whether they leave the answer in its reasoning."""
+        self._calls = self._calls or any(part.kind is PartKind.CALL for part in parts)
+        if parts:
+            self._reasons = parts[-1].kind is PartKind.REASONING
+        return tuple(parts)
+
+
+def emitted_texts(event: Round) -> list[str]:
+    """The texts of the tokens that a round added to the answer."""
+    texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED]
+    return texts if event.token.kind is TokenKind.NONE else [*texts, event.token.text]
+
+
+def without_paths(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A trace's first line without the paths of files, which are nobody else's business."""
+    return {name: _without_path(value) if name in _PATHS else value for name, value in line.items()}
+
+
+def _without_path(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_path(one) for name, one in value.items() if name != "path"}
+    return [_without_path(one) for one in value] if isinstance(value, list | tuple) else value

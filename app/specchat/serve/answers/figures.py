@@ -1,0 +1,111 @@
+"""What an answer did in figures: OpenAI's usage, llama.cpp's timings, vLLM's metrics of speculative decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from specchat.serve.protocol import Begun
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.stats import TurnStats
+
+
+class Figures:
+    """Counts one answer, event by event. A token that ends the answer counts as one of its tokens."""
+
+    def __init__(self) -> None:
+        self.stats = TurnStats()
+        self.cached_tokens = 0
+        self.reasoning_tokens = 0
+        self.predicted_accepted = 0
+        self.predicted_rejected = 0
+        self._drafted: list[int] = []
+        self._accepted: list[int] = []
+
+    def begin(self, begun: Begun) -> None:
+        """Counts the prompt."""
+        self.stats.prompt_tokens, self.cached_tokens = begun.prompt_tokens, begun.cached_tokens
+
+    def observe(self, event: Round) -> None:
+        """Counts one round."""
+        if not self.stats.num_rounds:
+            self.stats.prompt_ms = max(event.t_ms - event.ms.total, 0.0)
+        self.stats.observe(event)
+        if event.drafted:
+            self._drafted.append(len(event.drafted))
+            self._accepted.append(event.num_accepted)
+            if event.source.partition("+")[0] == "lookup":
+                self.predicted_accepted += event.num_accepted
+                self.predicted_rejected += len(event.drafted) - event.num_accepted
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The tokens of the prompt."""
+        return self.stats.prompt_tokens
+
+    @property
+    def num_tokens(self) -> int:
+        """The tokens of the answer."""
+        return self.stats.num_tokens
+
+    def timings(self) -> dict[str, Any]:
+        """llama.cpp's `timings`; its draft counters are there if anything was drafted."""
+        stats = self.stats
+        read = stats.prompt_tokens - self.cached_tokens
+        drafts = {"draft_n": stats.num_draft_tokens, "draft_n_accepted": stats.num_accepted_tokens}
+        return {
+            "cache_n": self.cached_tokens,
+            "prompt_n": read,
+            "prompt_ms": stats.prompt_ms,
+            "prompt_per_token_ms": _ratio(stats.prompt_ms, read),
+            "prompt_per_second": _ratio(read * 1000, stats.prompt_ms),
+            "predicted_n": stats.num_tokens,
+            "predicted_ms": stats.decode_ms,
+            "predicted_per_token_ms": _ratio(stats.decode_ms, stats.num_tokens),
+            "predicted_per_second": _ratio(stats.num_tokens * 1000, stats.decode_ms),
+        } | (drafts if stats.num_draft_tokens else {})
+
+    def metrics(self) -> dict[str, Any]:
+        """vLLM's `metrics`. Rounds without a draft are not counted; the histogram is over accepted tokens a draft."""
+        steps, accepted, drafted = len(self._drafted), sum(self._accepted), sum(self._drafted)
+        longest = max(self._drafted, default=0)
+        histogram = [self._accepted.count(length) for length in range(longest + 1)]
+        return {
+            "speculative_decoding": {
+                "mean_acceptance_length": 1 + (_ratio(accepted, steps) or 0.0),
+                "draft_acceptance_rate": _ratio(accepted, drafted),
+                "acceptance_histogram": histogram,
+                "num_spec_steps": steps,
+                "num_accepted_draft_tokens": accepted,
+                "num_draft_tokens": drafted,
+                "num_spec_tokens": longest,
+                "per_step_accepted": self._accepted,
+                "per_step_drafted": self._drafted,
+            }
+        }
+
+
+def usage(figures: Sequence[Figures], *, predicts: bool, prompts: int = 1) -> dict[str, Any]:
+    """OpenAI's `usage` over all answers to a request, which has so many different prompts.
+
+    The tokens of a prediction that were accepted or rejected are those of prompt lookup, which drafts it.
+    """
+    each = len(figures) // prompts or 1
+    asked = sum(one.prompt_tokens for one in figures[::each])
+    made = sum(one.num_tokens for one in figures)
+    details: dict[str, int] = {}
+    if thought := sum(one.reasoning_tokens for one in figures):
+        details["reasoning_tokens"] = thought
+    if predicts:
+        details["accepted_prediction_tokens"] = sum(one.predicted_accepted for one in figures)
+        details["rejected_prediction_tokens"] = sum(one.predicted_rejected for one in figures)
+    return {
+        "prompt_tokens": asked,
+        "completion_tokens": made,
+        "total_tokens": asked + made,
+        "prompt_tokens_details": {"cached_tokens": sum(one.cached_tokens for one in figures[::each])},
+    } | ({"completion_tokens_details": details} if details else {})
+
+
+def _ratio(amount: float, by: float) -> float | None:
+    return amount / by if by else None

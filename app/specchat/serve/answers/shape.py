@@ -1,0 +1,62 @@
+"""What the shapes of all APIs have in common: how an answer is written in the words of one of them."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from specchat.serve.answers.deltas import Delta, Told
+from specchat.serve.answers.figures import Figures
+from specchat.serve.api_errors import ApiError
+from specchat.serve.requests.asked import Asked
+
+
+class Shape(ABC):
+    """Writes the answers to one HTTP request, as events of a stream or as a whole.
+
+    `add` is called for each delta, in order; then `end`, or `whole`. `figures` has those of each answer, once the first
+    delta was added.
+    """
+
+    def __init__(self, asked: Asked, model: str, prefix: str) -> None:
+        self.asked = asked
+        self.model = model
+        self.id = f"{prefix}{secrets.token_hex(12)}"
+        self.created = int(time.time())
+        self.figures: list[Figures] = []
+        self.told = [Told() for _ in asked.requests]
+
+    def add(self, number: int, delta: Delta) -> Iterable[bytes]:
+        """Takes what an answer was added; the events that tell it."""
+        self.told[number].add(delta)
+        return self.events(number, delta) if self.asked.stream else ()
+
+    @abstractmethod
+    def events(self, number: int, delta: Delta) -> Iterable[bytes]:
+        """The events that tell what an answer was added."""
+
+    @abstractmethod
+    def end(self) -> Iterable[bytes]:
+        """The events after the last delta."""
+
+    @abstractmethod
+    def whole(self) -> dict[str, Any]:
+        """The answers in one object."""
+
+    @abstractmethod
+    def failed(self, error: ApiError) -> bytes:
+        """The event that tells an error in the middle of a stream."""
+
+    def report(self) -> dict[str, Any]:
+        """llama.cpp's and vLLM's figures of an answer; with several answers there are none."""
+        if len(self.figures) != 1:
+            return {}
+        return {"timings": self.figures[0].timings(), "metrics": self.figures[0].metrics()}
+
+    def rounds(self, lines: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """The lines of the trace, if the client wants them."""
+        told = [line for line in lines if line]
+        return {"specchat": {"trace": told}} if told else {}

@@ -1,0 +1,138 @@
+"""The endpoints that answer: a request in one of the APIs' shapes goes in, an answer in the same shape comes out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from sse_starlette import EventSourceResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from specchat.serve.answers.chat import ChatShape
+from specchat.serve.answers.completions import CompletionShape
+from specchat.serve.answers.messages import MessagesShape
+from specchat.serve.answers.responses import ResponsesShape
+from specchat.serve.answers.shape import Shape
+from specchat.serve.api_errors import ApiError
+from specchat.serve.body import read_as, read_body, read_json
+from specchat.serve.clients import while_there
+from specchat.serve.requests.asked import Asked
+from specchat.serve.requests.base import Offer
+from specchat.serve.requests.chat import ChatRequest
+from specchat.serve.requests.completions import CompletionRequest
+from specchat.serve.requests.messages import CountRequest, MessagesRequest
+from specchat.serve.requests.responses import ResponsesRequest
+from specchat.serve.running import Runner, Step
+
+PATIENCE = 60.0
+"""Seconds in which a client has to send its body, and to take each part of an answer."""
+
+Answerable = ChatRequest | CompletionRequest | ResponsesRequest | MessagesRequest
+PromptLog = Callable[[str, Mapping[str, Any], Shape], None]
+"""Gets the path, the request and its answers, once these are complete or have ended early."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Answers requests. `log` gets what was said; None keeps it to nobody."""
+
+    runner: Runner
+    offer: Offer
+    max_body: int
+    log: PromptLog | None = None
+
+    async def chat(self, request: Request) -> Response:
+        """POST /v1/chat/completions."""
+        return await self._answer(request, ChatRequest)
+
+    async def completions(self, request: Request) -> Response:
+        """POST /v1/completions."""
+        return await self._answer(request, CompletionRequest)
+
+    async def responses(self, request: Request) -> Response:
+        """POST /v1/responses."""
+        return await self._answer(request, ResponsesRequest)
+
+    async def messages(self, request: Request) -> Response:
+        """POST /v1/messages."""
+        return await self._answer(request, MessagesRequest)
+
+    async def count_tokens(self, request: Request) -> Response:
+        """POST /v1/messages/count_tokens."""
+        counted = read_as(CountRequest, await self._body(request))
+        asked = await asyncio.to_thread(counted.request, self.offer, 1)
+        tokens = await while_there(request, self.runner.count(asked))
+        return JSONResponse({"input_tokens": tokens})
+
+    async def _answer(self, request: Request, kind: type[Answerable]) -> Response:
+        body = await self._body(request)
+        read: Answerable = read_as(kind, body)
+        asked = await asyncio.to_thread(read.asked, self.offer)
+        shape = shape_of(read, asked, self.offer.model)
+        told = self._told(request.url.path, body, shape, self.runner.run(asked, shape.figures))
+        first = await while_there(request, anext(told))
+        if asked.stream:
+            return EventSourceResponse(_stream(first, told, shape), sep="\n", send_timeout=PATIENCE)
+        await while_there(request, _exhaust(told))
+        return JSONResponse(shape.whole())
+
+    async def _body(self, request: Request) -> dict[str, Any]:
+        """The object in a body. Raises ApiError."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                body = await read_body(request, self.max_body)
+        except TimeoutError:
+            raise ApiError(408, f"the request was not sent within {PATIENCE:g} seconds", code="timeout") from None
+        return await asyncio.to_thread(read_json, body)
+
+    async def _told(
+        self, path: str, body: Mapping[str, Any], shape: Shape, steps: AsyncGenerator[Step, None]
+    ) -> AsyncGenerator[list[bytes], None]:
+        """The events that tell the answers, delta by delta."""
+        try:
+            async with aclosing(steps):
+                async for number, delta in steps:
+                    yield [*shape.add(number, delta)]
+        finally:
+            if self.log is not None:
+                self.log(path, body, shape)
+
+
+def shape_of(read: Answerable, asked: Asked, model: str) -> Shape:
+    """The shape of the answers to a request."""
+    match read:
+        case ChatRequest():
+            return ChatShape(asked, model)
+        case CompletionRequest():
+            prompts, silent = len(read.prompts), read.max_tokens == 0
+            return CompletionShape(asked, model, prompts=prompts, tells_tokens=read.tells_tokens, silent=silent)
+        case ResponsesRequest():
+            return ResponsesShape(asked, model, echoed=read.echoed())
+        case MessagesRequest():
+            return MessagesShape(asked, model)
+
+
+async def _stream(
+    first: list[bytes], told: AsyncGenerator[list[bytes], None], shape: Shape
+) -> AsyncGenerator[bytes, None]:
+    """All events of a stream; an error becomes the last one."""
+    async with aclosing(told):
+        try:
+            for event in first:
+                yield event
+            async for events in told:
+                for event in events:
+                    yield event
+            for event in shape.end():
+                yield event
+        except ApiError as error:
+            yield shape.failed(error)
+
+
+async def _exhaust(told: AsyncGenerator[list[bytes], None]) -> None:
+    async for _ in told:
+        pass

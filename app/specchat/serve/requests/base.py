@@ -1,0 +1,161 @@
+"""What the requests of all APIs share: sampling parameters, drafting, limits, and what the server offers."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+from specchat.serve.api_errors import bad
+from specchat_engine.allowed import Range, rule_of
+from specchat_engine.errors import SettingError
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.settings import DraftLength, Settings
+
+SEEDS = 2**64
+MAX_STOPS = 16
+MAX_CHOICES = 16
+"""The most answers to one request."""
+
+
+def ruled(home: type, name: str, *others: str, low: float | None = None) -> Any:
+    """A field with the values that the engine's field of that name may have, and further names for it."""
+    rule = rule_of(home, name)
+    if not isinstance(rule, Range):
+        raise ValueError(f"{name} has no range")
+    names = AliasChoices(others[0], *others[1:]) if others else None
+    return Field(default=None, ge=rule.low if low is None else low, le=rule.high, validation_alias=names)
+
+
+class Wire(BaseModel):
+    """A part of a request. Fields that are not known are ignored."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False, frozen=True, populate_by_name=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the server offers: the settings that hold where a request says nothing, and its limits.
+
+    `model` is the model's name in the API. `max_tokens` is the longest answer, 0 for as long as the context allows.
+    """
+
+    model: str
+    settings: Settings
+    drafters: tuple[str, ...]
+    k_max: int
+    n_ctx: int
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest answer; 0 is no limit."""
+        return self.settings.max_tokens
+
+
+class SpecchatOptions(Wire):
+    """What only this server knows: `rounds` has every round told."""
+
+    rounds: bool = False
+
+
+class Sampling(Wire):
+    """Sampling and drafting. What is not given, or null, is as the server was told or the model recommends."""
+
+    model: str | None = None
+    stream: bool | None = None
+    temperature: float | None = ruled(SamplingParams, "temperature")
+    top_p: float | None = ruled(SamplingParams, "top_p")
+    top_k: int | None = ruled(SamplingParams, "top_k", low=-1)
+    min_p: float | None = ruled(SamplingParams, "min_p")
+    typical_p: float | None = ruled(SamplingParams, "typical_p")
+    repeat_penalty: float | None = ruled(SamplingParams, "repeat_penalty", "repeat_penalty", "repetition_penalty")
+    frequency_penalty: float | None = ruled(SamplingParams, "frequency_penalty")
+    presence_penalty: float | None = ruled(SamplingParams, "presence_penalty")
+    penalty_last_n: int | None = ruled(SamplingParams, "penalty_last_n", "penalty_last_n", "repeat_last_n")
+    logit_bias: dict[int, float] | None = Field(default=None, max_length=1024)
+    seed: int | None = Field(default=None, ge=-(2**63), lt=SEEDS)
+    k: DraftLength | None = None
+    drafter: str | None = None
+    verifier: str | None = None
+    specchat: SpecchatOptions | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
+
+    @property
+    def first_seed(self) -> int:
+        """The seed of the first answer: the given one, else a random one."""
+        return secrets.randbits(32) if self.seed in (None, -1) else (self.seed or 0) % SEEDS
+
+    @property
+    def tells_rounds(self) -> bool:
+        """Whether every round is to be told."""
+        return self.specchat is not None and self.specchat.rounds
+
+    def settings(self, offer: Offer, *, max_tokens: int | None, stop: Sequence[str], grammar: str = "") -> Settings:
+        """The engine's settings. Raises ApiError for a value that the loaded models cannot serve."""
+        self._check_drafting(offer)
+        usual = offer.settings
+        given = {name: getattr(self, name) for name in SamplingParams.__dataclass_fields__ if hasattr(self, name)}
+        given["logit_bias"] = tuple(self.logit_bias.items()) if self.logit_bias else None
+        if self.top_k == -1:
+            given["top_k"] = 0
+        limits = [limit for limit in (max_tokens, offer.max_tokens) if limit]
+        drafting = {"k": self.k, "drafter": self.drafter, "verifier": self.verifier}
+        try:
+            sampling = replace(usual.sampling, grammar=grammar, **_without_none(given))
+            return replace(
+                usual,
+                sampling=sampling,
+                max_tokens=min(limits, default=0),
+                stop=tuple(stop),
+                **_without_none(drafting),
+            )
+        except SettingError as error:
+            name = str(error).partition(" ")[0]
+            raise bad(str(error), name if name in type(self).model_fields else None) from None
+
+    def _check_drafting(self, offer: Offer) -> None:
+        if isinstance(self.k, int) and not 0 <= self.k <= offer.k_max:
+            raise bad(f"k is {self.k}: use auto, or a whole number from 0 to {offer.k_max}", "k")
+        if self.drafter is not None and self.drafter not in offer.drafters:
+            raise bad(f"drafter is {self.drafter[:80]!r}: use {' or '.join(offer.drafters)}", "drafter")
+
+
+class StreamOptions(Wire):
+    """What a stream tells besides the answer."""
+
+    include_usage: bool | None = None
+
+
+class OpenaiSampling(Sampling):
+    """What OpenAI's two older APIs share: `stop`, `n`, and the usage at the end of a stream."""
+
+    stop: str | list[str] | None = None
+    n: int | None = Field(default=None, ge=1, le=MAX_CHOICES)
+    stream_options: StreamOptions | None = None
+    timings_per_token: bool | None = None
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The stop strings. Raises ApiError for an empty one, and for too many."""
+        return checked_stops([self.stop] if isinstance(self.stop, str) else self.stop or (), "stop")
+
+    @property
+    def tells_usage(self) -> bool:
+        """Whether a stream ends with a chunk that has the usage."""
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
+
+
+def checked_stops(stops: Sequence[str], param: str) -> tuple[str, ...]:
+    """The stop strings. Raises ApiError for an empty one, and for too many."""
+    if len(stops) > MAX_STOPS:
+        raise bad(f"{param} has {len(stops)} texts: at most {MAX_STOPS} are allowed", param)
+    if "" in stops:
+        raise bad(f"{param} has an empty text, which would end every answer at once", param)
+    return tuple(stops)
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

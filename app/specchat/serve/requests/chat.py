@@ -1,0 +1,88 @@
+"""Requests of OpenAI's chat API: POST /v1/chat/completions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from specchat.serve.api_errors import bad
+from specchat.serve.protocol import Request
+from specchat.serve.requests.asked import Asked, kind_of, repeated, template_options
+from specchat.serve.requests.base import Offer, OpenaiSampling, Wire
+from specchat.serve.requests.content import ChatMessage, Part, check_messages, joined, plain_message
+from specchat.serve.requests.formats import ResponseFormat
+from specchat.serve.requests.tools import Mode, NamedChoice, Tool, Tools, check_grammar, chosen_tools
+
+
+class Prediction(Wire):
+    """A text that the answer will mostly repeat."""
+
+    type: str = "content"
+    content: str | list[Part] = ""
+
+
+class ChatRequest(OpenaiSampling):
+    """A conversation to be answered."""
+
+    messages: list[ChatMessage]
+    max_tokens: int | None = Field(default=None, ge=1, lt=2**31)
+    max_completion_tokens: int | None = Field(default=None, ge=1, lt=2**31)
+    logprobs: bool | None = None
+    top_logprobs: int | None = Field(default=None, ge=0, le=20)
+    response_format: ResponseFormat | None = None
+    tools: list[Tool] | None = None
+    tool_choice: Mode | NamedChoice | None = None
+    parallel_tool_calls: bool | None = None
+    prediction: Prediction | None = None
+    reasoning_effort: str | None = None
+
+    def asked(self, offer: Offer) -> Asked:
+        """What is asked of the engine. Raises ApiError for what the models cannot serve."""
+        check_messages(self.messages, "messages")
+        tools = self._tools()
+        grammar = self.response_format.grammar("response_format") if self.response_format else ""
+        check_grammar(grammar, tools, "response_format")
+        request = Request(
+            settings=self.settings(
+                offer,
+                max_tokens=self.max_completion_tokens or self.max_tokens,
+                stop=self.stops,
+                grammar=grammar,
+            ),
+            seed=self.first_seed,
+            messages=tuple(plain_message(each, f"messages[{i}]") for i, each in enumerate(self.messages)),
+            tools=tools.functions,
+            calls=tools.calls,
+            parallel_calls=tools.parallel,
+            options=template_options(self.chat_template_kwargs, self.reasoning_effort),
+            prediction=joined(self.prediction.content, "prediction.content") if self.prediction else "",
+            logprobs=self._logprobs(),
+        )
+        return Asked(
+            repeated(request, self.n or 1),
+            kind_of(grammar=grammar, tools=tools),
+            stream=bool(self.stream),
+            usage=self.tells_usage,
+            rounds=self.tells_rounds,
+            progress=bool(self.timings_per_token),
+            tools=tools,
+        )
+
+    def _logprobs(self) -> int | None:
+        if self.logprobs:
+            return self.top_logprobs or 0
+        if self.top_logprobs:
+            raise bad("top_logprobs needs logprobs: true", "top_logprobs")
+        return None
+
+    def _tools(self) -> Tools:
+        offered = [tool.function for tool in self.tools or () if tool.type == "function" and tool.function]
+        choice = self.tool_choice
+        named: Any = None
+        if isinstance(choice, NamedChoice):
+            if choice.function is None:
+                raise bad("tool_choice names no function", "tool_choice.function")
+            named, choice = choice.function.name, None
+        parallel = self.parallel_tool_calls is not False
+        return chosen_tools(offered, choice, named=named, parallel=parallel, param="tool_choice")

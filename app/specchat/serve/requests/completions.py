@@ -1,0 +1,80 @@
+"""Requests of OpenAI's older API: POST /v1/completions continues a raw text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic import Field
+
+from specchat.serve.api_errors import bad
+from specchat.serve.protocol import Request
+from specchat.serve.requests.asked import Asked, repeated
+from specchat.serve.requests.base import MAX_CHOICES, Offer, OpenaiSampling
+from specchat.serve.requests.formats import ResponseFormat
+
+USUAL_TOKENS = 16
+"""The length of an answer where the request says nothing, as in OpenAI's API."""
+
+
+class CompletionRequest(OpenaiSampling):
+    """Prompts to be continued: texts, or lists of token ids."""
+
+    prompt: str | list[str] | list[int] | list[list[int]]
+    suffix: str | None = None
+    max_tokens: int | None = Field(default=None, ge=0, lt=2**31)
+    logprobs: int | None = Field(default=None, ge=0, le=20)
+    echo: bool | None = None
+    response_format: ResponseFormat | None = None
+
+    @property
+    def prompts(self) -> list[str | tuple[int, ...]]:
+        """The prompts, each a text or token ids. Raises ApiError for an id that cannot be one."""
+        prompt = self.prompt
+        if isinstance(prompt, str):
+            return [prompt]
+        if prompt and isinstance(prompt[0], int):
+            return [_ids(prompt)]
+        return [each if isinstance(each, str) else _ids(each) for each in prompt if not isinstance(each, int)]
+
+    @property
+    def tells_tokens(self) -> bool:
+        """Whether the log-probabilities of tokens are told."""
+        return self.logprobs is not None
+
+    def asked(self, offer: Offer) -> Asked:
+        """What is asked of the engine; a length of 0 is asked as 1. Raises ApiError for what cannot be served."""
+        if self.suffix:
+            raise bad("suffix is not supported: the model continues a text and fills no gaps", "suffix")
+        prompts, count = self.prompts, self.n or 1
+        if not prompts:
+            raise bad("prompt is empty: send at least one", "prompt")
+        if len(prompts) * count > MAX_CHOICES:
+            raise bad(f"{len(prompts)} prompts × n {count} are too many answers: at most {MAX_CHOICES}", "prompt")
+        length = USUAL_TOKENS if self.max_tokens is None else self.max_tokens
+        grammar = self.response_format.grammar("response_format") if self.response_format else ""
+        request = Request(
+            settings=self.settings(offer, max_tokens=max(length, 1), stop=self.stops, grammar=grammar),
+            seed=self.first_seed,
+            logprobs=0 if self.echo and self.logprobs is None and not self._is_text else self.logprobs,
+            echo=bool(self.echo),
+        )
+        return Asked(
+            tuple(one for prompt in prompts for one in repeated(replace(request, prompt=prompt), count)),
+            "json" if grammar else "completion",
+            stream=bool(self.stream),
+            usage=self.tells_usage,
+            rounds=self.tells_rounds,
+            progress=bool(self.timings_per_token),
+        )
+
+    @property
+    def _is_text(self) -> bool:
+        return all(isinstance(prompt, str) for prompt in self.prompts)
+
+
+def _ids(ids: Sequence[str | int | list[int]]) -> tuple[int, ...]:
+    found = tuple(each for each in ids if isinstance(each, int) and 0 <= each < 2**31)
+    if len(found) < len(ids) or not found:
+        raise bad("prompt has ids that are no token: use whole numbers from 0 on", "prompt")
+    return found

@@ -1,0 +1,96 @@
+"""The messages of a conversation as clients write them, and as the engine's chat template takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from specchat.serve.api_errors import ApiError, bad
+from specchat.serve.requests.base import Wire
+
+Plain = dict[str, Any]
+"""A message for the chat template, with the keys of OpenAI's chat API."""
+
+_TEXTS = ("text", "input_text", "output_text")
+
+
+class Part(Wire):
+    """A part of a message; only texts are taken."""
+
+    type: str
+    text: str | None = None
+    refusal: str | None = None
+
+
+class Function(Wire):
+    """The function of a call, its arguments as JSON in a text."""
+
+    name: str
+    arguments: str = "{}"
+
+
+class Call(Wire):
+    """A call of a function that the model asked for."""
+
+    id: str | None = None
+    type: str = "function"
+    function: Function
+
+
+class ChatMessage(Wire):
+    """A message of OpenAI's chat API."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Part] | None = None
+    name: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[Call] | None = None
+    tool_call_id: str | None = None
+
+
+def plain_message(message: ChatMessage, place: str) -> Plain:
+    """The message for the chat template. Raises ApiError for a part that is no text."""
+    role = {"developer": "system", "function": "tool"}.get(message.role, message.role)
+    plain: Plain = {"role": role, "content": joined(message.content or "", f"{place}.content")}
+    for name in ("name", "reasoning_content", "tool_call_id"):
+        if (value := getattr(message, name)) is not None:
+            plain[name] = value
+    if message.tool_calls:
+        plain["tool_calls"] = [
+            call_of(call.id or f"call_{number}", call.function.name, call.function.arguments)
+            for number, call in enumerate(message.tool_calls)
+        ]
+    return plain
+
+
+def call_of(identity: str, name: str, arguments: str) -> Plain:
+    """A call in a message for the chat template."""
+    return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def joined(content: str | Sequence[Part], place: str) -> str:
+    """The text of a message's content. Raises ApiError for a part that is no text."""
+    if isinstance(content, str):
+        return content
+    return "".join(_text(part, f"{place}[{number}]") for number, part in enumerate(content))
+
+
+def _text(part: Part, place: str) -> str:
+    if part.type == "refusal":
+        return part.refusal or ""
+    if part.type not in _TEXTS:
+        raise no_text(part.type, place)
+    if part.text is None:
+        raise bad(f"{place} has no text", f"{place}.text")
+    return part.text
+
+
+def no_text(kind: str, place: str) -> ApiError:
+    """The error for a part of a message that is an image, a file or anything else but text."""
+    return bad(f"{place} is of type {kind[:80]!r}: the model reads text only", place)
+
+
+def check_messages(messages: Sequence[object], param: str) -> None:
+    """Raises ApiError if nothing is asked."""
+    if not messages:
+        raise bad(f"{param} is empty: send at least one message", param)

@@ -1,0 +1,193 @@
+"""Requests of Anthropic's API: POST /v1/messages and /v1/messages/count_tokens."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import Field
+
+from specchat.serve.api_errors import bad
+from specchat.serve.protocol import Request
+from specchat.serve.requests.asked import Asked, kind_of, template_options
+from specchat.serve.requests.base import Offer, Sampling, Wire, checked_stops
+from specchat.serve.requests.content import Plain, call_of, check_messages, no_text
+from specchat.serve.requests.formats import grammar_of
+from specchat.serve.requests.tools import FunctionTool, Tools, check_grammar, chosen_tools
+
+_UNREAD = ("redacted_thinking",)
+
+
+class Block(Wire):
+    """A part of a message: text, thoughts, a call of a tool, or its result."""
+
+    type: str
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: dict[str, Any] | None = None
+    tool_use_id: str | None = None
+    content: str | list[Block] | None = None
+    is_error: bool | None = None
+
+
+class Message(Wire):
+    """A message of the conversation."""
+
+    role: Literal["user", "assistant", "system"]
+    content: str | list[Block]
+
+
+class AnthropicTool(Wire):
+    """A tool; those that the API runs by itself have another type and are skipped."""
+
+    type: str | None = None
+    name: str | None = None
+    description: str | None = None
+    input_schema: dict[str, Any] | None = None
+
+
+class AnthropicChoice(Wire):
+    """Which tools may or must be called."""
+
+    type: Literal["auto", "any", "tool", "none"]
+    name: str | None = None
+    disable_parallel_tool_use: bool | None = None
+
+
+class Thinking(Wire):
+    """Whether the model is to think."""
+
+    type: str
+
+
+class OutputFormat(Wire):
+    """The schema of an answer."""
+
+    type: Literal["json_schema"]
+    schema_: dict[str, Any] | bool = Field(alias="schema")
+
+
+class OutputConfig(Wire):
+    """How the answer is written, and how much the model is to think before."""
+
+    effort: str | None = None
+    format: OutputFormat | None = None
+
+
+class CountRequest(Sampling):
+    """A conversation whose tokens are to be counted."""
+
+    messages: list[Message]
+    system: str | list[Block] | None = None
+    tools: list[AnthropicTool] | None = None
+    tool_choice: AnthropicChoice | None = None
+    thinking: Thinking | None = None
+    stop_sequences: list[str] | None = None
+    output_config: OutputConfig | None = None
+
+    def request(self, offer: Offer, max_tokens: int) -> Request:
+        """The request to the engine. Raises ApiError for what cannot be served."""
+        stop = checked_stops(self.stop_sequences or (), "stop_sequences")
+        tools, grammar = self.chosen(), self._grammar()
+        check_grammar(grammar, tools, "output_config.format")
+        return Request(
+            settings=self.settings(offer, max_tokens=max_tokens, stop=stop, grammar=grammar),
+            seed=self.first_seed,
+            messages=tuple(self.plain_messages()),
+            tools=tools.functions,
+            calls=tools.calls,
+            parallel_calls=tools.parallel,
+            options=self._options(),
+        )
+
+    def plain_messages(self) -> list[Plain]:
+        """The conversation for the chat template. Raises ApiError for a block that is no text."""
+        check_messages(self.messages, "messages")
+        plain: list[Plain] = []
+        if self.system:
+            plain.append({"role": "system", "content": _texts(self.system, "system")})
+        for number, message in enumerate(self.messages):
+            plain += _plain(message, f"messages[{number}]")
+        return plain
+
+    def chosen(self) -> Tools:
+        """The tools that may be called. Raises ApiError for a choice that none fits."""
+        offered = [
+            FunctionTool(name=tool.name, description=tool.description, parameters=tool.input_schema)
+            for tool in self.tools or ()
+            if tool.type in (None, "custom") and tool.name and tool.input_schema is not None
+        ]
+        choice = self.tool_choice
+        if choice is None:
+            return chosen_tools(offered, None, named=None, parallel=True, param="tool_choice")
+        named = choice.name if choice.type == "tool" else None
+        if choice.type == "tool" and not named:
+            raise bad("tool_choice names no tool", "tool_choice.name")
+        mode = {"any": "required", "none": "none"}.get(choice.type, "auto")
+        parallel = not choice.disable_parallel_tool_use
+        return chosen_tools(offered, mode, named=named, parallel=parallel, param="tool_choice")
+
+    def _options(self) -> dict[str, Any]:
+        thinks = {} if self.thinking is None else {"enable_thinking": self.thinking.type != "disabled"}
+        effort = self.output_config.effort if self.output_config else None
+        return thinks | template_options(self.chat_template_kwargs, effort)
+
+    def _grammar(self) -> str:
+        form = self.output_config.format if self.output_config else None
+        return grammar_of(form.schema_, "output_config.format.schema") if form else ""
+
+
+class MessagesRequest(CountRequest):
+    """A conversation to be answered."""
+
+    max_tokens: int = Field(ge=1, lt=2**31)
+
+    def asked(self, offer: Offer) -> Asked:
+        """What is asked of the engine. Raises ApiError for what cannot be served."""
+        request, tools = self.request(offer, self.max_tokens), self.chosen()
+        kind = kind_of(grammar=request.settings.sampling.grammar, tools=tools)
+        return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds, tools=tools)
+
+
+def _plain(message: Message, place: str) -> list[Plain]:
+    """One message as the chat template takes it: results of tools are messages of their own, before the text."""
+    blocks = [Block(type="text", text=message.content)] if isinstance(message.content, str) else message.content
+    results: list[Plain] = []
+    calls: list[Plain] = []
+    texts, thoughts = "", ""
+    for number, block in enumerate(blocks):
+        where = f"{place}.content[{number}]"
+        match block.type:
+            case "text":
+                texts += block.text or ""
+            case "thinking":
+                thoughts += block.thinking or ""
+            case "tool_use":
+                if not (block.id and block.name):
+                    raise bad(f"{where} needs id and name", where)
+                calls.append(call_of(block.id, block.name, json.dumps(block.input or {}, ensure_ascii=False)))
+            case "tool_result":
+                if not block.tool_use_id:
+                    raise bad(f"{where} needs tool_use_id", f"{where}.tool_use_id")
+                content = _texts(block.content or "", f"{where}.content")
+                results.append({"role": "tool", "tool_call_id": block.tool_use_id, "content": content})
+            case kind if kind not in _UNREAD:
+                raise no_text(kind, where)
+    said: Plain = {"role": message.role, "content": texts}
+    if thoughts:
+        said["reasoning_content"] = thoughts
+    if calls:
+        said["tool_calls"] = calls
+    return [*results, said] if texts or thoughts or calls or not results else results
+
+
+def _texts(content: str | list[Block], place: str) -> str:
+    """The text of a content that can hold nothing else. Raises ApiError for a block that is no text."""
+    if isinstance(content, str):
+        return content
+    for number, block in enumerate(content):
+        if block.type != "text":
+            raise no_text(block.type, f"{place}[{number}]")
+    return "".join(block.text or "" for block in content)

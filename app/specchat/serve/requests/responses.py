@@ -1,0 +1,167 @@
+"""Requests of OpenAI's newer API: POST /v1/responses, as far as agents need it. Nothing is stored between requests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import Field
+
+from specchat.serve.api_errors import bad
+from specchat.serve.protocol import Request
+from specchat.serve.requests.asked import Asked, kind_of, template_options
+from specchat.serve.requests.base import Offer, Sampling, Wire
+from specchat.serve.requests.content import Part, Plain, call_of, check_messages, joined
+from specchat.serve.requests.formats import ResponseFormat, grammar_of
+from specchat.serve.requests.tools import FunctionTool, Mode, Tools, check_grammar, chosen_tools
+
+
+class Item(Wire):
+    """A message, a call of a function, or its output; thoughts are skipped."""
+
+    type: str = "message"
+    role: Literal["system", "developer", "user", "assistant"] | None = None
+    content: str | list[Part] | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+    output: str | list[Part] | None = None
+
+
+class ResponsesTool(Wire):
+    """A tool; those that are no functions are skipped."""
+
+    type: str
+    name: str | None = None
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class ResponsesChoice(Wire):
+    """The choice of one function."""
+
+    type: str
+    name: str | None = None
+
+
+class TextFormat(ResponseFormat):
+    """The format of the answer's text; a schema stands beside its type."""
+
+    def grammar(self, param: str) -> str:
+        """The grammar that holds an answer to the format. Raises ApiError for a schema."""
+        if self.type != "json_schema":
+            return super().grammar(param)
+        if self.schema_ is None:
+            raise bad(f"{param}.schema is missing", f"{param}.schema")
+        return grammar_of(self.schema_, f"{param}.schema")
+
+
+class TextOptions(Wire):
+    """How the answer's text is written."""
+
+    format: TextFormat | None = None
+
+
+class Reasoning(Wire):
+    """How much the model is to think."""
+
+    effort: str | None = None
+
+
+class ResponsesRequest(Sampling):
+    """A conversation to be answered, or a single text."""
+
+    input: str | list[Item]
+    instructions: str | None = None
+    max_output_tokens: int | None = Field(default=None, ge=1, lt=2**31)
+    tools: list[ResponsesTool] | None = None
+    tool_choice: Mode | ResponsesChoice | None = None
+    parallel_tool_calls: bool | None = None
+    text: TextOptions | None = None
+    reasoning: Reasoning | None = None
+    previous_response_id: str | None = None
+    metadata: dict[str, Any] | None = None
+
+    def asked(self, offer: Offer) -> Asked:
+        """What is asked of the engine. Raises ApiError for what cannot be served."""
+        if self.previous_response_id:
+            message = "previous_response_id is not supported, nothing is stored: send the conversation in input"
+            raise bad(message, "previous_response_id")
+        tools = self._tools()
+        text = self.text.format if self.text else None
+        grammar = text.grammar("text.format") if text else ""
+        check_grammar(grammar, tools, "text.format")
+        messages = self.messages()
+        check_messages(messages, "input")
+        effort = self.reasoning.effort if self.reasoning else None
+        request = Request(
+            settings=self.settings(offer, max_tokens=self.max_output_tokens, stop=(), grammar=grammar),
+            seed=self.first_seed,
+            messages=tuple(messages),
+            tools=tools.functions,
+            calls=tools.calls,
+            parallel_calls=tools.parallel,
+            options=template_options(self.chat_template_kwargs, effort),
+        )
+        kind = kind_of(grammar=grammar, tools=tools)
+        return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds, tools=tools)
+
+    def echoed(self) -> dict[str, Any]:
+        """What the response repeats of the request."""
+        return {
+            "instructions": self.instructions,
+            "max_output_tokens": self.max_output_tokens,
+            "metadata": self.metadata or {},
+            "parallel_tool_calls": self.parallel_tool_calls is not False,
+            "previous_response_id": None,
+            "store": False,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "tool_choice": self.tool_choice if isinstance(self.tool_choice, str) else "auto",
+            "tools": [tool.model_dump(exclude_none=True) for tool in self.tools or ()],
+        }
+
+    def messages(self) -> list[Plain]:
+        """The conversation for the chat template. Raises ApiError for an item that is no text."""
+        messages: list[Plain] = [{"role": "system", "content": self.instructions}] if self.instructions else []
+        if isinstance(self.input, str):
+            return [*messages, {"role": "user", "content": self.input}]
+        for number, item in enumerate(self.input):
+            _add(messages, item, f"input[{number}]")
+        return messages
+
+    def _tools(self) -> Tools:
+        offered = [
+            FunctionTool(name=tool.name, description=tool.description, parameters=tool.parameters, strict=tool.strict)
+            for tool in self.tools or ()
+            if tool.type == "function" and tool.name
+        ]
+        choice, named = self.tool_choice, None
+        if isinstance(choice, ResponsesChoice):
+            named, choice = (choice.name, None) if choice.type == "function" else (None, None)
+        parallel = self.parallel_tool_calls is not False
+        return chosen_tools(offered, choice, named=named, parallel=parallel, param="tool_choice")
+
+
+def _add(messages: list[Plain], item: Item, place: str) -> None:
+    """Adds an item to a conversation. Calls join the message of the model before them."""
+    if item.type == "message":
+        if item.role is None:
+            raise bad(f"{place} has no role", f"{place}.role")
+        role = "system" if item.role == "developer" else item.role
+        messages.append({"role": role, "content": joined(item.content or "", f"{place}.content")})
+    elif item.type == "function_call":
+        if not (item.name and item.call_id):
+            raise bad(f"{place} needs name and call_id", place)
+        if not messages or messages[-1]["role"] != "assistant":
+            messages.append({"role": "assistant", "content": ""})
+        call = call_of(item.call_id, item.name, item.arguments or json.dumps({}))
+        messages[-1].setdefault("tool_calls", []).append(call)
+    elif item.type == "function_call_output":
+        if not item.call_id:
+            raise bad(f"{place} needs call_id", f"{place}.call_id")
+        content = joined(item.output or "", f"{place}.output")
+        messages.append({"role": "tool", "tool_call_id": item.call_id, "content": content})
+    elif item.type != "reasoning":
+        raise bad(f"{place} is of type {item.type[:80]!r}: send messages, function calls and their outputs", place)

@@ -1,0 +1,94 @@
+"""The tools that a client offers to the model, and which of them it may or must call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from specchat.serve.api_errors import bad
+from specchat.serve.requests.base import Wire
+
+Mode = Literal["none", "auto", "required"]
+
+
+class FunctionTool(Wire):
+    """A function that the model may call."""
+
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class Tool(Wire):
+    """A tool of OpenAI's chat API. Those that are no functions are skipped."""
+
+    type: str = "function"
+    function: FunctionTool | None = None
+
+
+class NamedFunction(Wire):
+    """The name of a function."""
+
+    name: str
+
+
+class NamedChoice(Wire):
+    """The choice of one function in OpenAI's chat API."""
+
+    type: str = "function"
+    function: NamedFunction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The functions that may be called, each as OpenAI's chat API writes a tool, and whether one has to be.
+
+    `parallel` says that several may be called in one answer.
+    """
+
+    functions: tuple[dict[str, Any], ...] = ()
+    mode: Mode = "auto"
+    parallel: bool = True
+
+    @property
+    def calls(self) -> Literal["auto", "required"]:
+        """Whether one has to be called."""
+        return "required" if self.mode == "required" else "auto"
+
+
+def function_tool(tool: FunctionTool) -> dict[str, Any]:
+    """The tool as templates take it."""
+    described = {"description": tool.description} if tool.description else {}
+    parameters = tool.parameters or {"type": "object", "properties": {}}
+    strict = {"strict": True} if tool.strict else {}
+    return {"type": "function", "function": {"name": tool.name, **described, "parameters": parameters, **strict}}
+
+
+def check_grammar(grammar: str, tools: Tools, param: str) -> None:
+    """Raises ApiError for an answer that has to call a tool and to be of another format."""
+    if grammar and tools.mode == "required":
+        raise bad(f"{param} and a call that is required exclude each other: leave out one of them", param)
+
+
+def chosen_tools(
+    functions: Sequence[FunctionTool], choice: Mode | str | None, *, named: str | None, parallel: bool, param: str
+) -> Tools:
+    """The tools under a choice: a mode, or the one function that is `named`, which then has to be called.
+
+    Raises ApiError for a choice that no tool fits.
+    """
+    tools = tuple(map(function_tool, functions))
+    if named is not None:
+        tools = tuple(tool for tool in tools if tool["function"]["name"] == named)
+        if not tools:
+            raise bad(f"{param} names {named[:80]!r}, which is none of the tools", param)
+        return Tools(tools, "required", parallel=False)
+    if choice == "none":
+        return Tools((), "none")
+    if choice == "required":
+        if not tools:
+            raise bad(f"{param} is required, but there are no tools", param)
+        return Tools(tools, "required", parallel)
+    return Tools(tools, "auto", parallel)

@@ -1,0 +1,129 @@
+"""Answers requests: asks the engine, keeps the time limit, counts, and tells every step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from time import monotonic
+
+from specchat.errors import SpecchatError
+from specchat.serve.answers.deltas import AnswerReader, Delta
+from specchat.serve.answers.figures import Figures
+from specchat.serve.api_errors import ApiError, api_error
+from specchat.serve.engine import Answering, ServingEngine
+from specchat.serve.errors import RequestFailed
+from specchat.serve.metrics import Metrics
+from specchat.serve.protocol import Begun, Finished, Made, Request
+from specchat.serve.requests.asked import Asked
+
+Step = tuple[int, Delta]
+"""What one of several answers was added, with the answer's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Answers requests with an engine. `timeout` is in seconds, 0 for none; `places` answers run at a time."""
+
+    engine: ServingEngine
+    metrics: Metrics
+    timeout: float
+    places: int
+
+    def run(self, asked: Asked, figures: list[Figures]) -> AsyncGenerator[Step, None]:
+        """All answers at once, as they come. `figures` gets those of each answer. Raises ApiError."""
+        deadline = monotonic() + self.timeout if self.timeout else None
+        written = self.engine.info.answer_format
+        readers = [AnswerReader(request, written, traces=asked.rounds) for request in asked.requests]
+        figures += [reader.figures for reader in readers]
+        answers = [
+            self._answer(request, reader, asked.kind, deadline)
+            for request, reader in zip(asked.requests, readers, strict=True)
+        ]
+        return merged(answers, self.places)
+
+    async def count(self, request: Request) -> int:
+        """The tokens of a request's prompt. Raises ApiError."""
+        try:
+            return await self.engine.count(request)
+        except SpecchatError as error:
+            raise api_error(error) from None
+
+    async def _answer(
+        self, request: Request, reader: AnswerReader, kind: str, deadline: float | None
+    ) -> AsyncGenerator[Delta, None]:
+        began, first, complete = monotonic(), None, False
+        try:
+            async with aclosing(self.engine.answer(request)) as events:
+                while (event := await self._next(events, deadline)) is not None:
+                    if isinstance(event, Finished) and event.reason == "error":
+                        raise RequestFailed("the answer ended with an error; the engine's log has more")
+                    delta = reader.read(event)
+                    match event:
+                        case Begun():
+                            self.metrics.prompt(kind, reader.figures)
+                        case Made(round=made):
+                            self.metrics.round(kind, made)
+                            if first is None:
+                                first = monotonic() - began
+                                self.metrics.first_token(kind, first)
+                        case Finished():
+                            complete = True
+                            seconds, num_tokens = monotonic() - began, reader.figures.num_tokens
+                            reason = delta.finish or event.reason
+                            self.metrics.ended(kind, reason, seconds=seconds, first=first, num_tokens=num_tokens)
+                    yield delta
+        except (asyncio.CancelledError, GeneratorExit):
+            if not complete:
+                self.metrics.left(kind)
+            raise
+        except SpecchatError as error:
+            failure = api_error(error)
+            self.metrics.failed(kind, failure.status)
+            raise failure from None
+
+    async def _next(self, events: Answering, deadline: float | None) -> Begun | Made | Finished | None:
+        """The next event; None after the last. Raises ApiError at the deadline."""
+        try:
+            async with asyncio.timeout(None if deadline is None else max(deadline - monotonic(), 0)):
+                return await anext(events, None)
+        except TimeoutError:
+            message = f"the answer took longer than {self.timeout:g} seconds: ask for less, or raise --timeout"
+            raise ApiError(504, message, code="timeout") from None
+
+
+async def merged(answers: Sequence[AsyncGenerator[Delta, None]], places: int) -> AsyncGenerator[Step, None]:
+    """The deltas of several answers as they come. At most `places` of them are asked for at a time."""
+    if len(answers) == 1:
+        async with aclosing(answers[0]) as deltas:
+            async for delta in deltas:
+                yield 0, delta
+        return
+    steps: asyncio.Queue[Step | BaseException | None] = asyncio.Queue()
+    turn = asyncio.Semaphore(places)
+
+    async def forward(number: int, answer: AsyncGenerator[Delta, None]) -> None:
+        try:
+            async with turn, aclosing(answer) as deltas:
+                async for delta in deltas:
+                    steps.put_nowait((number, delta))
+            steps.put_nowait(None)
+        except Exception as error:  # noqa: BLE001 - raised again by whoever reads the steps
+            steps.put_nowait(error)
+
+    tasks = [asyncio.create_task(forward(number, answer)) for number, answer in enumerate(answers)]
+    try:
+        left = len(tasks)
+        while left:
+            step = await steps.get()
+            if isinstance(step, BaseException):
+                raise step
+            if step is None:
+                left -= 1
+            else:
+                yield step
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,78 @@
+"""Runs the server: loads the models in the engine's process, and serves until a signal ends that."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TextIO
+
+from specchat.errors import INTERRUPTED
+from specchat.serve.access import Keys
+from specchat.serve.answers.shape import Shape
+from specchat.serve.app import build_app
+from specchat.serve.endpoints import PromptLog
+from specchat.serve.engine_client import EngineClient
+from specchat.serve.listening import address_of, serve_until_signalled
+from specchat.serve.requests.base import Offer
+from specchat.settings.options import ChatOptions
+from specchat.settings.paths import log_folder
+from specchat.settings.serving import Serving
+from specchat.worker.protocol import Load, Loaded
+
+Say = Callable[[str], None]
+
+
+async def run(
+    options: ChatOptions, serving: Serving, keys: Keys, listening: socket.socket, say: Say, log: PromptLog | None
+) -> int:
+    """Serves until the process is interrupted or ended, and returns the exit code. Raises LoadFailed."""
+    load = Load(str(options.target), str(options.draft) if options.draft else None, options.options)
+    engine = EngineClient(log_folder() / "serve.log", load, places=serving.parallel, waiting=serving.queue)
+    try:
+        await engine.start()
+        for notice in notices(engine.info):
+            say(notice)
+        offer = offered(options, serving, engine.info)
+        app = build_app(engine, serving, offer, keys, log=log)
+        say(f"{engine.info.pair_name} at {address_of(listening)}/v1, {serving.parallel} at a time; Ctrl+C ends it")
+        ended_by = await serve_until_signalled(app, listening)
+    finally:
+        await engine.close()
+    return INTERRUPTED if ended_by == signal.SIGINT else 0
+
+
+def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> Offer:
+    """What clients are offered. A grammar in the configuration is for chats, not for them."""
+    settings = options.settings(loaded.recommended, loaded.drafters)
+    return Offer(
+        model=serving.alias or loaded.target.name,
+        settings=replace(settings, sampling=replace(settings.sampling, grammar="")),
+        drafters=loaded.drafters,
+        k_max=options.options.k_max,
+        n_ctx=loaded.n_ctx,
+    )
+
+
+def notices(loaded: Loaded) -> list[str]:
+    """What whoever starts the server should know about the models."""
+    refused = f"the draft model was left out: {loaded.refusal}" if loaded.refusal else ""
+    plain = f"speculation is off: {loaded.plain_because}" if loaded.plain_because else ""
+    return [each for each in (refused, plain, loaded.translated_because, loaded.shortened_because) if each]
+
+
+def prompt_log(stream: TextIO) -> PromptLog:
+    """Writes what was asked and answered to a stream, one JSON object a line."""
+
+    def write(path: str, body: Mapping[str, Any], shape: Shape) -> None:
+        answers = [
+            {"content": told.content, "reasoning": told.reasoning, "calls": [call.name for call in told.calls]}
+            for told in shape.told
+        ]
+        stream.write(json.dumps({"time": time.time(), "path": path, "request": body, "answers": answers}) + "\n")
+        stream.flush()
+
+    return write

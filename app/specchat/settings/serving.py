@@ -1,0 +1,40 @@
+"""How `specchat serve` listens, whom it lets in, and how much it takes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from specchat_engine.allowed import Range, check, setting
+from specchat_engine.load_options import PARALLEL_LIMIT
+
+MEBIBYTE: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """`parallel` requests are answered at a time and `queue` more may wait; port 0 is any free one.
+
+    `timeout` is in seconds and `max_body` in MiB. `alias` is what the API calls the model, empty for the file's name.
+    Raises SettingError for a value that is not allowed.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = setting(8080, Range(0, 65535, "0 is any free port", whole=True))
+    parallel: int = setting(4, Range(1, PARALLEL_LIMIT, whole=True))
+    queue: int = setting(32, Range(0, 10_000, whole=True))
+    timeout: float = setting(600, Range(0, 86_400, "0 is no limit"))
+    max_body: float = setting(8, Range(0.001, 1024, "in MiB"))
+    api_key: tuple[str, ...] = ()
+    api_key_file: Path | None = None
+    cors: tuple[str, ...] = ()
+    alias: str = ""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def max_body_bytes(self) -> int:
+        """The size of the largest request that is read."""
+        return int(self.max_body * MEBIBYTE)

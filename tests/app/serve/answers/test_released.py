@@ -1,0 +1,67 @@
+"""How much of an answer may be sent while a stop string may still cut it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat.serve.answers.released import Emitted, Releasing
+from specchat.serve.protocol import LikelyToken, Position
+
+LETTERS = st.text("abc", max_size=3)
+
+
+def token(text: str) -> Emitted:
+    return Emitted(text, Position(LikelyToken(0, text, -1.0)))
+
+
+def cut(text: str, stops: tuple[str, ...]) -> tuple[str, bool]:
+    """A text up to the first stop string, and whether there is one."""
+    places = [place for stop in stops if (place := text.find(stop)) >= 0]
+    return text[: min(places, default=len(text))], bool(places)
+
+
+@given(st.lists(st.lists(LETTERS)), st.lists(LETTERS.filter(bool), max_size=3).map(tuple))
+def test_what_was_sent_is_the_answer_however_it_is_cut_into_rounds(
+    rounds: list[list[str]], stops: tuple[str, ...]
+) -> None:
+    releasing = Releasing(stops)
+    sent = ""
+    said = ""
+    for texts in rounds:
+        said += "".join(texts)
+        sent += releasing.feed([token(text) for text in texts]).text
+        whole, stopped = cut(said, stops)
+        assert whole.startswith(sent), "nothing is sent that has to be taken back"
+        if not stops:
+            assert sent == said, "nothing waits without a reason"
+        if stopped:
+            break
+    assert sent + releasing.finish(whole if rounds else "").text == (whole if rounds else "")
+
+
+@given(st.lists(st.lists(LETTERS)))
+def test_each_token_with_a_text_is_told_once_and_in_order(rounds: list[list[str]]) -> None:
+    releasing = Releasing(("cab",))
+    texts = [text for each in rounds for text in each]
+    whole, _ = cut("".join(texts), ("cab",))
+    told = [position for each in rounds for position in releasing.feed([token(text) for text in each]).positions]
+    told += releasing.finish(whole).positions
+    expected, place = [], 0
+    for text in texts:
+        if place < len(whole):
+            expected.append(text)
+        place += len(text)
+    assert [position.token.text for position in told] == expected
+
+
+def test_a_token_that_ends_the_answer_is_not_told() -> None:
+    releasing = Releasing()
+    assert [position.token.text for position in releasing.feed([token("a"), token("")]).positions] == ["a"]
+    assert releasing.finish("a").positions == ()
+
+
+def test_a_token_of_an_unfinished_character_is_told_with_the_rest_of_it() -> None:
+    releasing = Releasing()
+    assert releasing.feed([token("")]).positions == ()
+    assert [position.token.text for position in releasing.feed([token("é")]).positions] == ["", "é"]
