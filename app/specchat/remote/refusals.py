@@ -15,6 +15,7 @@ from specchat.terminal.filter import clean_line
 
 _LONGEST = 300
 _BUSY = (429, 503)
+_TOO_LONG_KINDS = {"exceed_context_size_error", "context_length_exceeded"}
 _TOO_LONG = re.compile(
     r"context (?:length|size|window)|maximum .*(?:context|model) len|too many tokens|prompt is too long", re.IGNORECASE
 )
@@ -53,9 +54,8 @@ def refusal(address: Address, status: int, content: bytes, headers: Mapping[str,
         return Refused(f"{host} {key} ({status}{_after(said)}): give it with SPECCHAT_API_KEY or --api-key", status)
     if status == 404 and not said:
         return Refused(f"{host} does not speak OpenAI's API ({status}): check the address", status)
-    too_long = status in (400, 413, 422) and (
-        error.kind == "exceed_context_size_error" or _TOO_LONG.search(said) is not None
-    )
+    named = not _TOO_LONG_KINDS.isdisjoint(error.kinds)
+    too_long = status in (400, 413, 422) and (named or _TOO_LONG.search(said) is not None)
     return Refused(f"{host} answers {status}{_after(said)}", status, wait=_wait(headers), too_long=too_long)
 
 
@@ -67,10 +67,10 @@ def streamed_error(address: Address, value: Any) -> RemoteError:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """The message of an error and its kind, empty where they are not told."""
+    """The message of an error, empty if it is not told, and what its `type` and `code` say."""
 
     message: str = ""
-    kind: str = ""
+    kinds: tuple[str, ...] = ()
 
 
 def _error(content: bytes) -> _Told:
@@ -89,7 +89,7 @@ def _told(value: Any) -> _Told:
     if not isinstance(value, dict):
         return _Told()
     if isinstance(value.get("message"), str):
-        return _Told(value["message"], text(value.get("type")))
+        return _Told(value["message"], (text(value.get("type")), text(value.get("code"))))
     detail = value.get("detail")
     if isinstance(detail, list) and detail and isinstance(detail[0], dict):
         place = ".".join(str(part) for part in detail[0].get("loc", ()) if part != "body")

@@ -64,6 +64,7 @@ def test_a_busy_server_says_how_long_to_wait() -> None:
     "body",
     [
         {"error": {"message": "the request exceeds it", "type": "exceed_context_size_error"}},
+        {"error": {"message": "the request exceeds it", "code": "context_length_exceeded"}},
         {"error": {"message": "This model's maximum context length is 1024 tokens."}},
         {"message": "The input (1200 tokens) is longer than the model's context length (1024 tokens)."},
     ],
