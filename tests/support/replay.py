@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from specchat_engine import PromptLookupDrafter, SamplingParams
-from specchat_engine.decoding.drafts import Context, Draft, Prospect
+from specchat_engine.decoding.drafts import Alternative, Context, Draft, Prospect
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Outcome, Situation
@@ -80,17 +80,17 @@ class Answer:
             place += min(right, drafted) + 1
         return spent
 
-    def adaptive(self, controller: Controller, machine: Machine, tree: int = 0) -> float:
+    def adaptive(self, controller: Controller, machine: Machine, most: int = 0) -> float:
         """The time with the controller's drafts. It learns during the answer, and the draft model reads the prompt.
 
-        A draft may have `tree` runners-up beside its chain.
+        A draft may have `most` runners-up beside its chain.
         """
         spent, place, unread = 0.0, 0, self.prompt
         controller.begin(self.kind)
         while place < self.length:
             match, foretold = self.matches[place]
             prospects = {MODEL: Prospect(unread=unread), LOOKUP: Prospect(match=match)}
-            now = Situation(self.prompt + place, self.length - place - 1, prospects, tree=tree)
+            now = Situation(self.prompt + place, self.length - place - 1, prospects, tree=most)
             decision = controller.decide(now)
             worth_more = decision.stop.begin() if decision.stop else None
             confidence: list[float] = []
@@ -105,9 +105,10 @@ class Answer:
                 right = self.right[place]
                 if decision.branches:
                     names = tuple(range(drafted))
-                    chosen = decision.branches(Draft(names, confidence=tuple(confidence), runners_up=names))
-                    branches = len(chosen)
-                    replaced = right in chosen and self.second[place]
+                    others = tuple(Alternative((*names[:one], -1), confidence[one]) for one in names)
+                    tree = decision.branches(Draft(names, confidence=tuple(confidence), alternatives=others))
+                    branches = len(tree) - drafted
+                    replaced = right - 1 in tree.parents[drafted:] and self.second[place]
                 draft_ms = machine.draft * (drafted + machine.read * (unread - 1))
             elif decision.drafter is LOOKUP:
                 drafted, right = decision.k, foretold
@@ -121,7 +122,7 @@ class Answer:
                 compared=compared,
                 branches=branches,
                 runners_up=[(confidence[one], one == right and self.second[place]) for one in range(compared)]
-                if tree and decision.drafter is MODEL
+                if most and decision.drafter is MODEL
                 else (),
                 emitted=emitted,
                 verify_ms=verify_ms,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Alternative, Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.models import SessionModel
 from specchat_engine.prompt.encoding import Fitted
@@ -88,7 +88,7 @@ class ModelDrafter:
         tokens: list[int] = []
         rows: list[Candidates] = []
         confidence: list[float] = []
-        runners_up: list[int] = []
+        alternatives: list[Alternative] = []
         for place in range(min(k, room)):
             row = self._next_row(context, tokens)
             if not tokens and k > 1:
@@ -98,15 +98,18 @@ class ModelDrafter:
             token = proposer.draw(sharpened, start + place)
             tokens.append(token)
             rows.append(sharpened)
-            if context.branching:
-                runners_up.append(proposer.runner_up(row, sharpened, token, start + place))
+            sure = proposer.confidence(row, candidates, token) if worth_more else 0.0
+            if context.branches:
+                runner_up = proposer.runner_up(row, sharpened, token, start + place)
+                alternatives.append(Alternative((*tokens[:-1], runner_up), sure, row=sharpened))
             if worth_more:
-                confidence.append(proposer.confidence(row, candidates, token))
-                if not worth_more(confidence[-1]):
+                confidence.append(sure)
+                if not worth_more(sure):
                     break
             if token in context.ends:
                 break
-        return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence), runners_up=tuple(runners_up))
+        drafted = tuple(tokens), tuple(rows)
+        return Draft(*drafted, self.name, confidence=tuple(confidence), alternatives=tuple(alternatives))
 
     def _next_row(self, context: Context, tokens: Sequence[int]) -> NDArray[np.float32]:
         """The logits [V] after the context and the tokens that were drafted so far."""
