@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -47,8 +47,8 @@ def following(path: tuple[int, ...], *confidence: float) -> tuple[Alternative, .
     )
 
 
-def of_match(slope: float, match: int = 2) -> Branching:
-    return Branching(8, False, BY_LENGTH, BY_COUNT, match, rising_by(slope), 1.0)
+def of_match(costs: Sequence[float], match: int = 2) -> Branching:
+    return Branching(8, False, BY_LENGTH, BY_COUNT, match, costs, 1.0)
 
 
 def beside(tree: Draft) -> list[tuple[int, ...]]:
@@ -100,11 +100,11 @@ def test_a_fixed_number_is_added_whatever_it_costs(most: int) -> None:
 
 def test_runners_up_of_a_match_are_judged_by_their_share_and_by_how_long_it_is() -> None:
     common = counted(0.4, 0.1, 0.4)
-    assert places(of_match(0.15, 2)(common)) == [0]
-    assert places(of_match(0.15, 20)(common)) == [0, 2]
+    assert places(of_match(rising_by(0.15), 2)(common)) == [0]
+    assert places(of_match(rising_by(0.15), 20)(common)) == [0, 2]
 
 
-@pytest.mark.parametrize("rule", [of_match(0.0), Branching(8, fixed=True)])
+@pytest.mark.parametrize("rule", [of_match(rising_by(0.0)), Branching(8, fixed=True)])
 def test_where_nothing_else_followed_there_is_no_branch(rule: Branching) -> None:
     assert rule(counted(0.0, 0.5, 0.0)).tokens == (0, 1, 2, 101)
     assert rule(counted(0.0, 0.0)).parents == ()
@@ -121,15 +121,30 @@ def test_the_unlikely_end_of_a_match_makes_room_for_likelier_tokens() -> None:
     """Passes over four tokens at most: of three drafted ones the third is less likely than the runner-up of the
     first."""
     said = counted(0.4, 0.0, 0.0)
-    few = Branching(8, False, BY_LENGTH, BY_COUNT, 2, rising_by(0.0)[:5], 1.0)
+    few = of_match(rising_by(0.0)[:5])
     assert few(said).tokens == (0, 1, 100)
     assert few(said).parents == (ROOT, 0, ROOT)
     assert replace(few, fixed=True)(said).tokens == (0, 1, 2)
     assert few(counted(0.0, 0.0, 0.1)).tokens == (0, 1, 2)
 
 
+def test_a_branch_stands_beside_the_token_of_the_chain_that_it_may_replace() -> None:
+    """Even if runners-up were right more often than the chain."""
+    often = Shares(Evidence((), (0.6,), (1.0,)))
+    said = counted(0.5, 0.5)
+    one, two = (Branching(8, False, BY_LENGTH, often, 2, rising_by(0.0)[: room + 2], 1.0) for room in (1, 2))
+    assert one(said).tokens == (0,)
+    assert two(replace(said, alternatives=said.alternatives[1:])).tokens == (0, 1)
+
+
+@pytest.mark.parametrize("rule", [branching, of_match])
+def test_a_tree_is_as_wide_as_passes_are_cheap(rule: Callable[[Sequence[int]], Branching]) -> None:
+    assert len(rule([1, 1, 1, 1, 1, 9, 9, 9, 9])(draft(0.5, 0.5, 0.5))) + 1 == 4
+    assert len(rule([1, 1, 1, 1, 1, 1, 9, 9, 9])(draft(0.5, 0.5, 0.5))) + 1 == 5
+
+
 def test_the_end_of_a_match_goes_if_it_is_not_worth_a_wider_pass() -> None:
-    assert of_match(0.2)(counted(0.4, 0.0, 0.0, 0.0)).tokens == (0, 1, 100)
+    assert of_match(rising_by(0.2))(counted(0.4, 0.0, 0.0, 0.0)).tokens == (0, 1, 100)
     assert len(branching(rising_by(0.2))(draft(0.2, 0.2, 0.2, 0.2)).tokens) == 5
 
 
