@@ -492,8 +492,9 @@ class Engine:
         """The memory of a draft model, which drafts through text if there is a reason to. Raises PairError for one that
         cannot go back."""
         options, reach = self.options, min(self._target.capacity, model.n_ctx_train)
-        rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
         usual, texts = self._processors.usual, options.parallel
+        branching = 2 if model.can_branch and texts == 1 else 1
+        rows = 1 if because else GUESSED + 1 if options.hierarchy == "on" else branching
         context = self._context(
             NativeContext(model, n_ctx=reach, max_rows=rows, threads=usual, options=options, texts=texts)
         )

@@ -99,6 +99,9 @@ class Branches(Protocol):
     def __call__(self, draft: Draft) -> Draft:
         """The draft with those of its alternatives that are worth their time."""
 
+    def next_read(self, draft: Draft, ends: Sequence[Alternative]) -> Alternative | None:
+        """Which of these alternatives a draft model should read beside the draft's last token; None for none."""
+
 
 @dataclass(slots=True)
 class Context:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from specchat_engine.decoding.drafts import Draft
+from specchat_engine.decoding.drafts import Alternative, Draft
 from specchat_engine.policy.acceptance import Shares
 
 _TYPICAL = 0.8
@@ -30,7 +30,8 @@ class Branching:
     the draft continues one of `match` tokens; `instead` those of its runners-up that are right. `costs[w]` is the
     milliseconds of a pass over w tokens, up to the widest one, and `pace` the speed to beat in tokens per millisecond.
     At most `most` alternatives are chosen. Where they are `fixed`, that many are chosen if they fit, and costs do not
-    matter. What continues a match cost nothing, so its chain may lose its end to likelier tokens.
+    matter. What continues a match cost nothing, so its chain may lose its end to likelier tokens. A draft model's pass
+    over one token takes `step_ms`, and a wider one as much more as the target's does.
     """
 
     most: int
@@ -40,6 +41,7 @@ class Branching:
     match: int = 0
     costs: Sequence[float] = ()
     pace: float = 0.0
+    step_ms: float = 0.0
 
     def __call__(self, draft: Draft) -> Draft:
         """The draft with the alternatives that were chosen."""
@@ -56,6 +58,19 @@ class Branching:
             order = order[: max(range(len(gained)), key=lambda n: gained[n] - self.pace * self.costs[given + 1 + n])]
         chosen = [others[path] for path in order if path in others]
         return draft.branched(chosen, max(1, len(order) - len(chosen)) if chain else None)
+
+    def next_read(self, draft: Draft, ends: Sequence[Alternative]) -> Alternative | None:
+        """Which of these alternatives the draft model should read beside the last token of the chain, to draft what
+        follows it; None if that is not worth the wider passes of both models."""
+        if not ends:
+            return None
+        chances = self._chances(draft)
+        best = max(ends, key=lambda one: chances[one.path])
+        if self.fixed:
+            return best
+        costs, width = self.costs, min(len(draft) + 2, len(self.costs) - 2)
+        wider_ms = costs[width + 1] - costs[width] + self.step_ms * (costs[2] / costs[1] - 1)
+        return best if chances[best.path] * _TYPICAL > self.pace * wider_ms else None
 
     def may_pay(self, width: int) -> bool:
         """Whether the best runner-up of a chain could be worth a pass that is one token wider than this."""
@@ -75,6 +90,6 @@ class Branching:
             shares, usual = (self.instead, 1 - _TYPICAL) if one.runner_up else (self.own, _TYPICAL)
             before, beside = one.path[:-1], draft.tokens[: len(one.path)]
             chances[one.path] = chances[before] * (shares.p_of(one.evidence) if shares else usual)
-            if beside[:-1] == before:  # the chain goes on where something stands beside it
+            if self.match and beside[:-1] == before:  # the chain goes on where something stands beside it
                 chances[one.path] = min(chances[one.path], chances[beside])
         return chances

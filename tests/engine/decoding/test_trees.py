@@ -83,7 +83,7 @@ def test_runners_up_save_passes_and_leave_the_draft_models_memory_right(temperat
             loop.check()
             known = drafter.model.tokens  # type: ignore[attr-defined]
             assert known == loop.context.tokens[: len(known)]
-            assert not branches or len(step.draft) in (0, 2 * step.draft.trunk)
+            assert len(step.draft) - step.draft.trunk <= (4 if branches else 0)
         passes.append(len(loop.target.passes))
     assert passes[1] < passes[0]
 

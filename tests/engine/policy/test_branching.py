@@ -148,6 +148,36 @@ def test_the_end_of_a_match_goes_if_it_is_not_worth_a_wider_pass() -> None:
     assert len(branching(rising_by(0.2))(draft(0.2, 0.2, 0.2, 0.2)).tokens) == 5
 
 
+def test_a_branch_goes_on_while_that_is_worth_wider_passes_of_both_models() -> None:
+    unsure = draft(0.9, 0.2, 0.9)
+    ends = unsure.alternatives
+    assert branching(rising_by(0.0)).next_read(unsure, ends) is ends[1]
+    assert branching(rising_by(0.0)).next_read(unsure, ends[2:]) is ends[2]
+    assert branching(rising_by(0.0)).next_read(unsure, []) is None
+    worth = 0.9 * 0.3 * 0.8
+    for slope, step_ms, read in ((worth - 0.01, 0, 1), (worth + 0.01, 0, 0), (0.1, 1.2, 1), (0.1, 1.4, 0)):
+        rule = replace(branching(rising_by(slope)), step_ms=step_ms)
+        wider = slope + step_ms * slope / (1 + slope)
+        assert (wider < worth) == bool(read)
+        assert rule.next_read(unsure, ends) is (ends[1] if read else None)
+        assert replace(rule, fixed=True).next_read(unsure, ends) is ends[1]
+
+
+def test_the_likeliest_end_of_a_branch_goes_on() -> None:
+    runner_up, other = Alternative((9,), 0.2), Alternative((0, 9), 0.2)
+    continued = Alternative((9, 3), 0.9, runner_up=False)
+    sure, unsure = (
+        Draft((0, 1), confidence=(confidence, 0.9), alternatives=(runner_up, other, continued))
+        for confidence in (0.9, 0.2)
+    )
+    rule = branching(rising_by(0.0))
+    assert rule.next_read(sure, [continued, other]) is continued
+    assert rule.next_read(unsure, [continued, other]) is continued
+    doubtful = replace(continued, evidence=0.2)
+    sure = replace(sure, alternatives=(runner_up, other, doubtful))
+    assert rule.next_read(sure, [doubtful, other]) is other
+
+
 @given(st.data())
 def test_a_tree_holds_what_each_of_its_tokens_follows(data: st.DataObject) -> None:
     chain = tuple(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=5)))
