@@ -3,17 +3,7 @@
 import subprocess
 import sys
 
-HEAVY = {
-    "httpx2",
-    "huggingface_hub",
-    "jinja2",
-    "llama_cpp",
-    "numpy",
-    "pydantic",
-    "starlette",
-    "torch",
-    "uvicorn",
-}
+HEAVY = {"httpx2", "huggingface_hub", "jinja2", "llama_cpp", "numpy", "pydantic", "starlette", "torch", "uvicorn"}
 
 
 def test_the_first_frame_waits_for_no_heavy_library() -> None:
