@@ -52,6 +52,14 @@ def test_an_answer_tells_what_drafts_did_in_the_words_of_llama_cpp_and_vllm(http
     }
 
 
+def test_what_was_in_memory_is_told_apart_from_what_was_read(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    engine.scripts = [Script(HELLO.rounds, cached=2)]
+    answer = http.post("/v1/chat/completions", json=ASKED).json()
+    assert (answer["timings"]["cache_n"], answer["timings"]["prompt_n"]) == (2, 1)
+    assert answer["usage"]["prompt_tokens"] == 3
+    assert answer["usage"]["prompt_tokens_details"] == {"cached_tokens": 2}
+
+
 def test_a_stream_has_a_chunk_for_each_round_and_then_the_usage(client: openai.OpenAI) -> None:
     chunks = list(client.chat.completions.create(**ASKED, stream=True, stream_options={"include_usage": True}))
     texts = [choice.delta.content for chunk in chunks for choice in chunk.choices if choice.delta.content]
