@@ -73,6 +73,10 @@ class Continuation:
     others: tuple[Other, ...] = ()
 
 
+_Followed = list[tuple[int, list[int]]]
+"""Tokens that followed, -1 for the end of a document, and the places that each one followed."""
+
+
 class Suffixes:
     """An index in a file; `close` unmaps it. Raises TextStoreError if the file is none, or cut off."""
 
@@ -123,10 +127,8 @@ class Suffixes:
         waiting: list[tuple[int, int, Other, list[int]]] = []
         number, found = count(), list[Other]()
 
-        def wait(
-            followed: Iterable[tuple[int, tuple[int, list[int]]]], path: tuple[int, ...], alive: Sequence[int]
-        ) -> None:
-            for rank, (token, at) in followed:
+        def wait(followed: _Followed, path: tuple[int, ...], alive: Sequence[int], first: int = 0) -> None:
+            for rank, (token, at) in enumerate(followed[first:], first):
                 if token >= 0:
                     other = Other((*path, token), len(at) / len(alive), runner_up=rank > 0)
                     heappush(waiting, (-len(at), next(number), other, at))
@@ -136,13 +138,13 @@ class Suffixes:
             best, agreeing = followed[0] if followed else (-1, [])
             if best < 0 or len(agreeing) < _SURE * len(counted):
                 break
-            wait([*enumerate(followed)][1:], tokens, alive)
+            wait(followed, tokens, alive, first=1)
             tokens, alive = (*tokens, best), agreeing
         while waiting and len(found) < others:
             _, _, other, alive = heappop(waiting)
             found.append(other)
             if len(other.path) < k:
-                wait(enumerate(self._followed(alive, len(other.path))), other.path, alive)
+                wait(self._followed(alive, len(other.path)), other.path, alive)
         return Continuation(tokens, tuple(found))
 
     def close(self) -> None:
@@ -153,9 +155,8 @@ class Suffixes:
             self._view.release()
             self._map.close()
 
-    def _followed(self, places: Iterable[int], after: int) -> list[tuple[int, list[int]]]:
-        """The tokens that followed places after so many others, -1 for the end of a document, and where: the most
-        frequent first."""
+    def _followed(self, places: Iterable[int], after: int) -> _Followed:
+        """The tokens that followed these places after so many others, the most frequent first."""
         found: dict[int, list[int]] = {}
         for place in places:
             if place > after:
