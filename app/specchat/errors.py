@@ -10,6 +10,7 @@ SpecchatError
 ├── FetchError    a download that cannot be finished now; it can be resumed if possible
 ├── LibraryError  an unknown model name, or a model that cannot be removed or renamed
 ├── AttachmentError   a file that a message names and that cannot be attached
+├── RemoteError   a server that cannot be reached, refuses a request, or breaks off
 └── BundleError   a file that the doctor cannot write a bug report to
 
 Every message is one line: what failed, the value, what to do.
@@ -59,6 +60,10 @@ class LibraryError(SpecchatError):
 
 class AttachmentError(SpecchatError):
     """A file that a message names and that is missing, too large or not text."""
+
+
+class RemoteError(SpecchatError):
+    """A server that cannot be reached, that refuses a request, or whose answer breaks off."""
 
 
 class BundleError(SpecchatError):

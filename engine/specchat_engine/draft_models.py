@@ -80,7 +80,8 @@ class DraftModels:
         PairError for a model that cannot go back, and ModelFileError; the weights stay open then.
         """
         options, reach = self._options, min(self._target.capacity, model.n_ctx_train)
-        rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
+        branching = 2 if model.can_branch and options.parallel == 1 else 1
+        rows = 1 if because else GUESSED + 1 if options.hierarchy == "on" else branching
         native = NativeContext(
             model, n_ctx=reach, max_rows=rows, threads=self._threads, options=options, texts=options.parallel
         )

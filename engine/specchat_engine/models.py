@@ -64,6 +64,27 @@ class BranchingModel(CausalModel, Protocol):
         """Keeps this path of the tree, given by indexes from its root on, and forgets the rest."""
 
 
+@runtime_checkable
+class ForkingModel(CausalModel, Protocol):
+    """A model that can read a branch beside its text, a token of each in a pass."""
+
+    @property
+    def can_fork(self) -> bool:
+        """Whether the memory has room for a branch."""
+
+    def fork(self, length: int) -> None:
+        """Begins a branch after the first `length` tokens, in place of the one before."""
+
+    def advance_both(self, token: int, other: int) -> NDArray[np.float32]:
+        """Reads a token after those in memory, and another one at the end of the branch: logits [2, V]."""
+
+    def join(self, text: Sequence[int], known: int = 0) -> None:
+        """Ends the branch, and keeps the longest beginning of a text that the memory or the branch agrees with.
+
+        The first `known` tokens do.
+        """
+
+
 class SessionModel(CausalModel, Protocol):
     """What a session needs of a model in addition to the loop."""
 

@@ -39,6 +39,8 @@ class ScriptedModel:
         self.max_leaves = 16
         self._chunk = chunk
         self._tree: tuple[int, ...] | None = None
+        self._branch: list[int] | None = None
+        self._fork = 0
         self._rows: NDArray[np.float32] | None = None
 
     @property
@@ -78,6 +80,36 @@ class ScriptedModel:
         self.tokens += [self._tree[node] for node in path]
         self._tree = None
 
+    @property
+    def can_fork(self) -> bool:
+        """Whether the memory has room for a branch."""
+        return min(self.max_leaves, self.max_rows) > 1
+
+    def fork(self, length: int) -> None:
+        """Begins a branch after the first `length` tokens. Raises DecodeError if that is impossible."""
+        if not self.can_fork or not 0 <= length <= len(self.tokens):
+            raise DecodeError(f"a branch after {length} of {len(self.tokens)} tokens")
+        self._fork, self._branch = length, []
+
+    def advance_both(self, token: int, other: int) -> NDArray[np.float32]:
+        """Reads a token after those in memory, and another one at the end of the branch; logits [2, V].
+
+        Raises DecodeError as `advance` does, and without a branch.
+        """
+        if self._branch is None:
+            raise DecodeError("there is no branch to read a token of")
+        self._check_room(2 + len(self._branch))
+        self.tokens.append(token)
+        self._branch.append(other)
+        return self._answer(2, [tuple(self.tokens), (*self.tokens[: self._fork], *self._branch)])
+
+    def join(self, text: Sequence[int], known: int = 0) -> None:
+        """Ends the branch, and keeps the longest beginning of a text that the memory or the branch agrees with."""
+        if self._branch is not None:
+            found = [self.tokens, [*self.tokens[: self._fork], *self._branch]]
+            self.tokens = max(found, key=lambda read: common_prefix(read[known:], text[known:]))
+            self.rewind(known + common_prefix(self.tokens[known:], text[known:]))
+
     def _check_room(self, count: int) -> None:
         if self._tree is not None:
             raise DecodeError("a pass while the memory has a tree")
@@ -100,7 +132,7 @@ class ScriptedModel:
         """Forgets all but the first `length` tokens."""
         if length < 0:
             raise DecodeError(f"a cut back to {length} tokens")
-        self._tree = None
+        self._tree = self._branch = None
         del self.tokens[length:]
 
     def keep(self, tokens: Sequence[int]) -> None:
@@ -119,7 +151,7 @@ class ScriptedModel:
 
     def clear(self) -> None:
         """Forgets everything."""
-        self._tree = None
+        self._tree = self._branch = None
         self.tokens.clear()
 
 

@@ -21,6 +21,7 @@ from specchat_engine.decoding.drafts import Context
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
+from specchat_engine.policy.branching import Branching
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.sampler import Sampler
 
@@ -37,12 +38,17 @@ def record(engine: Engine, drafter: ModelDrafter, kind: str, prompt: str, sampli
     for place in range(len(answer)):
         tokens = [*session.prompt_ids, *answer[:place]]
         context = Context(
-            tokens, len(session.prompt_ids), sampler, engine.vocabulary.ends, worth_more=lambda _: True, branching=True
+            tokens,
+            len(session.prompt_ids),
+            sampler,
+            engine.vocabulary.ends,
+            worth_more=lambda _: True,
+            branches=Branching(LONGEST),
         )
         drafter.model.keep(tokens[:-1])
         draft = drafter.propose(context, LONGEST)
         right = common_prefix(draft.tokens, answer[place:])
-        instead = draft.runners_up[right : right + 1] == tuple(answer[place + right : place + right + 1])
+        instead = any(one.path == tuple(answer[place : place + right + 1]) for one in draft.alternatives)
         second = right < len(draft.tokens) and place + right < len(answer) and instead
         drafts.append([right, [round(1000 * sure) for sure in draft.confidence], int(second)])
     return {"kind": kind, "prompt": session.prompt_ids, "answer": answer, "drafts": drafts}

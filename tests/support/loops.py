@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from specchat_engine import Drafter, SamplingParams
-from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.drafts import Branches, Context, Draft
 from specchat_engine.decoding.generate import Plan, Step, generate
 from specchat_engine.decoding.verification import ProposalLaw, Verdict, Verifier
 from specchat_engine.policy.planner import WatchingDrafter
@@ -73,7 +73,7 @@ class Loop:
     ends: frozenset[int] = frozenset()
     verifier: Verifier = COUPLED
     sharpness: float = 1.0
-    branches: Callable[[Draft], Sequence[int]] | None = None
+    branches: Branches | None = None
 
     def __post_init__(self) -> None:
         self.target = ScriptedModel(self.law)

@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 
 from specchat_engine import PromptLookupDrafter, SamplingParams
-from specchat_engine.decoding.drafts import Context, Draft, Prospect
+from specchat_engine.decoding.drafts import Alternative, Context, Draft, Prospect
 from specchat_engine.drafters import ModelDrafter
+from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Outcome, Situation
 from specchat_engine.sampling.sampler import Sampler
@@ -80,35 +81,35 @@ class Answer:
             place += min(right, drafted) + 1
         return spent
 
-    def adaptive(self, controller: Controller, machine: Machine, tree: int = 0) -> float:
+    def adaptive(self, controller: Controller, machine: Machine, most: int = 0, *, deep: bool = True) -> float:
         """The time with the controller's drafts. It learns during the answer, and the draft model reads the prompt.
 
-        A draft may have `tree` runners-up beside its chain.
+        A draft may have `most` tokens beside its chain: runners-up and, if it is `deep`, what follows some of them.
         """
         spent, place, unread = 0.0, 0, self.prompt
         controller.begin(self.kind)
         while place < self.length:
             match, foretold = self.matches[place]
             prospects = {MODEL: Prospect(unread=unread), LOOKUP: Prospect(match=match)}
-            now = Situation(self.prompt + place, self.length - place - 1, prospects, tree=tree)
+            now = Situation(self.prompt + place, self.length - place - 1, prospects, tree=most)
             decision = controller.decide(now)
             worth_more = decision.stop.begin() if decision.stop else None
             confidence: list[float] = []
             drafted = right = branches = 0
-            draft_ms, replaced = 0.0, False
+            draft_ms, replaced = 0.0, 0
             if decision.drafter is MODEL:
+                drafted_tree = DraftedTree(self, place, decision.branches if deep else None)
                 for sure in self.confidence[place][: decision.k]:
-                    drafted += 1
-                    confidence.append(sure)
+                    draft_ms += machine.draft * machine.verify(drafted_tree.widen())
+                    drafted_tree.add(sure)
                     if worth_more and not worth_more(sure):
                         break
+                drafted, confidence = len(drafted_tree.confidence), drafted_tree.confidence
                 right = self.right[place]
                 if decision.branches:
-                    names = tuple(range(drafted))
-                    chosen = decision.branches(Draft(names, confidence=tuple(confidence), runners_up=names))
-                    branches = len(chosen)
-                    replaced = right in chosen and self.second[place]
-                draft_ms = machine.draft * (drafted + machine.read * (unread - 1))
+                    tree = decision.branches(drafted_tree.draft)
+                    branches, replaced = len(tree) - drafted, drafted_tree.accepted(tree) - min(right, drafted)
+                draft_ms += machine.draft * machine.read * (unread - 1)
             elif decision.drafter is LOOKUP:
                 drafted, right = decision.k, foretold
             accepted = min(right, drafted)
@@ -121,7 +122,7 @@ class Answer:
                 compared=compared,
                 branches=branches,
                 runners_up=[(confidence[one], one == right and self.second[place]) for one in range(compared)]
-                if tree and decision.drafter is MODEL
+                if most and decision.drafter is MODEL
                 else (),
                 emitted=emitted,
                 verify_ms=verify_ms,
@@ -135,6 +136,65 @@ class Answer:
             unread = 1 if decision.drafter is MODEL else unread + emitted
             place += emitted
         return spent
+
+
+class DraftedTree:
+    """A draft of the recorded draft model at one place of an answer, as it grows."""
+
+    def __init__(self, answer: Answer, place: int, branches: Branching | None) -> None:
+        self._answer, self._place, self._branches = answer, place, branches
+        self.confidence: list[float] = []
+        self._others: list[Alternative] = []
+        self._branch: Alternative | None = None
+        self._read: set[tuple[int, ...]] = set()
+
+    @property
+    def draft(self) -> Draft:
+        """What is drafted so far. Tokens of the chain and those after a runner-up count up, and runners-up are -1."""
+        confidence = tuple(self.confidence)
+        return Draft(tuple(range(len(confidence))), confidence=confidence, alternatives=tuple(self._others))
+
+    def add(self, sure: float) -> None:
+        """Adds a token to the chain, and its runner-up."""
+        place = len(self.confidence)
+        self.confidence.append(sure)
+        self._others.append(Alternative((*range(place), -1), sure))
+
+    def widen(self) -> int:
+        """Reads what is worth it beside the chain's last token; returns how many tokens are read."""
+        waiting = [one for one in self._others if one.runner_up and one.path not in self._read]
+        ends = waiting + ([self._branch] if self._branch else [])
+        best = self._branches.next_read(self.draft, ends) if self._branches and self.confidence else None
+        if best is None:
+            return 1
+        self._read.add(best.path)
+        depth, after = self._after(best.path)
+        told = self._answer.confidence[after] if after < self._answer.length else ()
+        self._branch = Alternative((*best.path, depth), told[depth], runner_up=False) if depth < len(told) else None
+        self._others += [self._branch] if self._branch else []
+        return 2
+
+    def accepted(self, tree: Draft) -> int:
+        """How many tokens of a tree that was made of this draft are accepted."""
+        answer, accepted = self._answer, min(self._answer.right[self._place], len(self.confidence))
+        paths = {tuple(tree.tokens[one] for one in tree.path(node)) for node in range(len(tree))}
+        if not answer.second[self._place] or (*range(accepted), -1) not in paths:
+            return accepted
+        after = self._place + accepted + 1
+        following = [path for path in paths if path[: accepted + 1] == (*range(accepted), -1)]
+        return (
+            accepted
+            + 1
+            + min(max(map(len, following)) - accepted - 1, answer.right[after] if after < answer.length else 0)
+        )
+
+    def _after(self, path: tuple[int, ...]) -> tuple[int, int]:
+        """How many tokens come after the runner-up on a path, and the place whose draft goes on like that: what would
+        be drafted after a wrong one was not recorded, so its confidences are those of another place."""
+        first = path.index(-1)
+        right = self._answer.second[self._place] and first == self._answer.right[self._place]
+        after = self._place + first + 1 if right else (7 * self._place + 13 * first) % self._answer.length
+        return len(path) - first - 1, after
 
 
 def measured(machine: Machine) -> Controller:

@@ -69,6 +69,33 @@ def sample_trace(
     )
 
 
+UNKNOWN = (
+    sample_round([], (TokenKind.PLAIN, "The")),
+    Round(
+        1,
+        "remote",
+        3,
+        "",
+        (
+            DraftedToken(None, " cat", None, None, Outcome.ACCEPTED),
+            DraftedToken(None, "", None, None, Outcome.REJECTED),
+            DraftedToken(None, "", None, None, Outcome.DISCARDED),
+        ),
+        TargetToken(None, " sat", None, TokenKind.CORRECTION),
+        (),
+        RoundTimes(0.0, 0.0, 9.0),
+        10.0,
+    ),
+)
+"""An answer of a server that does not tell which tokens it drafted in vain, nor ids."""
+
+
+def remote_trace(**start: Any) -> Trace:
+    """The turn of a server."""
+    told = {"schema": 2, "source": "remote", "draft": None, "verifier": "", "lossless": None} | start
+    return sample_trace(UNKNOWN, **told)._replace(rounds=UNKNOWN)
+
+
 def encoded(trace: Trace) -> list[str]:
     """Its lines as in a trace file."""
     return [json.dumps(line) + "\n" for line in trace.lines()]
@@ -83,9 +110,10 @@ _ids = st.integers(0, 2**31)
 _shares = st.none() | st.floats(0, 1)
 _times = st.just(0.0) | st.floats(1e-6, 1e6)
 """Milliseconds, in whole nanoseconds as from a clock."""
-_drafted = st.builds(DraftedToken, _ids, _texts, _shares, _shares, st.sampled_from(Outcome))
+_told = st.none() | _ids
+_drafted = st.builds(DraftedToken, _told, _texts, _shares, _shares, st.sampled_from(Outcome))
 _tokens = st.builds(
-    TargetToken, _ids, _texts, _shares, st.sampled_from([kind for kind in TokenKind if kind is not TokenKind.NONE])
+    TargetToken, _told, _texts, _shares, st.sampled_from([kind for kind in TokenKind if kind is not TokenKind.NONE])
 ) | st.just(TargetToken(None, "", None, TokenKind.NONE))
 _rounds = st.builds(
     Round,

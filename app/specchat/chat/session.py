@@ -18,7 +18,7 @@ from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
 from specchat.store.records import State, StoredMessage, StoredSession, new_id, new_seed
 from specchat.terminal.filter import clean_line
-from specchat.worker.protocol import ChatMessage, Ended, Loaded
+from specchat.worker.protocol import ChatMessage, Ended, Loaded, ServerInfo
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings
 
@@ -101,6 +101,11 @@ class ChatSession:
         self.prediction = ""
         self.prompt_tokens: int | None = None
         self.machine: Mapping[str, Any] = {}
+
+    @property
+    def server(self) -> ServerInfo | None:
+        """The server that answers; None if the models are on this machine, or not loaded yet."""
+        return self.loaded.server if self.loaded else None
 
     @property
     def seed(self) -> int:
@@ -235,6 +240,8 @@ class ChatSession:
         """
         self.phase = Phase.READY
         prompt_tokens, self.prompt_tokens = self.prompt_tokens, None
+        if prompt_tokens is None and ended is not None:  # a server may tell it at the end
+            prompt_tokens = ended.stats.get("prompt_tokens") or None
         if ended is not None:
             self.deaths = 0
             self.costs = ended.costs if ended.costs.verify else self.costs
@@ -277,6 +284,8 @@ class ChatSession:
             return Speculation.LOADING, loading if self.progress < 1 else "warming up"
         if loaded.plain_because:
             return Speculation.REFUSED, f"not possible: {clean_line(loaded.plain_because)}"
+        if loaded.server is not None and not loaded.server.steered:
+            return Speculation.ACTIVE, "as the server was started"
         if settings.k == 0:
             return Speculation.OFF, "off · k 0"
         lossy = settings.verifier in LOSSY_VERIFIERS

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.core import TyperGroup
 
 from specchat import __version__
+from specchat.cli.deploy import deploy
 from specchat.cli.flags import Flags, takes_settings
 from specchat.cli.learn import learn
 from specchat.cli.models import models
 from specchat.cli.reporting import one_line_errors, say
 from specchat.cli.store import store
+from specchat.errors import ConfigError
+
+if TYPE_CHECKING:
+    from specchat.cli.remote import RemoteChat
 
 app = typer.Typer(
     help="Chat with local GGUF models and see speculative decoding at work. Without a command it opens the chat.",
@@ -36,6 +41,19 @@ Prediction = Annotated[
     Path | None,
     typer.Option("--prediction", metavar="FILE", help="Text that the answer will mostly repeat: lookup drafts it."),
 ]
+
+Remote = Annotated[
+    str | None,
+    typer.Option("--remote", metavar="URL", help="Answer with a server: vLLM, SGLang, llama-server, OpenAI's API."),
+]
+RemoteModel = Annotated[
+    str | None, typer.Option("--remote-model", metavar="NAME", help="Which of its models. [the first]")
+]
+ApiKey = Annotated[
+    str | None,
+    typer.Option("--api-key", metavar="KEY", envvar="SPECCHAT_API_KEY", help="Key for the server; it is never stored."),
+]
+NoRemote = Annotated[str | None, typer.Option("--remote", hidden=True)]
 
 Plain = Annotated[bool, typer.Option("--plain", help="Chat line by line: for screen readers and pipes.")]
 Resume = Annotated[
@@ -114,17 +132,42 @@ def specchat(
     del version
 
 
+def _remote_chat(flags: Flags, remote: str | None, remote_model: str | None, api_key: str | None) -> RemoteChat | None:
+    """The chat with a server; None without one."""
+    if remote is None:
+        if remote_model is not None:
+            raise ConfigError("--remote-model names a model of a server: give --remote URL as well")
+        return None
+    from specchat.cli.remote import remote_chat
+
+    return remote_chat(flags, remote, remote_model, api_key)
+
+
+def _refuse_remote(command: str, remote: str | None) -> None:
+    if remote is not None:
+        raise ConfigError(f"`{command}` measures the passes of an engine on this machine: omit --remote")
+
+
 @app.command()
 @takes_settings()
 def chat(
-    plain: Plain = False, resume: Resume = None, theme: Theme = None, debug: Debug = False, *, flags: Flags
+    plain: Plain = False,
+    resume: Resume = None,
+    theme: Theme = None,
+    remote: Remote = None,
+    remote_model: RemoteModel = None,
+    api_key: ApiKey = None,
+    debug: Debug = False,
+    *,
+    flags: Flags,
 ) -> None:
     """Open the terminal chat."""
     with one_line_errors(debug):
         from specchat.cli.chat import open_chat
         from specchat.settings.config import read_config
 
-        raise typer.Exit(open_chat(read_config(flags), resume, plain=plain, theme=theme))
+        server = _remote_chat(flags, remote, remote_model, api_key)
+        raise typer.Exit(open_chat(read_config(flags), resume, plain=plain, theme=theme, remote=server))
 
 
 @app.command()
@@ -133,6 +176,9 @@ def run(
     prompt: Prompt = None,
     prediction: Prediction = None,
     json: Json = False,
+    remote: Remote = None,
+    remote_model: RemoteModel = None,
+    api_key: ApiKey = None,
     debug: Debug = False,
     *,
     flags: Flags,
@@ -148,17 +194,24 @@ def run(
             say("there is nothing to answer: give a prompt, or pipe one in")
             raise typer.Exit(2)
         predicted = read_prediction(prediction)
+        if (server := _remote_chat(flags, remote, remote_model, api_key)) is not None:
+            from specchat.cli.run_remote import answer_remotely
+
+            raise typer.Exit(answer_remotely(text, server, as_json=json, prediction=predicted))
         raise typer.Exit(answer_once(text, chat_options(read_config(flags)), as_json=json, prediction=predicted))
 
 
 @app.command()
 @takes_settings()
-def verify(prompts: Prompts = 2, json: Json = False, debug: Debug = False, *, flags: Flags) -> None:
+def verify(
+    prompts: Prompts = 2, json: Json = False, debug: Debug = False, remote: NoRemote = None, *, flags: Flags
+) -> None:
     """Check that speculation does not change texts.
 
     Compares plain and speculative decoding with your pair. --temp, -k, --drafter and --verifier narrow it.
     """
     with one_line_errors(debug):
+        _refuse_remote("verify", remote)
         from specchat.cli.verify import verify as verify_pair
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
@@ -178,6 +231,7 @@ def bench(
     compare: Compare = None,
     json: Json = False,
     debug: Debug = False,
+    remote: NoRemote = None,
     *,
     flags: Flags,
 ) -> None:
@@ -186,6 +240,7 @@ def bench(
     Compares each drafter and k with plain decoding and says which settings to use.
     """
     with one_line_errors(debug):
+        _refuse_remote("bench", remote)
         from specchat.cli.bench import Request, compare_files
         from specchat.cli.bench import bench as bench_pair
         from specchat.models.chosen_pair import chat_options
@@ -340,6 +395,9 @@ def doctor(
         from specchat.doctor.report import print_report
 
         raise typer.Exit(print_report(examine(), as_json=json))
+
+
+app.command()(deploy)
 
 
 def run_command(words: Sequence[str]) -> int:

@@ -12,38 +12,42 @@ from specchat.errors import WRONG_USAGE
 from specchat.models.chosen_pair import chat_options, is_first_run
 from specchat.models.preferences import remember_pair
 from specchat.settings.chosen_theme import chosen_theme
+from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
 from specchat.settings.schema import Config
 from specchat.terminal.background import ask_background, background_from_environment
 from specchat.worker.client import WorkerClient
 
 if TYPE_CHECKING:
+    from specchat.cli.remote import RemoteChat
     from specchat.tui.appearance import Appearance
 
 
-def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | None = None) -> int:
+def open_chat(
+    config: Config, resume: str | None, *, plain: bool, theme: str | None = None, remote: RemoteChat | None = None
+) -> int:
     """Opens the chat and returns the exit code at its end.
 
-    `resume` names a stored session, or "last". `theme` applies to this run only.
+    `resume` names a stored session, or "last". `theme` applies to this run only. Without a `remote` server the models
+    are on this machine.
     """
-    options = chat_options(config)
+    options = remote.options if remote else chat_options(config)
     if not plain and os.environ.get("TERM") == "dumb" and sys.stdin.isatty():
         say("this terminal cannot draw (TERM is dumb): the chat runs line by line, as with --plain")
         plain = True
-    first_run = resume is None and is_first_run(config)
+    first_run = remote is None and resume is None and is_first_run(config)
     if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
         say("the chat needs a terminal: use `specchat run PROMPT` in scripts and pipes, or give --plain")
         return WRONG_USAGE
     session = None if resume is None else _session(resume)
-    if config.model and config.draft:
+    if config.model and config.draft and remote is None:
         remember_pair(config.model, config.draft)
     if plain:
         from specchat.plain.chat import chat_plainly
 
         no_native_debugger()
-        return chat_plainly(options, session)
-    client = WorkerClient(worker_log())
-    client.begin_load(options.target, options.draft, options.options)
+        return chat_plainly(options, session, remote.client if remote else None)
+    client = remote.client if remote else _begun(options)
     with Looks(config, theme) as looks:
         from specchat.tui.app import SpecchatApp
     app = SpecchatApp(options, client, looks.appearance(), session, first_run=first_run, background=looks.background)
@@ -51,6 +55,13 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
     for name, percent in app.unfinished:
         say(f"{percent:.0f} % of {name} are here and kept: F8 in the chat goes on")
     return app.return_code or 0
+
+
+def _begun(options: ChatOptions) -> WorkerClient:
+    """The engine's process, which loads the models while the app is imported."""
+    client = WorkerClient(worker_log())
+    client.begin_load(options.target, options.draft, options.options)
+    return client
 
 
 def _session(asked: str) -> int:

@@ -24,7 +24,8 @@ from specchat.store.records import StoredMessage
 from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
 from specchat.worker.client import WorkerClient
-from specchat.worker.protocol import Ended, Loaded, Notice, Started, WorkerFailed
+from specchat.worker.engine_client import EngineClient
+from specchat.worker.protocol import Ended, Loaded, Notice, Recounted, Started, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import Settings
@@ -35,10 +36,13 @@ _SAVING_PAUSE = 1.0
 _SPECULATION_OFF = "That was the third time in a row: speculation is off now. /spec auto turns it on again."
 
 
-def chat_plainly(options: ChatOptions, resume: int | None = None) -> int:
-    """Chats until the input ends or the user leaves, and returns the exit code. `resume` is a stored session."""
+def chat_plainly(options: ChatOptions, resume: int | None = None, client: EngineClient | None = None) -> int:
+    """Chats until the input ends or the user leaves, and returns the exit code. `resume` is a stored session.
+
+    `client` is the engine; without one it is a process on this machine.
+    """
     paper = Paper(sys.stdout, sys.stderr, roles=sys.stdin.isatty())
-    client = WorkerClient(worker_log())
+    client = client or WorkerClient(worker_log())
     archive = Archive(sessions_db(), lambda problem: paper.say(_about_saving(problem)))
     try:
         return PlainChat(options, client, archive, paper).run(sys.stdin, resume)
@@ -54,7 +58,7 @@ def chat_plainly(options: ChatOptions, resume: int | None = None) -> int:
 class PlainChat:
     """One conversation at a time. Lines that begin with a slash are commands."""
 
-    def __init__(self, options: ChatOptions, client: WorkerClient, archive: Archive, paper: Paper) -> None:
+    def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive, paper: Paper) -> None:
         self._session = ChatSession(options)
         self._client = client
         self._archive = archive
@@ -132,6 +136,9 @@ class PlainChat:
                     if time.monotonic() - saved_at > _SAVING_PAUSE:
                         saved_at = time.monotonic()
                         self._archive.grew(message, _text(rounds))
+                elif isinstance(event, Recounted):
+                    model, rounds = TurnModel(), [*event.rounds]
+                    model.observe(rounds)
                 elif isinstance(event, Started):
                     started = event.line
                     session.started(event.line)

@@ -13,6 +13,7 @@ from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.knobs import settings_from
+from specchat.chat.server_limits import models_of, refused
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.errors import SpecchatError, TraceError
 from specchat.plain.paper import Paper, spoken, spoken_rejections
@@ -62,7 +63,13 @@ class Commands:
     def perform(self, invocation: asked.Invocation) -> bool:
         """Does what a command asks for. Returns False if it ends the chat."""
         session, say = self._session, self._paper.say
+        if why := refused(invocation, session.server):
+            say(why)
+            return True
         match invocation:
+            case asked.ShowModels() if session.loaded is not None and session.server is not None:
+                for line in models_of(session.server, session.loaded.target.name).splitlines():
+                    say(line)
             case asked.Quit():
                 return False
             case asked.ShowHelp(command):

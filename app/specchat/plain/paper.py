@@ -130,7 +130,8 @@ def _rejection(event: Round) -> str:
         return ""
     discarded = sum(token.outcome is Outcome.DISCARDED for token in event.drafted)
     more = f", {discarded} more discarded" if discarded else ""
-    return f"Round {event.index + 1}: not {_quoted(wrong.text)} but {_quoted(event.token.text)}{more}."
+    refused = "an unknown token" if wrong.is_unknown else _quoted(wrong.text)
+    return f"Round {event.index + 1}: not {refused} but {_quoted(event.token.text)}{more}."
 
 
 def _quoted(text: str) -> str:

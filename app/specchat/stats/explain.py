@@ -60,6 +60,8 @@ def in_short(shown: Shown) -> str:
     figures, speedup = shown.figures, shown.summary.speedup
     if not figures.num_rounds:
         return "Nothing was decoded yet."
+    if not figures.shares:
+        return _by_a_server(figures)
     busy = " Other programs were using the CPU, which slowed down everything." if shown.disturbed else ""
     if not figures.num_drafts:
         return f"As fast as plain: nothing was drafted.{busy}"
@@ -79,6 +81,15 @@ def in_short(shown: Shown) -> str:
         why = f"only {rate} of the drafted tokens were accepted"
     how = "As fast as" if speedup > 1 - _ABOUT else f"{per_cent(1 - speedup)} slower than"
     return f"{how} plain: {why}.{busy}"
+
+
+def _by_a_server(figures: Figures) -> str:
+    if figures.acceptance_rate is None:
+        return "A server gave this answer. It told nothing of drafts."
+    return (
+        f"A server gave this answer. {per_cent(figures.acceptance_rate)} of the tokens that it drafted were accepted. "
+        "It does not tell what a plain pass takes."
+    )
 
 
 def _not_compared(shown: Shown) -> str:

@@ -67,12 +67,12 @@ def speedup_words(speedup: float | None) -> str:
 
 
 def time_shares(stats: Mapping[str, Any]) -> dict[str, float]:
-    """The shares of draft, verify, rollback and other in the time of decoding; empty if nothing was timed.
+    """The shares of draft, verify, rollback and other in the time of decoding; empty if no pass was timed.
 
-    Old traces did not time the rollback, which counts as 0 then.
+    Old traces did not time the rollback, which counts as 0 then. A server tells the time of no pass.
     """
     times = {name: float(stats.get(f"{name}_ms", 0.0)) for name in ("draft", "verify", "rollback", "other")}
-    total = sum(times.values())
+    total = sum(times.values()) if times["verify"] else 0.0
     return {name: time / total for name, time in times.items()} if total > 0 else {}
 
 
@@ -91,9 +91,12 @@ def with_ending(reason: str | None, *figures: str) -> str:
     return " · ".join(part for part in (ending(reason), *figures) if part)
 
 
-def rule_label(verifier: str, *, lossless: bool) -> str:
-    """The verifier in a line of figures: `rejection`, `≈ typical (lossy)`, empty for the default one."""
-    if not lossless:
+def rule_label(verifier: str, *, lossless: bool | None) -> str:
+    """The verifier in a line of figures: `rejection`, `≈ typical (lossy)`, empty for the default one.
+
+    `lossless` is None if a server did not tell its rule.
+    """
+    if lossless is False:
         return f"{LOSSY_SIGN} {verifier} (lossy)"
     return "" if verifier == DEFAULT_VERIFIER else verifier
 

@@ -18,6 +18,9 @@ FOLD_ABOVE = 2
 
 TAB = "    "
 
+UNKNOWN = "▯"
+"""Stands for a token that is not in the answer and whose text nobody told."""
+
 OPEN_LINK = "open_link"
 """The action of a click on a link."""
 
@@ -90,14 +93,14 @@ class Inker:
                 if token.outcome is Outcome.ACCEPTED:
                     yield self._emitted(token.text, Ink.ACCEPTED)
                 elif token.outcome is Outcome.REJECTED:
-                    yield _not_in_answer(token.text, Ink.REJECTED)
+                    yield _not_in_answer(token, Ink.REJECTED)
                 else:
                     discarded.append(token)
             if len(discarded) > FOLD_ABOVE:
                 yield Piece("⋯", Ink.DISCARDED, len(discarded))
             else:
                 for token in discarded:
-                    yield _not_in_answer(token.text, Ink.DISCARDED)
+                    yield _not_in_answer(token, Ink.DISCARDED)
         if event.token.kind is not TokenKind.NONE:
             yield self._emitted(event.token.text, Ink(event.token.kind.value))
 
@@ -105,12 +108,12 @@ class Inker:
         return Piece(self._filter.feed(text).replace("\t", TAB), ink)
 
 
-def _not_in_answer(text: str, ink: Ink) -> Piece:
+def _not_in_answer(token: DraftedToken, ink: Ink) -> Piece:
     """A token that is not in the answer.
 
     Line ends and bare spaces become signs, because a stroke needs something to cross.
     """
-    safe = on_one_line(text)
+    safe = drafted_text(token)
     return Piece("␣" * len(safe) if safe and not safe.strip() else safe, ink)
 
 
@@ -124,10 +127,15 @@ def round_text(event: Round, stream: TerminalFilter) -> Text:
         if token.outcome is Outcome.ACCEPTED:
             text.append(stream.feed(token.text), LOOKS[token.outcome].style)
         elif token.outcome is Outcome.REJECTED:
-            text.append(on_one_line(token.text), LOOKS[token.outcome].style)
+            text.append(drafted_text(token), LOOKS[token.outcome].style)
     if event.token.kind is not TokenKind.NONE:
         text.append(stream.feed(event.token.text), LOOKS[event.token.kind].style)
     return text
+
+
+def drafted_text(token: DraftedToken) -> str:
+    """The text of a token that is not in the answer, on one line; a sign if it is not known."""
+    return UNKNOWN if token.is_unknown else on_one_line(token.text)
 
 
 def on_one_line(text: str) -> str:

@@ -14,8 +14,9 @@ from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Outcome, Round, RoundTimes, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 
-READS = 1
-"""The newest schema version that is supported."""
+READS = 2
+"""The newest schema version that is supported. From version 2 on ids and `lossless` may be null: a server did not tell
+them."""
 
 LARGEST = 2**53
 """The largest allowed count or time, which is the largest integer that all JSON readers represent exactly."""
@@ -37,7 +38,8 @@ def start(line: Mapping[str, Any]) -> Mapping[str, Any]:
         raise ValueError(f"its schema is {schema}, and this specchat reads up to {READS}: update specchat")
     _shallow(line)
     text(line, "verifier")
-    _checked(line, "lossless", lambda value: isinstance(value, bool), "true or false")
+    if "lossless" not in line or line["lossless"] is not None:
+        _checked(line, "lossless", lambda value: isinstance(value, bool), "true, false or null")
     _checked(line, "seed", lambda value: type(value) is int and abs(value) <= 2**64, "a whole number")
     whole(line, "turn")
     if "prompt_tokens" in line:
@@ -64,7 +66,7 @@ def round_of(line: Mapping[str, Any]) -> Round:
     whole(line, "k")
     text(line, "reason")
     for token in listed(line, "drafted"):
-        whole(token, "id")
+        token_id(token)
         text(token, "text")
         share(token, "q")
         share(token, "p")
@@ -74,7 +76,7 @@ def round_of(line: Mapping[str, Any]) -> Round:
         if token.get("id", "missing") is not None or token.get("text") != "":
             raise ValueError("a token of kind none needs an id that is null and an empty text")
     else:
-        whole(token, "id")
+        token_id(token)
         text(token, "text")
     share(token, "p")
     for best in listed(line, "top"):
@@ -116,6 +118,12 @@ def _checked(line: Mapping[str, Any], name: str, is_valid: Callable[[Any], bool]
 def whole(line: Mapping[str, Any], name: str) -> int:
     """Checks a count or an id."""
     return int(_checked(line, name, _is_count, "a whole number that is not negative"))
+
+
+def token_id(line: Mapping[str, Any]) -> None:
+    """Checks a token's id, which may be null."""
+    if line.get("id", "missing") is not None:
+        whole(line, "id")
 
 
 def counts(line: Mapping[str, Any], name: str) -> None:

@@ -138,7 +138,8 @@ class Race:
         if ours == theirs:
             return Verdict(True, f"texts equal: {len(ours)} characters")
         character = _first_difference(ours, theirs) or 0
-        token = _first_difference(_ids(left), _ids(right))
+        ids = _ids(left), _ids(right)
+        token = None if any(None in one for one in ids) else _first_difference(*ids)
         place = f"character {character}" + ("" if token is None else f", token {token}")
         if character == min(len(ours), len(theirs)):
             shorter = "plain" if len(ours) < len(theirs) else "speculative"

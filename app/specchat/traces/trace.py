@@ -51,13 +51,21 @@ class Trace(NamedTuple):
 
     @property
     def tokens(self) -> tuple[int, ...]:
-        """The token ids of the answer, including those that it had to begin with."""
+        """The token ids of the answer, including those that it had to begin with; empty if a server told none."""
         said = [int(token) for token in self.start.get("prefix", ())]
         for event in self.rounds:
-            said += (token.id for token in event.drafted[: event.num_accepted])
-            if event.token.id is not None:
-                said.append(event.token.id)
+            ids = [token.id for token in event.drafted[: event.num_accepted]]
+            ids += [event.token.id] if event.token.kind is not TokenKind.NONE else []
+            known = [token for token in ids if token is not None]
+            if len(known) < len(ids):
+                return ()
+            said += known
         return tuple(said)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a server gave the answer, which tells less than an engine on this machine."""
+        return self.start.get("source") == "remote"
 
     def sharpness_at(self, position: int) -> float:
         """The power of q that the round of an output position drafted with; 1 before the first round."""

@@ -27,7 +27,7 @@ from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.terminal_input import TerminalApp
 from specchat.tui.widgets.download_bar import LazyDownloads
-from specchat.worker.client import WorkerClient
+from specchat.worker.engine_client import EngineClient
 
 WIDTHS = ((0, "-narrow"), (110, "-wide"), (200, "-huge"))
 """The class of a screen that has at least this many columns."""
@@ -104,7 +104,7 @@ class SpecchatApp(ThemedApp):
     def __init__(
         self,
         options: ChatOptions,
-        client: WorkerClient,
+        client: EngineClient,
         appearance: Appearance | None = None,
         resume: int | None = None,
         *,

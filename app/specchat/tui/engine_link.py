@@ -13,7 +13,7 @@ from textual.worker import Worker
 
 from specchat.chat.session import ChatSession, Question
 from specchat.settings.options import ChatOptions
-from specchat.worker.client import WorkerClient
+from specchat.worker.engine_client import EngineClient
 from specchat.worker.protocol import ChatMessage, Event
 from specchat_engine.settings import Settings
 
@@ -30,7 +30,7 @@ class EngineLink:
 
         events: tuple[Event, ...]
 
-    def __init__(self, client: WorkerClient, owner: Widget) -> None:
+    def __init__(self, client: EngineClient, owner: Widget) -> None:
         self.client = client
         """For calls without events."""
         self._owner = owner

@@ -16,7 +16,7 @@ from specchat.stats.summary import Summary
 from specchat.store.store import Store
 from specchat.store.turns import Counters
 from specchat.traces.trace import Trace
-from specchat.worker.client import WorkerClient
+from specchat.worker.engine_client import EngineClient
 from specchat.worker.protocol import ChatMessage, Ended, Inspected, Started, WorkerFailed
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json
@@ -34,7 +34,7 @@ MAX_TURNS = 300
 class Recording:
     """One answer beside the conversation. `run` blocks; the rest may be called from another thread while it runs."""
 
-    def __init__(self, client: WorkerClient, question: Question, settings: Settings) -> None:
+    def __init__(self, client: EngineClient, question: Question, settings: Settings) -> None:
         self._client = client
         self._question = question
         self._settings = settings
@@ -103,7 +103,7 @@ def from_reading(trace: Trace) -> Trace:
 
 
 def looker(
-    client: WorkerClient,
+    client: EngineClient,
     messages: Sequence[ChatMessage],
     trace: Trace,
     settings: Settings,

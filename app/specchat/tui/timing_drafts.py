@@ -11,7 +11,7 @@ from specchat.bench.plan import DRAFTED
 from specchat.bench.samples import Gain
 from specchat.models.last_pairs import Timing, read_timings, write_timings
 from specchat.models.preferences import remember_pair
-from specchat.worker.client import WorkerClient
+from specchat.worker.engine_client import EngineClient
 from specchat.worker.protocol import Timed, WorkerFailed
 from specchat.worker.protocol import Timing as Progress
 
@@ -44,7 +44,7 @@ class DraftTimer:
 
     def __init__(
         self,
-        client: WorkerClient,
+        client: EngineClient,
         target: Path,
         options: LoadOptions,
         busy: Callable[[], bool],

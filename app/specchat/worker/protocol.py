@@ -167,6 +167,28 @@ class Loading:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """The server behind the models, if they are reached over HTTP.
+
+    `kind` is the engine's name and `models` what the server offers. A server that is `steered` takes k, the drafter and
+    the verifier with each request; others draft as they were started. One that `recounts` tells at the end of an answer
+    what it had drafted.
+    """
+
+    kind: str
+    host: str
+    version: str = ""
+    models: tuple[str, ...] = ()
+    steered: bool = False
+    recounts: bool = False
+
+    @property
+    def name(self) -> str:
+        """The engine and where it is, as the user reads it."""
+        return f"{self.kind} at {self.host}"
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """The models are ready.
 
@@ -174,7 +196,8 @@ class Loaded:
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
     is what drafts from the target's hidden states, and `further` are the draft models beside the first.
-    `answer_format` says how the target writes reasoning and calls of tools.
+    `answer_format` says how the target writes reasoning and calls of tools. `server` is where the models are, None
+    for this machine.
     """
 
     target: ModelInfo
@@ -190,11 +213,13 @@ class Loaded:
     head: Head | None = None
     further: tuple[ModelInfo, ...] = ()
     answer_format: AnswerFormat = field(default_factory=AnswerFormat)
+    server: ServerInfo | None = None
 
     @property
     def pair_name(self) -> str:
         """What is loaded, as the user reads it."""
-        return pair_name(self.target, self.draft, self.head.name if self.head else "", self.further)
+        models = pair_name(self.target, self.draft, self.head.name if self.head else "", self.further)
+        return f"{models} · {self.server.name}" if self.server else models
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +234,13 @@ class Notice:
     """Something the user should know, for example that old turns no longer fit the context."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recounted:
+    """All rounds of the answer so far, again: a server told at the end what it had drafted. It replaces them."""
+
+    rounds: tuple[Round, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +300,7 @@ class WorkerFailed:
 LastEvent = Loaded | Ended | Inspected | Kept | Recalled | Timed | WorkerFailed
 """The last event of a command that events answer."""
 
-Event = Loading | Started | Notice | Round | Timing | LastEvent
+Event = Loading | Started | Notice | Round | Recounted | Timing | LastEvent
 
 _COMMANDS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Command)}
 _EVENTS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}

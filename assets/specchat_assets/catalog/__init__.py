@@ -5,7 +5,7 @@
 - `[bits]`: bits per weight of each quantisation.
 - `[costs]`: C(w)/C(1) of each quantisation on a CPU: what a pass over w tokens costs, in passes over one.
 - `[[models]]`: id, family, name; `parameters` and, if a token uses fewer, `active`, in billions; `repository` and
-  `quantisations` on the Hugging Face hub if GGUF files are known, `original` if there are only other files; `header`
+  `quantisations` on the Hugging Face hub if GGUF files are known; `original`, where the published weights are; `header`
   with what a file's header says about layers, heads and context, by its names, and `tied` if the output is the
   embedding; `heads` that predict several tokens; `runs = false` for models that llama.cpp cannot load.
 - `[[pairs]]`: a target and a draft, with `[[reports]]` that each name their source.

@@ -57,7 +57,7 @@ class Pass:
     @classmethod
     def of(cls, event: Round, tree: Tree | None = None) -> Pass:
         """What a round tells."""
-        drafted, own = tuple(token.id for token in event.drafted), event.token.id
+        drafted, own = tuple(token.id for token in event.drafted if token.id is not None), event.token.id
         return cls(
             drafted,
             (*drafted[: event.num_accepted], *(() if own is None else (own,))),

@@ -14,6 +14,21 @@ from specchat_engine.trees import chain_of, path_to
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """A token that may be drafted beside a chain: the last one of `path`, which begins with the first token of a draft.
+
+    `evidence` says how likely it is right if those before it are. For a `runner_up` of a token that seems likelier it
+    is the confidence in that one, or its own share if the drafter counts what followed; for others it is the evidence
+    that a token of the chain would have. `row` is the distribution that it was drawn from, None for a point mass.
+    """
+
+    path: tuple[int, ...]
+    evidence: float = 0.0
+    runner_up: bool = True
+    row: Candidates | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """Drafted tokens, in order. `rows[i]` is the distribution that token i was drawn from; empty for point masses.
 
@@ -21,9 +36,8 @@ class Draft:
     less than it was allowed.
 
     `parents[i]` is the index of the token that token i follows, which comes before it, or ROOT; without parents the
-    draft is a chain. A tree begins with a chain, to which its confidences belong. `runners_up[i]` is what would have
-    been drafted in place of token i, if that was asked for, None if nothing would. Drafters that count how often each
-    token followed give its share of the count, `runner_up_shares[i]` in [0, 1].
+    draft is a chain. A tree begins with a chain, to which its confidences belong. `alternatives` are what may be
+    drafted beside the chain, if that was asked for: each one after that which it follows.
 
     `source` is the drafter, or two of them with a plus if the second one added to the draft of the first: the last
     `borrowed` tokens of the chain, which agreed with it so far, or else all that branch off.
@@ -35,9 +49,8 @@ class Draft:
     note: str = ""
     confidence: tuple[float, ...] = ()
     parents: tuple[int, ...] = ()
-    runners_up: tuple[int | None, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
     borrowed: int = 0
-    runner_up_shares: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -57,29 +70,37 @@ class Draft:
         """The drafter that added the tokens after its own ones, empty if none did."""
         return self.source.partition("+")[2]
 
-    @property
-    def runner_up_evidence(self) -> Sequence[float]:
-        """How likely each runner-up is right: its share, or the confidence in the token that it would replace."""
-        return self.runner_up_shares or self.confidence
-
     def path(self, place: int) -> list[int]:
         """The indexes of the tokens from the first one to the one at this index; none for ROOT."""
         return path_to(place, self.parents or chain_of(len(self.tokens)))
 
-    def branched(self, places: Sequence[int]) -> Draft:
-        """This chain with its runners-up at these places as leaves, where there are some."""
-        leaves = [(place, token) for place in places if (token := self.runners_up[place]) is not None]
-        if not leaves:
+    def branched(self, chosen: Sequence[Alternative], kept: int | None = None) -> Draft:
+        """The first `kept` tokens of this chain, or all, with some of its alternatives, each after what it follows."""
+        chain = self.tokens[:kept]
+        if not chosen and len(chain) == len(self.tokens):
             return self
+        paths = [*(chain[:end] for end in range(len(chain) + 1)), *(one.path for one in chosen)]
+        place_of = {path: place for place, path in enumerate(paths, ROOT)}
         return replace(
             self,
-            tokens=self.tokens + tuple(token for _, token in leaves),
-            rows=self.rows + tuple(self.rows[place] for place, _ in leaves) if self.rows else (),
-            parents=(*chain_of(len(self.tokens)), *(place - 1 for place, _ in leaves)),
+            tokens=chain + tuple(one.path[-1] for one in chosen),
+            rows=self.rows[:kept] + tuple(one.row for one in chosen if one.row is not None),
+            confidence=self.confidence[:kept],
+            parents=tuple(place_of[path[:-1]] for path in paths[1:]) if chosen else (),
         )
 
 
 NOTHING = Draft(())
+
+
+class Branches(Protocol):
+    """Makes a tree of a draft with alternatives."""
+
+    def __call__(self, draft: Draft) -> Draft:
+        """The draft with those of its alternatives that are worth their time."""
+
+    def next_read(self, draft: Draft, ends: Sequence[Alternative]) -> Alternative | None:
+        """Which of these alternatives a draft model should read beside the draft's last token; None for none."""
 
 
 @dataclass(slots=True)
@@ -89,8 +110,8 @@ class Context:
     `sampler` is the rule in force at the next position, `proposer` what a drafter draws by: the same rule with the
     noise that the verifier wants there. `ends` are the ids that end an answer. `worth_more`, where there
     is one, gets the confidence of each drafted token in turn, and says whether drafting another one pays; it must
-    not be asked about a token that is then left out. Drafters that sharpen draw with this `sharpness`. `branching` asks
-    for runners-up.
+    not be asked about a token that is then left out. Drafters that sharpen draw with this `sharpness`. `branches`,
+    where there is one, asks for alternatives.
     """
 
     tokens: list[int]
@@ -99,7 +120,7 @@ class Context:
     ends: frozenset[int] = frozenset()
     worth_more: Callable[[float], bool] | None = None
     sharpness: float = 1.0
-    branching: bool = False
+    branches: Branches | None = None
     proposer: Sampler = field(init=False)
 
     def __post_init__(self) -> None:

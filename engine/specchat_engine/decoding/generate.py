@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import NOTHING, Context, Draft, Drafter
+from specchat_engine.decoding.drafts import NOTHING, Branches, Context, Draft, Drafter
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.verification import RoundChance, Rows, SharedChance, Verdict, Verifier, proposer
 from specchat_engine.errors import SettingError
@@ -23,8 +23,8 @@ class Plan:
 
     `stop`, if there is one, makes the draft's `Context.worth_more`, which may end the draft before k tokens. `expected`
     is the forecast by which it was planned, in times the speed of plain decoding. `sharpness` is the power of q that
-    the draft is drawn from. `branches`, if there is one, chooses the places of a chain that get its runner-up as well,
-    and `vote` lets other drafters add to the draft.
+    the draft is drawn from. `branches`, if there is one, makes a tree of the draft, and `vote` lets other drafters add
+    to it.
     """
 
     drafter: Drafter | None
@@ -35,7 +35,7 @@ class Plan:
     stop: Callable[[], Callable[[float], bool]] | None = None
     expected: float | None = None
     sharpness: float = 1.0
-    branches: Callable[[Draft], Sequence[int]] | None = None
+    branches: Branches | None = None
     vote: Callable[[Draft], Draft] | None = None
 
 
@@ -102,11 +102,11 @@ def _drafted(plan: Plan, context: Context) -> Draft:
     context.worth_more = plan.stop() if plan.stop else None
     context.sharpness = plan.sharpness
     context.proposer = sampler if couples else proposer(sampler, context.position)
-    context.branching = plan.branches is not None
+    context.branches = plan.branches
     draft = plan.drafter.propose(context, plan.k)
     if plan.vote and (voted := plan.vote(draft)) is not draft:
         return voted
-    return draft.branched(plan.branches(draft)) if plan.branches and draft.runners_up else draft
+    return plan.branches(draft) if plan.branches and draft.alternatives else draft
 
 
 def _verified(target: CausalModel, context: Context, plan: Plan, draft: Draft, watch: Watch | None) -> Verdict:

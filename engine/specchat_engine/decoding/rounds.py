@@ -37,18 +37,29 @@ class TokenKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DraftedToken:
-    """One drafted token; q and p are the rule's probabilities, None if there is none or it was not computed."""
+    """One drafted token; q and p are the rule's probabilities, None if there is none or it was not computed.
 
-    id: int
+    `id` is None if the engine did not tell it; a token without an id and a text is only known to have been drafted.
+    """
+
+    id: int | None
     text: str
     q: float | None
     p: float | None
     outcome: Outcome
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known of the token but its outcome."""
+        return self.id is None and not self.text
+
 
 @dataclass(frozen=True, slots=True)
 class TargetToken:
-    """The target's own token at the end of a round; id None and text empty if an accepted token ended the answer."""
+    """The target's own token at the end of a round; id None and text empty if an accepted token ended the answer.
+
+    `id` is also None if the engine did not tell it.
+    """
 
     id: int | None
     text: str

@@ -105,9 +105,10 @@ class Timed(Counted, Protocol):
 
     @property
     def shares(self) -> dict[str, float]:
-        """The shares of draft, verify, rollback and other in the time of decoding; empty if nothing was timed."""
+        """The shares of draft, verify, rollback and other in the time of decoding; empty if no pass was timed, as for
+        the answers of a server."""
         times = {"draft": self.draft_ms, "verify": self.verify_ms, "rollback": self.rollback_ms, "other": self.other_ms}
-        return {part: time / self.decode_ms for part, time in times.items()} if self.decode_ms else {}
+        return {part: time / self.decode_ms for part, time in times.items()} if self.verify_ms else {}
 
 
 def speedup_over_plain(plain_ms: float | None, counted: Timed) -> float | None:

@@ -11,7 +11,10 @@ from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import LOSSY_VERIFIERS, Settings
 
 SCHEMA = 1
-"""The version of the trace lines."""
+"""The version of the trace lines of an engine on this machine."""
+
+REMOTE_SCHEMA = 2
+"""The version of those of a server, in which ids and `lossless` may be null."""
 
 if TYPE_CHECKING:
     from specchat_engine.prompt.messages import Prompt

@@ -49,6 +49,9 @@ class HierarchyDrafter(ModelDrafter):
         self.model.rewind(min(self.model.length, len(context.tokens) + max(len(draft.tokens), 1) - 1))
         return draft
 
+    def _branch(self, context: Context, k: int) -> None:
+        """Nothing: its passes read guesses beside the chain."""
+
     def _next_row(self, context: Context, tokens: Sequence[int]) -> NDArray[np.float32]:
         """The row after the tokens so far: known already if a guess was right, else of a pass over new guesses."""
         if tokens and self._ahead:

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Alternative, Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
-from specchat_engine.models import SessionModel
+from specchat_engine.drafters.branches import SideBranch, drawn
+from specchat_engine.models import ForkingModel, SessionModel
 from specchat_engine.prompt.encoding import Fitted
-from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.settings import Settings
 
 
@@ -28,6 +28,7 @@ class ModelDrafter:
         self.model = model
         self.name = name
         self.traits = replace(self.traits, name=name)
+        self._beside: SideBranch | None = None
 
     def open(self, tokens: Sequence[int], _: Fitted) -> None:
         """Opens a turn with these tokens: keeps their common prefix in memory and drops the rest."""
@@ -83,38 +84,57 @@ class ModelDrafter:
         note = self.full(context.tokens)
         if note:
             return Draft((), source=self.name, note=note)
-        model, proposer, worth_more, start = self.model, context.proposer, context.worth_more, context.position
+        model, worth_more = self.model, context.worth_more
         room = self.room(context.tokens) + 1
-        tokens: list[int] = []
-        rows: list[Candidates] = []
-        confidence: list[float] = []
-        runners_up: list[int] = []
+        drafted: list[Alternative] = []
+        alternatives: list[Alternative] = []
+        self._beside = self._branch(context, k)
         for place in range(min(k, room)):
-            row = self._next_row(context, tokens)
+            tokens = drafted[-1].path if drafted else ()
+            if self._beside and tokens:
+                row, found = self._beside.next_row(self._draft(drafted, alternatives, context))
+                alternatives += found
+            else:
+                row = self._next_row(context, tokens)
             if not tokens and k > 1:
                 model.checkpoint()
-            candidates = proposer.candidates(row, context.tokens, tokens)
-            sharpened = candidates.sharpened(context.sharpness)
-            token = proposer.draw(sharpened, start + place)
-            tokens.append(token)
-            rows.append(sharpened)
-            if context.branching:
-                runners_up.append(proposer.runner_up(row, sharpened, token, start + place))
-            if worth_more:
-                confidence.append(proposer.confidence(row, candidates, token))
-                if not worth_more(confidence[-1]):
-                    break
-            if token in context.ends:
+            one = drawn(context, row, tokens)
+            drafted.append(one)
+            if context.branches and one.row is not None:
+                runner_up = context.proposer.runner_up(row, one.row, one.path[-1], context.position + place)
+                alternatives.append(Alternative((*tokens, runner_up), one.evidence, row=one.row))
+            if (worth_more and not worth_more(one.evidence)) or one.path[-1] in context.ends:
                 break
-        return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence), runners_up=tuple(runners_up))
+        return self._draft(drafted, alternatives, context)
 
     def _next_row(self, context: Context, tokens: Sequence[int]) -> NDArray[np.float32]:
         """The logits [V] after the context and the tokens that were drafted so far."""
         row: NDArray[np.float32] = self.model.advance(tokens[-1:] or context.tokens[self.model.length :], 1)[0]
         return row
 
+    def _branch(self, context: Context, k: int) -> SideBranch | None:
+        """What it reads beside a chain of k tokens; None if branches are not wanted, or not possible."""
+        model = self.model
+        if not (context.branches and isinstance(model, ForkingModel) and model.can_fork):
+            return None
+        return SideBranch(model, context, context.branches) if self.room(context.tokens) >= 2 * k else None
+
+    def _draft(self, drafted: Sequence[Alternative], alternatives: Sequence[Alternative], context: Context) -> Draft:
+        """The draft with these tokens."""
+        return Draft(
+            drafted[-1].path if drafted else (),
+            tuple(one.row for one in drafted if one.row is not None),
+            self.name,
+            confidence=tuple(one.evidence for one in drafted) if context.worth_more else (),
+            alternatives=tuple(alternatives),
+        )
+
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Drops what was not accepted, or branched off from what it has read."""
+        beside, self._beside = self._beside, None
+        if beside and beside.forked:
+            beside.join()
+            return
         valid = len(context.tokens) - (verdict.token is not None)
         valid -= sum(node >= draft.trunk for node in verdict.path)
         if self.model.length > valid:

@@ -6,13 +6,15 @@ Sources: He et al., "REST", arXiv 2311.08252; Oliaro et al., "SuffixDecoding", a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
-from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Alternative, Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.settings import Settings
-from specchat_engine.stores import Continuation, Places, Suffixes
+from specchat_engine.stores import Places, Suffixes
+
+_ALTERNATIVES = 16
+"""So many tokens are named beside the chain, of which the policy chooses."""
 
 
 class Stores:
@@ -34,7 +36,7 @@ class Stores:
 class StoreDrafter:
     """Proposes what followed the longest match in any of the stores most often, of the more frequent of equal ones.
 
-    What followed second most often is the runner-up.
+    What else followed are the alternatives, runners-up of runners-up included.
     """
 
     name = "store"
@@ -70,16 +72,22 @@ class StoreDrafter:
         found = self._find(context.tokens)
         if found is None:
             return Draft((), source=self.name, note="no match in the stores")
-        said = self._continuation(found, k)
+        _, suffixes, places = found
+        said = suffixes.continuation(places, k, _ALTERNATIVES if context.branches else 0)
         ending = next((place for place, token in enumerate(said.tokens, 1) if token in context.ends), len(said.tokens))
-        draft = Draft(said.tokens[:ending], source=self.name)
-        if not context.branching:
-            return draft
-        return replace(draft, runners_up=said.runners_up[:ending], runner_up_shares=said.shares[:ending])
+        alternatives = tuple(
+            Alternative(one.path, one.share if one.runner_up else places.length + len(one.path) - 1, one.runner_up)
+            for one in said.others
+            if context.ends.isdisjoint(one.path[:-1])
+        )
+        return Draft(said.tokens[:ending], source=self.name, alternatives=alternatives)
 
     def foretold(self, k: int) -> tuple[int, ...]:
         """Up to k tokens that followed the last match most often; none without one."""
-        return self._continuation(self._found, k).tokens if self._found else ()
+        if self._found is None:
+            return ()
+        _, suffixes, places = self._found
+        return suffixes.continuation(places, k).tokens
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Counts the accepted tokens of its own, also those that it added to another's draft."""
@@ -99,8 +107,3 @@ class StoreDrafter:
             found = [(name, one, place) for name, one, place in places if place]
             self._found = max(found, key=lambda one: (one[2].length, one[2].count), default=None)
         return self._found
-
-    @staticmethod
-    def _continuation(found: tuple[str, Suffixes, Places], k: int) -> Continuation:
-        _, suffixes, places = found
-        return suffixes.continuation(places, k)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Alternative, Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.candidates import Candidates
@@ -61,14 +61,14 @@ class TokenRecyclingDrafter:
         tokens: list[int] = []
         rows: list[Candidates] = []
         confidence: list[float] = []
-        runners_up: list[int] = []
+        alternatives: list[Alternative] = []
         last = context.tokens[-1]
         while len(tokens) < k and last in self._after:
             row, last, second, sure = self._drawn(context, last, context.position + len(tokens))
             tokens.append(last)
             rows.append(row)
-            if context.branching:
-                runners_up.append(second)
+            if context.branches:
+                alternatives.append(Alternative((*tokens[:-1], second), sure, row=row))
             if worth_more:
                 confidence.append(sure)
                 if not worth_more(sure):
@@ -76,7 +76,7 @@ class TokenRecyclingDrafter:
             if last in context.ends:
                 break
         note = "" if tokens else _UNSEEN
-        return Draft(tuple(tokens), tuple(rows), self.name, note, tuple(confidence), runners_up=tuple(runners_up))
+        return Draft(tuple(tokens), tuple(rows), self.name, note, tuple(confidence), alternatives=tuple(alternatives))
 
     def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
         """Keeps the candidates after the context's last token and after each accepted one."""

@@ -1,4 +1,4 @@
-"""A tree in a model's memory: each leaf is a sequence of llama.cpp, and shared tokens belong to all leaves above them.
+"""Trees in a model's memory: each leaf is a sequence of llama.cpp, and shared tokens belong to all leaves above them.
 
 Sequence 0 is the text itself, and the first leaf too. The memory must be one for all sequences (`kv_unified`).
 """
@@ -47,3 +47,28 @@ class Branches:
         for sequence in range(1, self.count):
             done = api.llama_memory_seq_rm(self._memory, sequence, -1, -1) and done
         return [self._tree[node] for node in path] if done else None
+
+
+class Fork:
+    """A branch that grows beside a text, in sequence 1."""
+
+    def __init__(self, memory: Any, start: int) -> None:
+        """It follows the first `start` tokens of the text."""
+        self._memory = memory
+        self.start = start
+        self.tokens: list[int] = []
+        """What it has read."""
+        api.llama_memory_seq_cp(memory, 0, 1, 0, start)
+
+    @property
+    def end(self) -> int:
+        """The position of its next token."""
+        return self.start + len(self.tokens)
+
+    def close(self, *, taken: bool = False) -> bool:
+        """Forgets it; if it is `taken` the text goes on with it. False if llama.cpp refuses."""
+        done = True
+        if taken:
+            done = api.llama_memory_seq_rm(self._memory, 0, self.start, -1)
+            api.llama_memory_seq_cp(self._memory, 1, 0, self.start, self.end)
+        return bool(api.llama_memory_seq_rm(self._memory, 1, -1, -1) and done)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.batch import Part
-from specchat_engine.llama.branches import Branches
+from specchat_engine.llama.branches import Branches, Fork
 from specchat_engine.llama.hidden import HiddenStates
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
@@ -65,6 +65,7 @@ class LlamaContext:
         self.states: HiddenStates | None = None
         self.max_rows, self.max_leaves, self.can_go_back = native.max_rows, 1, True
         self._tree: Branches | None = None
+        self._fork: Fork | None = None
         self._settle()
 
     @property
@@ -191,6 +192,50 @@ class LlamaContext:
         """Keeps this path of the tree that was read last. Raises DecodeError if llama.cpp fails to."""
         self._end_tree(path)
 
+    @property
+    def can_fork(self) -> bool:
+        """Whether the memory has room for a branch."""
+        return self.max_leaves > 1
+
+    def fork(self, length: int) -> None:
+        """Begins a branch after the first `length` tokens, in place of the one before.
+
+        Raises DecodeError if the memory holds one continuation alone.
+        """
+        self._native.check_open()
+        if not self.can_fork:
+            raise DecodeError(f"{self.model.path.name} cannot hold a branch: use --tree 0 with this model")
+        self._end_fork()
+        self._fork = Fork(self._native.memory, length)
+
+    def advance_both(self, token: int, other: int) -> NDArray[np.float32]:
+        """Reads a token after those in memory, and another one at the end of the branch; logits [2, V].
+
+        Raises DecodeError as `advance` does, and without a branch.
+        """
+        fork = self._fork
+        if fork is None:
+            raise DecodeError("there is no branch to read a token of")
+        self._check_room(2 + len(fork.tokens))
+        logits = self._compute(Part([token, other], [self.length, fork.end], 2, [(0,), (1,)]))
+        self.tokens.append(token)
+        fork.tokens.append(other)
+        return logits
+
+    def join(self, text: Sequence[int], known: int = 0) -> None:
+        """Ends the branch, and keeps the longest beginning of a text that the memory or the branch agrees with.
+
+        The first `known` tokens do. Raises DecodeError if llama.cpp fails to; the memory is then empty.
+        """
+        fork, rest, own = self._fork, text[known:], self.tokens[known:]
+        if fork is None:
+            return
+        agreed, in_branch = (
+            known + common_prefix(one, rest) for one in (own, [*own[: fork.start - known], *fork.tokens])
+        )
+        self._end_fork(taken=in_branch > agreed)
+        self.rewind(max(agreed, in_branch))
+
     def checkpoint(self) -> None:
         """Makes sure that `rewind` can return to this length or a longer one at little cost, any number of times.
 
@@ -227,6 +272,7 @@ class LlamaContext:
         Raises DecodeError if llama.cpp fails to do what it did in the trial; the memory is then empty.
         """
         self._end_tree()
+        self._end_fork()
         if length >= len(self.tokens):
             return
         begin, busy = perf_counter_ns(), self.busy_ns
@@ -276,7 +322,7 @@ class LlamaContext:
 
     def clear(self) -> None:
         """Forgets everything."""
-        self._tree = None
+        self._tree = self._fork = None
         if self.handle:
             if self._native.texts == 1:
                 api.llama_memory_clear(self._native.memory, True)
@@ -311,17 +357,32 @@ class LlamaContext:
         begin = perf_counter_ns()
         tokens = branches.close(path)
         if tokens is None:
-            self.clear()
-            raise DecodeError(f"{self.model.path.name} cannot keep one branch of a tree: use --tree 0 with this model")
+            self._lose_branches()
         if self.states:
             self.states.take(self.length, path)
         self.tokens += tokens
         self.rollback_ns += perf_counter_ns() - begin
 
+    def _end_fork(self, *, taken: bool = False) -> None:
+        """Ends the branch, if there is one. If it is `taken` the memory goes on with it."""
+        fork, self._fork = self._fork, None
+        if fork is None:
+            return
+        begin = perf_counter_ns()
+        if not fork.close(taken=taken):
+            self._lose_branches()
+        if taken:
+            self.tokens[fork.start :] = fork.tokens
+        self.rollback_ns += perf_counter_ns() - begin
+
+    def _lose_branches(self) -> NoReturn:
+        self.clear()
+        raise DecodeError(f"{self.model.path.name} cannot keep one branch of a tree: use --tree 0 with this model")
+
     def _settle(self) -> None:
         """Finds out how this memory goes back, by a trial unless a text beside it has made one."""
         native = self._native
-        self.max_rows, self._tree = native.max_rows, None
+        self.max_rows, self._tree, self._fork = native.max_rows, None, None
         self._rollback = Rollback(native.handle, native.memory, native.model.window, self._sequence)
         if self._sequence:
             first = self._texts[0]
@@ -344,6 +405,7 @@ class LlamaContext:
         Raises DecodeError if llama.cpp fails; the memory is then empty.
         """
         self._end_tree()
+        self._end_fork()
         drop = len(self.tokens) - length
         if drop <= 0:
             return []
@@ -394,7 +456,11 @@ class LlamaContext:
 
     def _fail(self, length: int, count: int, code: int) -> NoReturn:
         """After a failed pass the memory may hold part of the batch: cuts it, or empties it if a cut is not safe."""
-        if self._tree or (code != _INVALID and (self._rollback.bounded or not self._rollback.cut(length))):
+        if (
+            self._tree
+            or self._fork
+            or (code != _INVALID and (self._rollback.bounded or not self._rollback.cut(length)))
+        ):
             self.clear()
         meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
         raise DecodeError(f"llama.cpp could not read {count} tokens at {length}: {meaning} (code {code})")

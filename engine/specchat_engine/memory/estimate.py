@@ -87,7 +87,7 @@ class Use:
         attention = Attention.of(options, header, n_ctx, on_cpu=not layers)
         return cls(
             n_ctx=n_ctx,
-            rows=texts * (1 if draft_of else options.k_max + 1),
+            rows=max(2, texts) if draft_of else texts * (options.k_max + 1),
             texts=texts,
             batch_size=options.batch_size,
             ubatch_size=attention.ubatch_size,

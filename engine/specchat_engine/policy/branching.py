@@ -1,8 +1,9 @@
-"""Which places of a chain get a runner-up as well, so that the target chooses between several continuations.
+"""Which alternatives of a draft are verified beside its chain, so that the target chooses between continuations.
 
-A runner-up adds one token if all before it is accepted and the target takes it in place of the chain's own token. How
-often that happens is learned by the class of the chain's confidence there, or of the runner-up's share if the drafter
-counts. It is worth its time if its chance is more than what the wider pass costs, in tokens at the present pace.
+A token of a tree adds one token if the target takes it and all before it. How often it does is learned by its evidence:
+for tokens of the chain and for what continues a runner-up as for any draft, for runners-up by the class of the chain's
+confidence there, or of their own share if the drafter counts. The likeliest tokens are taken as long as they are worth
+the wider pass, in tokens at the present pace. No token is likelier than the one it follows, so they are a tree.
 
 Sources: Chen et al., "Sequoia", arXiv 2402.12374 (measured ranks); Li et al., "EAGLE-2", arXiv 2406.16858 and Wang et
 al., "OPT-Tree", arXiv 2406.17276 (shapes by confidence).
@@ -12,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from specchat_engine.decoding.drafts import Draft
+from specchat_engine.decoding.drafts import Alternative, Draft
 from specchat_engine.policy.acceptance import Shares
 
 _TYPICAL = 0.8
@@ -22,12 +24,14 @@ _TYPICAL = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Branching:
-    """Chooses the places of a chain.
+    """Chooses among the alternatives of a draft.
 
     `own` has the shares of the drafter's tokens that are accepted, by their confidence, or by the length of a match if
     the draft continues one of `match` tokens; `instead` those of its runners-up that are right. `costs[w]` is the
     milliseconds of a pass over w tokens, up to the widest one, and `pace` the speed to beat in tokens per millisecond.
-    At most `most` places are chosen. Where they are `fixed`, that many are chosen if they fit, and costs do not matter.
+    At most `most` alternatives are chosen. Where they are `fixed`, that many are chosen if they fit, and costs do not
+    matter. What continues a match cost nothing, so its chain may lose its end to likelier tokens. A draft model's pass
+    over one token takes `step_ms`, and a wider one as much more as the target's does.
     """
 
     most: int
@@ -37,21 +41,36 @@ class Branching:
     match: int = 0
     costs: Sequence[float] = ()
     pace: float = 0.0
+    step_ms: float = 0.0
 
-    def __call__(self, draft: Draft) -> list[int]:
-        """The places that get their runner-up, ascending."""
+    def __call__(self, draft: Draft) -> Draft:
+        """The draft with the alternatives that were chosen."""
         chances = self._chances(draft)
-        fitting = min(self.most, len(self.costs) - 2 - len(draft)) if self.costs else self.most
-        order = sorted(chances, key=lambda place: -chances[place])[: max(0, fitting)]
+        others = {one.path: one for one in draft.alternatives}
+        chain = [] if self.fixed or not self.match else [draft.tokens[:end] for end in range(1, len(draft) + 1)]
+        given = 0 if chain else len(draft)
+        likeliest = sorted(others, key=lambda path: -chances[path])[: self.most]
+        order = sorted([*chain, *likeliest], key=lambda path: -chances[path])
+        if self.costs:
+            order = order[: max(0, len(self.costs) - 2 - given)]
+        if not self.fixed:
+            gained = [0.0, *accumulate(chances[path] for path in order)]
+            order = order[: max(range(len(gained)), key=lambda n: gained[n] - self.pace * self.costs[given + 1 + n])]
+        chosen = [others[path] for path in order if path in others]
+        return draft.branched(chosen, max(1, len(order) - len(chosen)) if chain else None)
+
+    def next_read(self, draft: Draft, ends: Sequence[Alternative]) -> Alternative | None:
+        """Which of these alternatives the draft model should read beside the last token of the chain, to draft what
+        follows it; None if that is not worth the wider passes of both models."""
+        if not ends:
+            return None
+        chances = self._chances(draft)
+        best = max(ends, key=lambda one: chances[one.path])
         if self.fixed:
-            return sorted(order)
-        chosen: list[int] = []
-        for place in order:
-            width = len(draft) + 1 + len(chosen)
-            if chances[place] <= self.pace * (self.costs[width + 1] - self.costs[width]):
-                break
-            chosen.append(place)
-        return sorted(chosen)
+            return best
+        costs, width = self.costs, min(len(draft) + 2, len(self.costs) - 2)
+        wider_ms = costs[width + 1] - costs[width] + self.step_ms * (costs[2] / costs[1] - 1)
+        return best if chances[best.path] * _TYPICAL > self.pace * wider_ms else None
 
     def may_pay(self, width: int) -> bool:
         """Whether the best runner-up of a chain could be worth a pass that is one token wider than this."""
@@ -59,16 +78,18 @@ class Branching:
         best = max(self.instead.p_accept()) if self.instead else 1 - _TYPICAL
         return self.fixed or best > self.pace * (self.costs[wider] - self.costs[wider - 1])
 
-    def _chances(self, draft: Draft) -> dict[int, float]:
-        """How likely each place's runner-up is the target's token, with all before it accepted."""
-        own = range(self.match, self.match + len(draft)) if self.match else draft.confidence
-        instead = draft.runner_up_evidence
-        reach, chances = 1.0, {}
-        for place, runner_up in enumerate(draft.runners_up):
-            accepted, replaced = _TYPICAL, 1 - _TYPICAL
-            if self.own and self.instead and place < min(len(own), len(instead)):
-                accepted, replaced = self.own.p_of(own[place]), self.instead.p_of(instead[place])
-            if runner_up is not None:
-                chances[place] = reach * replaced
-            reach *= accepted
+    def _chances(self, draft: Draft) -> dict[tuple[int, ...], float]:
+        """How likely the target takes each token of the chain, and each alternative, with all before it."""
+        evidence = range(self.match, self.match + len(draft)) if self.match else draft.confidence
+        accepted = [self.own.p_of(one) for one in evidence] if self.own else []
+        accepted += [_TYPICAL] * (len(draft) - len(accepted))
+        chances: dict[tuple[int, ...], float] = {(): 1.0}
+        for place, p_accept in enumerate(accepted):
+            chances[draft.tokens[: place + 1]] = chances[draft.tokens[:place]] * p_accept
+        for one in draft.alternatives:
+            shares, usual = (self.instead, 1 - _TYPICAL) if one.runner_up else (self.own, _TYPICAL)
+            before, beside = one.path[:-1], draft.tokens[: len(one.path)]
+            chances[one.path] = chances[before] * (shares.p_of(one.evidence) if shares else usual)
+            if self.match and beside[:-1] == before:  # the chain goes on where something stands beside it
+                chances[one.path] = min(chances[one.path], chances[beside])
         return chances

@@ -328,6 +328,8 @@ class Controller:
         drafter, prospect = best.drafter, best.prospect
         if not situation.tree or drafter.evidence == "nothing":
             return None
+        plain_ms = self.target.at(1, situation.depth) or verify_ms[1]
+        step_ms = self.costs_of(drafter.name).expected(drafter, situation.depth, 1, plain_ms)[1]
         rule = Branching(
             situation.tree,
             situation.tree_fixed,
@@ -336,6 +338,7 @@ class Controller:
             prospect.match,
             () if situation.fixed else verify_ms[: situation.longest + 2],
             max(plain.rate, best.rate),
+            step_ms,
         )
         return rule if rule.may_pay(min(best.k, len(best.costs) - 1) + 1) else None
 

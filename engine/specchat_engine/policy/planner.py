@@ -240,7 +240,7 @@ class Planner:
         draft, verdict = step.draft, step.verdict
         if draft.added_by:
             self.drafters[draft.added_by].observe(context, draft, verdict)
-        emitted = context.tokens[situation.depth :]
+        emitted = tuple(context.tokens[situation.depth :])
         compared, accepted = along_the_chain(draft, verdict)
         length = draft.own
         borrowed = self._borrowed(situation, draft, compared - length, accepted - length)
@@ -256,11 +256,9 @@ class Planner:
             branches=len(draft.tokens) - length,
             borrowed=borrowed,
             runners_up=[
-                (evidence, place >= accepted and runner_up == token)
-                for place, (runner_up, evidence, token) in enumerate(
-                    zip(draft.runners_up[:compared], draft.runner_up_evidence, emitted, strict=False)
-                )
-                if runner_up is not None
+                (one.evidence, one.path[-1] == emitted[place])
+                for one in draft.alternatives
+                if one.runner_up and (place := len(one.path) - 1) < step.kept and one.path[:-1] == emitted[:place]
             ],
             emitted=step.kept,
             verify_ms=times.verify,

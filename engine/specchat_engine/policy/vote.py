@@ -75,7 +75,7 @@ class Vote:
             source=f"{draft.source}+{voice.name}",
             borrowed=len(added),
             rows=draft.rows and draft.rows + tuple(map(Candidates.certain, added)),
-            runners_up=(),
+            alternatives=(),
         )
 
     def _branched(self, draft: Draft, voice: Voice, same: int) -> Draft:
@@ -92,7 +92,7 @@ class Vote:
             tokens=draft.tokens + branch,
             source=f"{draft.source}+{voice.name}",
             rows=draft.rows and draft.rows + tuple(map(Candidates.certain, branch)),
-            runners_up=(),
+            alternatives=(),
             parents=(*chain_of(count), same - 1, *range(count, count + len(branch) - 1)),
         )
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -53,16 +54,27 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Continuation:
-    """What followed most often, token by token.
+class Other:
+    """Something else that followed: the last token of `path`, at `share` of the places where those before it did.
 
-    `runners_up[i]` followed second most often where the tokens before `tokens[i]` did, None if nothing else did there;
-    `shares[i]` says at which share of these places, which is 0 then.
+    It was not the most frequent one there if it is a `runner_up`.
     """
 
-    tokens: tuple[int, ...]
-    runners_up: tuple[int | None, ...]
-    shares: tuple[float, ...]
+    path: tuple[int, ...]
+    share: float
+    runner_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """What followed most often, token by token, and what else did, the most frequent first."""
+
+    tokens: tuple[int, ...] = ()
+    others: tuple[Other, ...] = ()
+
+
+_Followed = list[tuple[int, list[int]]]
+"""Tokens that followed, -1 for the end of a document, and the places that each one followed."""
 
 
 class Suffixes:
@@ -106,23 +118,34 @@ class Suffixes:
         end = bisect_left(self._order, prefix + b"\xff" * _WIDTH, first, key=self._suffix)
         return Places(length, first, end)
 
-    def continuation(self, places: Places, k: int) -> Continuation:
-        """Up to k tokens that followed most often, as long as enough of the places agree."""
+    def continuation(self, places: Places, k: int, others: int = 0) -> Continuation:
+        """Up to k tokens that followed most often, as long as enough of the places agree, and up to so many others that
+        followed within k tokens."""
         step = max(1, places.count // _LOOKED_AT)
-        alive = [self._order[one] for one in range(places.first, places.end, step)]
-        counted, tokens = len(alive), list[int]()
-        runners_up, shares = list[int | None](), list[float]()
-        for ahead in range(1, k + 1):
-            following = [(self._token(place - ahead), place) for place in alive if place >= ahead]
-            (best, often), *others = Counter(token for token, _ in following).most_common() or [(-1, 0)]
-            if best < 0 or often < _SURE * counted:
+        counted = alive = [self._order[one] for one in range(places.first, places.end, step)]
+        tokens: tuple[int, ...] = ()
+        waiting: list[tuple[int, int, Other, list[int]]] = []
+        number, found = count(), list[Other]()
+
+        def wait(followed: _Followed, path: tuple[int, ...], alive: Sequence[int], first: int = 0) -> None:
+            for rank, (token, at) in enumerate(followed[first:], first):
+                if token >= 0:
+                    other = Other((*path, token), len(at) / len(alive), runner_up=rank > 0)
+                    heappush(waiting, (-len(at), next(number), other, at))
+
+        while len(tokens) < k:
+            followed = self._followed(alive, len(tokens))
+            best, agreeing = followed[0] if followed else (-1, [])
+            if best < 0 or len(agreeing) < _SURE * len(counted):
                 break
-            tokens.append(best)
-            second, less_often = next((other for other in others if other[0] >= 0), (None, 0))
-            runners_up.append(second)
-            shares.append(less_often / len(alive))
-            alive = [place for token, place in following if token == best]
-        return Continuation(tuple(tokens), tuple(runners_up), tuple(shares))
+            wait(followed, tokens, alive, first=1)
+            tokens, alive = (*tokens, best), agreeing
+        while waiting and len(found) < others:
+            _, _, other, alive = heappop(waiting)
+            found.append(other)
+            if len(other.path) < k:
+                wait(self._followed(alive, len(other.path)), other.path, alive)
+        return Continuation(tokens, tuple(found))
 
     def close(self) -> None:
         """Unmaps the file; calling it again does nothing."""
@@ -131,6 +154,14 @@ class Suffixes:
             self._text.release()
             self._view.release()
             self._map.close()
+
+    def _followed(self, places: Iterable[int], after: int) -> _Followed:
+        """The tokens that followed these places after so many others, the most frequent first."""
+        found: dict[int, list[int]] = {}
+        for place in places:
+            if place > after:
+                found.setdefault(self._token(place - after - 1), []).append(place)
+        return sorted(found.items(), key=lambda one: -len(one[1]))
 
     def _suffix(self, place: int) -> bytes:
         """The tokens before a place, the nearest first, as bytes that sort as the tokens do."""

@@ -8,7 +8,7 @@ from specchat.chat.session import ChatSession, Speculation
 from specchat.errors import AttachmentError
 from specchat.store.records import State
 from specchat.tui.widgets.header import header
-from specchat.worker.protocol import Ended
+from specchat.worker.protocol import Ended, ServerInfo
 from specchat_engine.decoding.costs import MeasuredCosts
 
 
@@ -200,3 +200,28 @@ def test_speculation_is_off_after_the_engine_died_three_times_in_a_row() -> None
     assert session.broke(died=True)
     assert session.settings.k == 0
     assert not session.broke(died=True)
+
+
+SERVED = replace(LOADED, draft=None, drafters=("remote",), server=ServerInfo("vLLM", "host:8000"))
+
+
+def test_a_server_is_named_and_decides_about_drafts_itself() -> None:
+    session = ChatSession(chat_options(draft=None))
+    settings = session.ready(SERVED)
+    view = session.header()
+    assert view.pair == "builtin-guide 18M · vLLM at host:8000"
+    assert (view.state, view.status) == (Speculation.ACTIVE, "as the server was started")
+    session.settings = replace(settings, k=0)
+    assert session.header().state is Speculation.ACTIVE
+
+
+def test_a_server_that_is_told_how_to_draft_has_the_usual_status() -> None:
+    session = ChatSession(chat_options(draft=None, k=0))
+    session.ready(replace(SERVED, drafters=("hybrid", "none"), server=ServerInfo("specchat", "host", steered=True)))
+    assert session.header().state is Speculation.OFF
+
+
+def test_the_length_of_a_prompt_may_be_told_at_the_end() -> None:
+    session = ready()
+    say(session, "x", 3, replace(ended(script("> x")), stats=ended(script("> x")).stats | {"prompt_tokens": 40}))
+    assert session.used == 43

@@ -17,8 +17,9 @@ from specchat.plain.paper import Paper
 from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
 from specchat.terminal.filter import clean
-from specchat.worker.protocol import Event, Notice, WorkerFailed
+from specchat.worker.protocol import Ended, Event, Notice, Recounted, ServerInfo, WorkerFailed
 from specchat_engine.decoding.rounds import Round
+from support.sample_traces import UNKNOWN
 
 
 class Chat:
@@ -226,3 +227,30 @@ def test_no_part_of_an_answer_is_lost_however_it_is_divided(text: str, cuts: lis
     pieces = [text[start:end] for start, end in pairwise(places)]
     whole = clean(text)
     assert "".join(written_as(*pieces)).removesuffix("\n") == whole.removesuffix("\n")
+
+
+def test_rounds_that_are_counted_again_are_those_that_are_told(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    generate = chat.client.generate
+
+    def recounted(*given: Any, **how: Any) -> Iterator[Event]:
+        for event in generate(*given, **how):
+            if isinstance(event, Ended):
+                yield Recounted(UNKNOWN)
+            yield event
+
+    monkeypatch.setattr(chat.client, "generate", recounted)
+    chat("Hi", "/replay")
+    assert "Round 2: not an unknown token but “sat”, 1 more discarded." in chat.notes.getvalue()
+
+
+def test_a_server_lists_its_models_and_says_what_it_cannot_do(chat: Chat) -> None:
+    server = ServerInfo("vLLM", "host:8000", models=("small", "large"))
+    chat.client.load_events = (replace(LOADED, drafters=("remote",), server=server),)
+    chat("/models", "/k 3", "/learn")
+    told = chat.notes.getvalue().splitlines()
+    assert (
+        "specchat, builtin-guide 18M with the draft builtin-draft 2M, vLLM at host:8000. /help lists commands." in told
+    )
+    assert told[1:4] == ["The models of vLLM at host:8000:", "small", "large"]
+    assert "vLLM at host:8000 drafts as it was started: no request changes that" in told
+    assert "learning from chats needs a model on this machine: start specchat without --remote" in told

@@ -72,7 +72,7 @@ def test_the_help_of_a_command_names_every_flag(command: str, capsys: pytest.Cap
     shown = capsys.readouterr().out
     asked = [setting for setting in SETTINGS if setting.group is not Group.SERVING]
     assert all(flag in shown for setting in asked for flag in setting.flags)
-    assert "--api-key" not in shown, "the server's flags are its own"
+    assert "--queue" not in shown, "the server's flags are its own"
 
 
 def test_an_installed_drafter_can_be_chosen_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,3 +76,14 @@ def test_one_sentence_gives_the_cause(turn: Shown, begins: str) -> None:
 
 def test_nothing_of_a_trace_reaches_the_terminal_unfiltered() -> None:
     assert "\x1b" not in explain(Figure.K, SHOWN)
+
+
+def test_an_answer_of_a_server_is_not_compared_with_plain() -> None:
+    drafted = Shown(Summary.of_turn([made_round(4, 2, ms=(0.0, 0.0, 5.0))] * 10))
+    assert in_short(drafted) == (
+        "A server gave this answer. 50 % of the tokens that it drafted were accepted. "
+        "It does not tell what a plain pass takes."
+    )
+    plain = Shown(Summary.of_turn([made_round(0, 0, ms=(0.0, 0.0, 5.0))] * 10))
+    assert in_short(plain) == "A server gave this answer. It told nothing of drafts."
+    assert all(sentence.endswith(".") for sentence in explanations(drafted).values())

@@ -63,6 +63,10 @@ def test_a_trace_from_before_roll_backs_were_timed_can_be_read() -> None:
     assert time_shares(stats)["verify"] == 0.5
 
 
+def test_no_part_has_a_share_where_no_pass_was_timed() -> None:
+    assert time_shares(TurnStats(other_ms=5.0).to_json()) == {}
+
+
 @pytest.mark.parametrize("reason", ["end", "stop"])
 def test_an_answer_that_ended_by_itself_says_nothing_of_it(reason: str) -> None:
     assert with_ending(reason, "9 tokens") == "9 tokens"
@@ -97,3 +101,7 @@ def test_only_the_usual_rule_goes_without_a_label() -> None:
         "block": "block",
         "typical": "≈ typical (lossy)",
     }
+
+
+def test_a_rule_that_a_server_did_not_tell_has_no_label() -> None:
+    assert rule_label("", lossless=None) == ""

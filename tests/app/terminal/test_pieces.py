@@ -10,6 +10,7 @@ from specchat.terminal.palette import LOOKS
 from specchat.terminal.pieces import Ink, Inker, Piece, round_text
 from specchat_engine.decoding.rounds import Outcome, TokenKind
 from support.drawn_rounds import sample_round
+from support.sample_traces import UNKNOWN
 
 
 def pieces(notation: str) -> list[Piece]:
@@ -40,6 +41,16 @@ def test_a_rejected_line_end_is_a_sign_and_breaks_no_line() -> None:
 
 def test_a_rejected_space_is_visible() -> None:
     assert pieces("~  ~> x")[0].text == "␣␣"
+
+
+def test_a_drafted_token_that_nobody_told_is_a_sign() -> None:
+    assert [*Inker().pieces(UNKNOWN[1])] == [
+        Piece(" cat", Ink.ACCEPTED),
+        Piece("▯", Ink.REJECTED),
+        Piece("▯", Ink.DISCARDED),
+        Piece(" sat", Ink.CORRECTION),
+    ]
+    assert round_text(UNKNOWN[1], TerminalFilter()).plain == " cat▯ sat"
 
 
 def test_no_escape_sequence_reaches_the_screen_from_any_kind_of_token() -> None:

@@ -19,6 +19,12 @@ MISSED = replace(
     sample_round([("a", "The"), ("r", " dog"), ("r", " cow"), ("d", " ran")], (TokenKind.CORRECTION, " cat")),
     parents=(-1, 0, 0, 1),
 )
+FORKED = replace(
+    sample_round(
+        [("a", "The"), ("a", " cat"), ("r", " dog"), ("d", " ran"), ("d", " sat")], (TokenKind.BONUS, " slept")
+    ),
+    parents=(-1, 0, 0, 2, 2),
+)
 
 
 def texts(event: Round) -> list[tuple[str, bool]]:
@@ -35,13 +41,18 @@ def test_a_branch_that_was_not_taken_stands_before_the_token_that_was() -> None:
     assert word_of(SIBLING) == "●(○·)●◇"
 
 
+def test_a_branch_with_branches_of_its_own_is_drawn_whole() -> None:
+    assert texts(FORKED) == [("The", False), (" dog ran sat", True), (" cat", False)]
+    assert word_of(FORKED) == "●(○··)●◇"
+
+
 def test_behind_the_accepted_tokens_the_first_branch_goes_on_as_a_chain_would() -> None:
     assert texts(MISSED) == [("The", False), (" dog ran", False), (" cow", True)]
     assert word_of(MISSED) == "●○·(○)◆"
 
 
 def test_every_token_is_drawn_once_and_the_answer_reads_in_order() -> None:
-    for event in (CHAIN, SIBLING, MISSED):
+    for event in (CHAIN, SIBLING, MISSED, FORKED):
         pieces = [*Inker().pieces(event)]
         assert sum(piece.tokens for piece in pieces) == len(event.drafted) + 1
         assert "".join(piece.text for piece in pieces if piece.emitted) == event.text

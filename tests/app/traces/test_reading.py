@@ -20,8 +20,8 @@ from specchat.traces.exports import KINDS, conversation, jsonl
 from specchat.traces.exports.document import Document
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import LONGEST_LINE, Trace, lines_of, read_trace
-from specchat_engine.decoding.trace_lines import SCHEMA
-from support.sample_traces import encoded, sample_trace, start_line, traces
+from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA, SCHEMA
+from support.sample_traces import encoded, remote_trace, sample_trace, start_line, traces
 
 QUICK = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
@@ -112,10 +112,19 @@ def test_lines_from_before_roll_backs_were_timed_are_read() -> None:
 
 
 def test_the_newest_version_that_is_read_is_the_one_that_is_written() -> None:
-    assert checks.READS == SCHEMA
-    assert "line 1: its schema is 2, and this specchat reads up to 1: update specchat" in refusal(
-        altered("start", schema=2)
+    assert max(SCHEMA, REMOTE_SCHEMA) == checks.READS
+    assert "line 1: its schema is 3, and this specchat reads up to 2: update specchat" in refusal(
+        altered("start", schema=3)
     )
+
+
+def test_what_a_server_did_not_tell_is_read_as_unknown() -> None:
+    trace = remote_trace()
+    (read,) = read_trace(encoded(trace))
+    assert read == trace
+    assert [token.is_unknown for token in read.rounds[1].drafted] == [False, True, True]
+    assert read.is_remote
+    assert not sample_trace().is_remote
 
 
 @pytest.mark.parametrize(
@@ -153,7 +162,8 @@ def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
         ("start", {"messages": {"role": "user"}}, "line 1: messages is a dict, not a list of objects"),
         ("start", {"target": {"name": 5, "n_params": 1}}, "line 1: name is 5, not a text"),
         ("start", {"target": {"name": "x", "n_params": 1e9}}, "n_params is 1000000000.0, not a whole number"),
-        ("start", {"lossless": 1}, "line 1: lossless is 1, not true or false"),
+        ("start", {"lossless": 1}, "line 1: lossless is 1, not true, false or null"),
+        ("start", {"lossless": "absent"}, "line 1: it has no lossless"),
         ("start", {"prefix_text": 5, "prefix": []}, "line 1: prefix_text is 5, not a text"),
         ("start", {"prefix_text": "x", "prefix": ["x"]}, "not a list of whole numbers that are not negative"),
         ("start", {"prefix": 5}, "line 1: prefix is 5, not a list of whole numbers that are not negative"),
@@ -170,7 +180,7 @@ def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
         ("round", {"drafted": [[1]]}, "line 2: drafted is a list, not a list of objects"),
         ("round", {"token": {"id": 1, "text": "x", "p": 1, "kind": "none"}}, "of kind none needs an id that is null"),
         ("round", {"token": {"text": "", "p": 1, "kind": "none"}}, "of kind none needs an id that is null"),
-        ("round", {"token": {"id": None, "text": "x", "p": 1, "kind": "plain"}}, "line 2: id is None"),
+        ("round", {"token": {"text": "x", "p": 1, "kind": "plain"}}, "line 2: it has no id"),
         ("round", {"top": [{"id": 1, "text": "x", "p": None}]}, "line 2: p is None, not a number from 0 to 1"),
         ("round", {"source": ["\x1b[2J"]}, "line 2: source is a list, not a text"),
         ("end", {"text": None}, "line 6: text is None, not a text"),

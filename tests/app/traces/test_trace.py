@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from specchat.traces.trace import Trace
-from support.sample_traces import CAT, sample_trace, start_line
+from support.sample_traces import CAT, remote_trace, sample_trace, start_line
 
 
 def test_a_turn_without_an_end_has_the_text_and_the_statistics_of_its_rounds() -> None:
@@ -62,3 +62,8 @@ def test_the_sharpness_of_a_position_is_that_of_its_round() -> None:
     made = Trace({**trace.start, "prefix": [5, 6]}, rounds)
     assert [made.sharpness_at(position) for position in range(2, 2 + len(powers))] == powers
     assert made.sharpness_at(99) == 1.0
+
+
+def test_ids_that_a_server_did_not_tell_are_not_made_up() -> None:
+    assert remote_trace().tokens == ()
+    assert remote_trace().text == "The cat sat"

@@ -3,10 +3,11 @@
 import subprocess
 import sys
 
-HEAVY = {"huggingface_hub", "jinja2", "llama_cpp", "numpy", "pydantic", "starlette", "torch", "uvicorn"}
+HEAVY = {"httpx2", "huggingface_hub", "jinja2", "llama_cpp", "numpy", "pydantic", "starlette", "torch", "uvicorn"}
 
 
 def test_the_first_frame_waits_for_no_heavy_library() -> None:
-    code = f"import specchat.cli.chat, specchat.tui.app, sys; print(*sorted({HEAVY!r} & set(sys.modules)))"
+    modules = "specchat.cli.chat, specchat.cli.remote, specchat.tui.app"
+    code = f"import {modules}, sys; print(*sorted({HEAVY!r} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == []

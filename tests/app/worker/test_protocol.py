@@ -29,6 +29,8 @@ from specchat.worker.protocol import (
     Quit,
     Recall,
     Recalled,
+    Recounted,
+    ServerInfo,
     Set,
     Started,
     Step,
@@ -48,6 +50,7 @@ from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Ro
 from specchat_engine.load_options import MemoryUse, ModelInfo
 from specchat_engine.sampling.params import SamplingParams
 from support.drawn_rounds import sample_round
+from support.sample_traces import UNKNOWN
 
 SETTINGS = Settings(
     k=2,
@@ -90,9 +93,19 @@ EVENTS: list[Event] = [
         "the context is shorter",
         MemoryUse(10, 0, 2**40, 0, None),
     ),
+    Loaded(
+        ModelInfo("t", ""),
+        None,
+        ("remote",),
+        SamplingParams(),
+        None,
+        0,
+        server=ServerInfo("vLLM", "localhost:8000", "0.32.0", ("t", "u")),
+    ),
     Started({"type": "start", "seed": 7}),
     Notice("dropped the oldest turn"),
     sample_round([("a", "x"), ("r", "\x1b")], (TokenKind.CORRECTION, "\n")),
+    Recounted((sample_round([], (TokenKind.PLAIN, "x")), *UNKNOWN)),
     Ended("length", "text", {"alpha": None}),
     Ended("length", "text", {}, MeasuredCosts(((1, 2.5), (4, 3.0)), 0.25)),
     Inspected(

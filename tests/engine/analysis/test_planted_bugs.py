@@ -40,7 +40,7 @@ def sure_of_every_other(spread: float) -> Law:
 def audited(seed: int = 5) -> Audit:
     """A small verification, with a target that is sure of every other token and a draft that is less sure."""
     target = ScriptedModel(sure_of_every_other(4.0))
-    draft = ScriptedModel(sure_of_every_other(3.0), max_rows=1)
+    draft = ScriptedModel(sure_of_every_other(3.0), max_rows=2)
     adversary = Adversary()
     drafts, plugins = {"model": (draft, None)}, {adversary.name: adversary.made}
     pair = Pair(target, ByteTokenizer(), ChatTemplate(FALLBACK), drafts, plugins=plugins)

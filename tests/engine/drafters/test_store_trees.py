@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, Settings
 from specchat_engine.analysis.audit import Case, audit
-from specchat_engine.decoding.drafts import ROOT, Context, Draft
+from specchat_engine.decoding.drafts import ROOT, Alternative, Context, Draft
 from specchat_engine.drafters import StoreDrafter, Stores
 from specchat_engine.policy.acceptance import COUNTED
 from specchat_engine.policy.branching import Branching
-from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.stores import Suffixes, write_suffixes
 from specchat_engine.testing import ByteTokenizer, random_law
@@ -51,24 +50,31 @@ def drafting(stores: Stores, controller: Watched, seed: int = 1, **given: object
     return conversation(LAW, stores=stores, controller=controller, seed=seed, **wanted)
 
 
-def test_the_second_most_frequent_continuation_is_the_runner_up(tmp_path: Path) -> None:
-    texts = [[1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3, 4], [1, 2, 6], [1, 2]]
+def test_what_else_followed_is_named_and_what_continued_it(tmp_path: Path) -> None:
+    texts = [[1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3, 4], [1, 2, 6, 8], [1, 2, 6, 8], [1, 2, 6, 7], [1, 2, 3, 4], [1, 2]]
     drafter = StoreDrafter(stores_of(tmp_path / "texts", texts))
-    context = Context([1, 2], 2, Sampler(SamplingParams(), 0), branching=True)
+    context = Context([1, 2], 2, Sampler(SamplingParams(), 0), branches=Branching(4))
+    match = drafter.prospect(context).match
     draft = drafter.propose(context, 4)
     assert draft.tokens == (3, 4)
-    assert draft.runners_up == (6, 5)
-    assert draft.runner_up_shares == pytest.approx((1 / 5, 1 / 3))
-    assert draft.branched([0, 1]).parents == (ROOT, 0, ROOT, 0)
-    context.branching = False
+    assert draft.alternatives == (
+        Alternative((6,), 3 / 8),
+        Alternative((6, 8), match + 1, runner_up=False),
+        Alternative((3, 5), 1 / 4),
+        Alternative((6, 7), 1 / 3),
+    )
+    assert draft.branched(draft.alternatives).parents == (ROOT, 0, ROOT, 2, 0, 2)
+    context.branches = None
     assert drafter.propose(context, 4) == Draft((3, 4), source="store")
 
 
-def test_runners_up_end_with_the_chain_that_ends_the_answer(tmp_path: Path) -> None:
-    drafter = StoreDrafter(stores_of(tmp_path / "texts", [[1, 2, 3, 4], [1, 2, 5], [1, 2, 3, 6]]))
-    context = Context([1, 2], 2, Sampler(SamplingParams(), 0), frozenset({3}), branching=True)
+def test_nothing_follows_what_ends_the_answer(tmp_path: Path) -> None:
+    texts = [[1, 2, 3, 4], [1, 2, 5, 6], [1, 2, 3, 7], [1, 2, 9, 8], [1, 2, 9]]
+    drafter = StoreDrafter(stores_of(tmp_path / "texts", texts))
+    context = Context([1, 2], 2, Sampler(SamplingParams(), 0), frozenset({3, 5}), branches=Branching(4))
     draft = drafter.propose(context, 4)
-    assert (draft.tokens, draft.runners_up, len(draft.runner_up_shares)) == ((3,), (5,), 1)
+    assert draft.tokens == (3,)
+    assert {one.path for one in draft.alternatives} == {(9,), (5,), (9, 8)}
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -98,23 +104,26 @@ def test_where_width_is_free_trees_save_passes_and_where_it_is_dear_there_are_no
     assert passes["auto", 0.0] < 0.97 * passes[0, 0.0]
 
 
-def test_the_share_of_runners_up_that_are_right_is_learned_where_there_was_one(stores: Stores) -> None:
+def test_the_share_of_runners_up_that_are_right_is_learned_where_what_they_follow_was(stores: Stores) -> None:
     controller = knowing(0.0, 0.5)
     session = drafting(stores, controller)
     drafts: list[Draft] = []
     session.watch = lambda _context, draft, _verdict, _logits: drafts.append(draft)
     before = controller.shares("store", COUNTED).p_accept()
     rounds = [*session.generate("hello")]
-    place = right = 0
+    place = right = deep = 0
     for event, draft, (_, outcome) in zip(rounds, drafts, controller.learned, strict=True):
-        emitted = session.answer_ids[place : place + event.num_emitted]
-        chain = draft.tokens[: draft.trunk]
-        compared = min(len(chain), common_prefix(chain, emitted) + 1)
-        seen = [*zip(draft.runner_up_shares, draft.runners_up, emitted, strict=False)][:compared]
-        assert outcome.runners_up == [(share, one == token) for share, one, token in seen if one is not None]
-        right += sum(taken for _, taken in outcome.runners_up)
+        emitted = tuple(session.answer_ids[place : place + event.num_emitted])
+        seen = [
+            (one.evidence, one.path == emitted[: len(one.path)])
+            for one in draft.alternatives
+            if one.runner_up and len(one.path) <= len(emitted) and one.path[:-1] == emitted[: len(one.path) - 1]
+        ]
+        assert outcome.runners_up == seen
+        right += sum(taken for _, taken in seen)
+        deep += sum(node >= draft.trunk for node in range(len(draft)) if node in draft.parents)
         place += event.num_emitted
-    assert right > 3
+    assert right > 3 < deep
     assert controller.shares("store", COUNTED).p_accept() != before
 
 

@@ -7,6 +7,7 @@ import pytest
 from specchat_engine import SamplingParams
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters import TokenRecyclingDrafter
+from specchat_engine.policy.branching import Branching
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import Settings
 from specchat_engine.testing import random_law
@@ -52,10 +53,12 @@ def test_its_runners_up_are_other_tokens() -> None:
     drafter = TokenRecyclingDrafter()
     for temperature in (0.0, 0.8):
         _ = [*loop(temperature, drafter).steps()]
-        context = Context([*PROMPT], 1, Sampler(SamplingParams(temperature=temperature), 1), branching=True)
+        context = Context([*PROMPT], 1, Sampler(SamplingParams(temperature=temperature), 1), branches=Branching(4))
         draft = drafter.propose(context, 6)
-        assert len(draft.runners_up) == len(draft.tokens) > 1
-        assert all(one != other for one, other in zip(draft.tokens, draft.runners_up, strict=True))
+        assert len(draft.alternatives) == len(draft.tokens) > 1
+        for place, (token, other) in enumerate(zip(draft.tokens, draft.alternatives, strict=True)):
+            assert other.path[:-1] == draft.tokens[:place]
+            assert other.path[-1] != token
 
 
 def test_it_forgets_other_turns_where_drafts_may_not_depend_on_them() -> None:

@@ -107,6 +107,6 @@ def test_the_use_follows_the_options_the_engine_loads_with() -> None:
     one = Use.of(options, target, gpu=True)
     two = Use.of(options, draft, draft_of=target, gpu=True)
     assert (one.n_ctx, one.rows, one.gpu_layers, one.cache_type_k) == (4096, 8, 3, "q8_0")
-    assert (two.n_ctx, two.rows, two.gpu_layers) == (draft.n_ctx_train, 1, 1)
+    assert (two.n_ctx, two.rows, two.gpu_layers) == (draft.n_ctx_train, 2, 1)
     assert Use.of(options, target).gpu_layers == 0
     assert Use.of(LoadOptions(), target).n_ctx == target.n_ctx_train

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from specchat_engine.decoding.drafts import Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Alternative, Draft, DrafterTraits, Prospect
 from specchat_engine.models import Company
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.cost_model import DraftCosts
@@ -106,10 +106,11 @@ def test_a_tree_of_a_match_branches_late_only_if_the_match_is_long(match: int, p
     stored = replace(LOOKUP, name="store")
     decision = knowing(0.02).decide(Situation(100, 32, {stored: Prospect(match=match)}, tree=8))
     draft = Draft(
-        (1, 2, 3, 4, 5), runners_up=(6, None, None, None, 7), runner_up_shares=(0.5, 0.0, 0.0, 0.0, 0.5), source="store"
+        (1, 2, 3, 4, 5), alternatives=(Alternative((6,), 0.5), Alternative((1, 2, 3, 4, 7), 0.5)), source="store"
     )
     assert decision.branches is not None
-    assert decision.branches(draft) == places
+    tree = decision.branches(draft)
+    assert [len(tree.path(node)) - 1 for node in range(tree.trunk, len(tree))] == places
 
 
 def test_a_draft_model_that_is_never_right_is_left_alone() -> None:

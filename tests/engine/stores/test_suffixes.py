@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -50,10 +50,22 @@ def test_the_longest_match_and_the_number_of_its_places_are_found(
         assert (found.length, found.count) == (wanted, len(places(documents, tail, wanted)))
 
 
+def followed(
+    documents: Sequence[Sequence[int]], places: Iterable[tuple[int, int]], path: tuple[int, ...]
+) -> Counter[int]:
+    """How often each token followed this path at these places, -1 for the end of a document."""
+    ends = [(documents[number], end) for number, end in places]
+    return Counter(
+        document[end + len(path)] if end + len(path) < len(document) else -1
+        for document, end in ends
+        if (*document[end : end + len(path)],) == path
+    )
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
-@given(documents=texts, tail=tails, k=st.integers(1, 6))
-def test_a_continuation_follows_the_most_places_at_each_step_and_knows_the_second_most(
-    documents: list[list[int]], tail: list[int], k: int, tmp_path: Path
+@given(documents=texts, tail=tails, k=st.integers(1, 6), most=st.integers(0, 8))
+def test_a_continuation_follows_the_most_places_at_each_step_and_knows_what_else_followed(
+    documents: list[list[int]], tail: list[int], k: int, most: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "index"
     write_suffixes(path, documents)
@@ -61,21 +73,35 @@ def test_a_continuation_follows_the_most_places_at_each_step_and_knows_the_secon
     found = index.find(tail, 1)
     if found:
         alive = places(documents, tail, found.length)
-        said = index.continuation(found, k)
-        assert len(said.tokens) == len(said.runners_up) == len(said.shares) <= k
+        said = index.continuation(found, k, most)
         for ahead, token in enumerate(said.tokens):
-            following = Counter(
-                documents[number][end + ahead] if end + ahead < len(documents[number]) else -1 for number, end in alive
-            )
+            following = followed(documents, alive, said.tokens[:ahead])
             assert following[token] == max(following.values())
             assert following[token] >= 0.25 * found.count
-            others = {other: often for other, often in following.items() if other not in (token, -1)}
-            second = said.runners_up[ahead]
-            assert others.get(second) == max(others.values(), default=None)
-            assert said.shares[ahead] == pytest.approx(others.get(second, 0) / len(alive))
-            alive = [
-                (number, end) for number, end in alive if documents[number][end + ahead : end + ahead + 1] == [token]
-            ]
+        known = {said.tokens[:end] for end in range(len(said.tokens) + 1)}
+        often = []
+        for other in said.others:
+            before, token = other.path[:-1], other.path[-1]
+            following = followed(documents, alive, before)
+            assert before in known
+            assert other.path not in known
+            assert token >= 0
+            assert other.share == pytest.approx(following[token] / following.total())
+            assert other.runner_up or following[token] == max(following.values())
+            siblings = [one for one in said.others if one.path[:-1] == before and not one.runner_up]
+            assert len(siblings) + (before == said.tokens[: len(before)] and len(before) < len(said.tokens)) <= 1
+            known.add(other.path)
+            often.append(following[token])
+        assert often == sorted(often, reverse=True)
+        assert len(said.tokens) <= k >= max((len(other.path) for other in said.others), default=0)
+        every = {
+            (*path, token)
+            for path in known - {said.tokens if len(said.tokens) < k else ()}
+            if len(path) < k
+            for token in followed(documents, alive, path)
+            if token >= 0
+        }
+        assert len(said.others) == most or every <= known
     index.close()
 
 

@@ -149,8 +149,7 @@ def why_page(turn: Answered, width: int) -> list[Line]:
     found = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
     lines += _title("What could be gained")
     if not found:
-        busy = "No advice: other programs disturbed this answer, so its times say little about k and the draft."
-        lines += wrapped(busy if turn.disturbed else "Nothing: k, drafter and draft suit this text.", width)
+        lines += wrapped(_no_advice(turn), width)
     for place, advice in enumerate(found):
         lines += [_EMPTY] if place else []
         gain = "" if per_cent(advice.gain) in advice.sentence else f" ({per_cent(advice.gain)} faster)"
@@ -160,6 +159,14 @@ def why_page(turn: Answered, width: int) -> list[Line]:
         if advice.command:
             lines += wrapped(f"try: {advice.command}", width, Style.ACCEPTED, indent="  ")
     return lines
+
+
+def _no_advice(turn: Answered) -> str:
+    if not turn.figures.shares:
+        return "No advice: a server decides how it drafts, and does not tell what its passes take."
+    if turn.disturbed:
+        return "No advice: other programs disturbed this answer, so its times say little about k and the draft."
+    return "Nothing: k, drafter and draft suit this text."
 
 
 def _title(text: str) -> list[Line]:

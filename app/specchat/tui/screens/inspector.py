@@ -215,11 +215,13 @@ def position_of(trace: Trace, place: int) -> int:
 
 
 def spots(trace: Trace, place: int) -> list[Spot]:
-    """The tokens of round `place`, the target's own after the drafted ones."""
+    """The tokens of round `place`, the target's own after the drafted ones. Those without an id are left out."""
     event, at = trace.rounds[place], position_of(trace, place)
     drawn = [*(token.text for token in event.drafted[: event.num_accepted]), event.token.text]
     found = []
     for token, depth in zip(event.drafted, event.depths, strict=True):
+        if token.id is None:
+            continue
         compared = token.outcome is not Outcome.DISCARDED
         remark = ""
         if token.outcome is Outcome.REJECTED and depth < len(drawn) and drawn[depth]:

@@ -128,6 +128,8 @@ def compared(answer: Trace, plain: Trace) -> Compared:
 def not_comparable(answer: Trace) -> str:
     """Why the answer cannot be compared; empty if it can."""
     rule, temperature = answer.start["verifier"], answer.start.get("params", {}).get("temperature", 0)
+    if answer.is_remote:
+        return "a server gave this answer: only one of an engine on this machine can be decoded again"
     if not answer.start["lossless"]:
         return f"the rule {rule} is lossy: it promises no text that could be compared"
     if rule != DEFAULT_VERIFIER and temperature:

@@ -104,6 +104,14 @@ class Answer(Entry):
         self._parts.take(rounds)
         self._draw_growth()
 
+    def recount(self, rounds: Sequence[Round]) -> None:
+        """Replace all rounds: a server told at the end what it had drafted."""
+        self.rounds, self._parts, self._bodies = list(rounds), Parts(), []
+        if self._given:
+            self._parts.take_text(shown(self._given))
+        self._parts.take(rounds)
+        self.changed()
+
     def finish(self, figures: str, text: str | None = None) -> None:
         """End the answer. `text` is the answer where a stop string cut it.
 

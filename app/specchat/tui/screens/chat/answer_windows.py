@@ -8,6 +8,7 @@ from pathlib import Path
 
 from textual.widget import Widget
 
+from specchat.chat.server_limits import COMPARISON, INSPECTION
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError, TraceError
 from specchat.stats.charts import Line
@@ -33,7 +34,7 @@ from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.verify import Compared, VerifyScreen, describe_gap, not_comparable
-from specchat.worker.client import WorkerClient
+from specchat.worker.engine_client import EngineClient
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.settings import Settings
 
@@ -44,7 +45,7 @@ class AnswerWindows:
     """Finds the traces of answers and opens the windows over the chat."""
 
     def __init__(
-        self, owner: Widget, state: ChatState, view: ChatView, client: WorkerClient, turns: TurnRunner
+        self, owner: Widget, state: ChatState, view: ChatView, client: EngineClient, turns: TurnRunner
     ) -> None:
         """`owner` is a widget of the app over which the windows open."""
         self._owner = owner
@@ -66,8 +67,13 @@ class AnswerWindows:
     async def inspect(self, answer: int, round_index: int | None = None, place: int = 0) -> None:
         """Opens the inspector on an answer, at this round, or at the last one with a rejected token."""
         settings = self._state.settings
+        if self._view.needs_local(INSPECTION):
+            return
         trace = await self._trace(answer)
         if trace is None or settings is None:
+            return
+        if trace.is_remote:
+            self._view.note("a server gave this answer: it showed no probabilities")
             return
         indices = [event.index for event in trace.rounds]
         at = indices.index(round_index) if round_index in indices else _telling_round(trace)
@@ -161,7 +167,7 @@ class AnswerWindows:
     async def _to_compare(self) -> tuple[Question, Settings, Trace] | None:
         """The last answer's question, the settings in force, and its trace; None, with a note, if there is none."""
         loaded, settings = self._state.session.loaded, self._state.settings
-        if self._view.is_busy():
+        if self._view.is_busy() or self._view.needs_local(COMPARISON):
             return None
         if loaded is None or settings is None:
             self._view.note(LOADING)

@@ -12,6 +12,7 @@ from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.server_limits import refused
 from specchat.errors import SpecchatError
 from specchat.terminal.clipboard import copy
 from specchat.tui.screens.chat.parts import ChatParts
@@ -24,6 +25,9 @@ from specchat_engine.settings import USUAL_K
 
 async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
     """Does what a command asks for. A note says why something cannot be done now."""
+    if why := refused(invocation, parts.state.session.server):
+        parts.view.note(why)
+        return
     match invocation:
         case asked.ShowHelp(command):
             parts.panels.show_help(command)
@@ -78,7 +82,7 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
         case asked.Race():
             await parts.answer_windows.race()
         case asked.ShowModels(role):
-            parts.model_windows.browse(role)
+            parts.show_models(role)
         case asked.Verify():
             await parts.answer_windows.verify()
         case asked.Tour():

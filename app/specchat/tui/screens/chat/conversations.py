@@ -21,7 +21,7 @@ from specchat.store.records import new_seed
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
-from specchat.worker.client import WorkerClient
+from specchat.worker.engine_client import EngineClient
 from specchat.worker.protocol import Event, Kept
 from specchat_engine.errors import EngineError
 
@@ -40,7 +40,7 @@ _TIMEOUT = 10.0
 class PromptCaches:
     """One folder for each session."""
 
-    def __init__(self, client: WorkerClient, folder: Path) -> None:
+    def __init__(self, client: EngineClient, folder: Path) -> None:
         self._client = client
         self._folder = folder
 

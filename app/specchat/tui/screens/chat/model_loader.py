@@ -9,6 +9,7 @@ from pathlib import Path
 
 from specchat.chat.knobs import with_threads
 from specchat.chat.library_names import LibraryNames
+from specchat.chat.server_limits import LOADING as OPTIONS
 from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.models.last_pairs import last_draft
@@ -51,7 +52,10 @@ class ModelLoader:
         self.reload(replace(options, target=target or options.target, draft=draft))
 
     async def load_target(self, name: str) -> None:
-        """Loads another target, by its path or its name in the library."""
+        """Loads another target, by its path or its name in the library; a server has its own names."""
+        if self._state.session.server is not None:
+            self.reload(replace(self._state.session.options, target=Path(name)))
+            return
         path = await self._find(name)
         if path is not None:
             await self.load_pair(path)
@@ -64,6 +68,8 @@ class ModelLoader:
 
     def load_again(self, changed: Callable[[LoadOptions], LoadOptions]) -> None:
         """Loads the same models with other options."""
+        if self._view.needs_local(OPTIONS):
+            return
         options = self._state.session.options
         self.reload(replace(options, options=changed(options.options)))
 
@@ -100,7 +106,7 @@ class ModelLoader:
         session = self._state.session
         if session.loaded is None:
             self._view.note(LOADING)
-        else:
+        elif not self._view.needs_local(OPTIONS):
             session.options = replace(session.options, options=with_threads(session.options.options, options))
             self._link.client.use_threads(session.options.options)
         self._view.load_knobs.take_threads(session.options.options)
@@ -111,6 +117,8 @@ class ModelLoader:
         from specchat.tui.estimating import memory_words
 
         await asyncio.sleep(_ESTIMATE_DELAY)
+        if self._state.session.server is not None:
+            return
         loaded = self._state.session.options
         words = await asyncio.to_thread(memory_words, loaded, wanted)
         if loaded == self._state.session.options:
@@ -125,6 +133,8 @@ class ModelLoader:
         settings = session.ready(event)
         await view.knobs.fit(event.drafters, session.k_max, settings)
         view.load_knobs.fit(session.options)
+        if event.server is not None:
+            view.load_knobs.display = False
         if first_time:
             self._state.archive.tidy()
             if event.refusal is not None:

@@ -29,7 +29,7 @@ from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScr
 from specchat.tui.timing_drafts import DraftTimer
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.prompt import Prompt
-from specchat.worker.client import WorkerClient
+from specchat.worker.engine_client import EngineClient
 from specchat.worker.records import kept_costs
 from specchat_engine.gguf import read_model
 from specchat_engine.pairing import Verdict
@@ -39,7 +39,7 @@ class ModelWindows:
     """Opens the windows over the chat and loads what was chosen in them."""
 
     def __init__(
-        self, owner: Widget, state: ChatState, client: WorkerClient, loader: ModelLoader, downloads: DownloadBar
+        self, owner: Widget, state: ChatState, client: EngineClient, loader: ModelLoader, downloads: DownloadBar
     ) -> None:
         """`owner` is a widget of the app over which the windows open."""
         self._owner = owner

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from textual.screen import Screen
 
 from specchat.chat.knobs import live_knobs
+from specchat.chat.server_limits import drafts_by_itself
 from specchat.tui.screens.chat.conversations import Conversations
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
@@ -76,7 +77,9 @@ class Panels:
     def turn_k(self, steps: int) -> None:
         """Raises or lowers k from the next round on."""
         session = self._state.session
-        if session.settings is not None:
+        if session.server is not None and not session.server.steered:
+            self._view.note(drafts_by_itself(session.server))
+        elif session.settings is not None:
             changed = live_knobs((), session.k_max)["k"].turned(session.settings, steps)
             self._turns.change_settings(changed)
             self._view.note(f"k {changed.k} from the next round on" if changed.k != 0 else "k 0: plain decoding")

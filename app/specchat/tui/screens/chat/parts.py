@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from specchat.chat.archive import Archive
+from specchat.chat.commands.invocations import Role
 from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
+from specchat.chat.server_limits import models_of
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnView
 from specchat.settings.options import ChatOptions
@@ -28,8 +30,8 @@ from specchat.tui.screens.chat.tour import TourGuide
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.download_bar import LazyDownloads
-from specchat.worker.client import WorkerClient
-from specchat.worker.protocol import Ended, Event, Loaded, Loading, Notice, Started, WorkerFailed
+from specchat.worker.engine_client import EngineClient
+from specchat.worker.protocol import Ended, Event, Loaded, Loading, Notice, Recounted, Started, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ class ChatParts:
         self,
         screen: Screen[None],
         options: ChatOptions,
-        client: WorkerClient,
+        client: EngineClient,
         archive: Archive,
         downloads: LazyDownloads,
         own_keys: Mapping[str, str],
@@ -78,6 +80,14 @@ class ChatParts:
 
         return ModelWindows(self.screen, self.state, self._client, self.loader, self.view.download_bar)
 
+    def show_models(self, role: Role | None = None) -> None:
+        """Opens the model browser, to choose a target or a draft; lists the models of a server."""
+        loaded = self.state.session.loaded
+        if loaded is not None and loaded.server is not None:
+            self.view.notice(models_of(loaded.server, loaded.target.name))
+        else:
+            self.model_windows.browse(role)
+
     async def take(self, events: Sequence[Event]) -> None:
         """Takes events of a load or of an answer that arrived together, in order."""
         turn = self.state.turn
@@ -101,6 +111,9 @@ class ChatParts:
             self.turns.take(turn, rounds)
         else:
             self.view.show_header()
+        for event in events:
+            if isinstance(event, Recounted):
+                self.turns.recount(turn, event.rounds)
         if isinstance(last, Ended | WorkerFailed):
             self._ended(turn, last)
 
@@ -109,10 +122,11 @@ class ChatParts:
         loaded = self.state.session.loaded
         drafters = loaded.drafters if loaded else Sources().drafters
         themes = dict.fromkeys(self.screen.app.available_themes, "")
-        self.library.refresh()
-        return Sources(
-            drafters, self.state.session.k_max, models=self.library, themes=themes.items, presets=preset_names
-        )
+        server = self.state.session.server
+        if server is None:
+            self.library.refresh()
+        models = self.library if server is None else dict.fromkeys(server.models, "").items
+        return Sources(drafters, self.state.session.k_max, models=models, themes=themes.items, presets=preset_names)
 
     def _turn_changed(self) -> None:
         self.step_mode.show()
@@ -138,6 +152,6 @@ class ChatParts:
         self.turns.finish(turn, last)
         self.view.load_knobs.tell_machine(session.machine)
         if isinstance(last, Ended) and last.reason != "cancelled":
-            if settings is not None:
+            if settings is not None and session.server is None:
                 self.screen.run_worker(self.advisor.look_back(session, settings, turn, last), group="advice")
             self.tour.answered(turn.answer.figures)

@@ -23,7 +23,7 @@ from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.prompt import Prompt
-from specchat.worker.client import WorkerClient
+from specchat.worker.engine_client import EngineClient
 
 _SECOND_PRESS = 2.0
 """Seconds in which a second Ctrl+C quits."""
@@ -60,7 +60,7 @@ class ChatScreen(Screen[None]):
     def __init__(
         self,
         options: ChatOptions,
-        client: WorkerClient,
+        client: EngineClient,
         archive: Archive,
         downloads: LazyDownloads,
         *,
@@ -158,7 +158,7 @@ class ChatScreen(Screen[None]):
 
     def on_load_knobs_choose(self, message: LoadKnobs.Choose) -> None:
         """Opens the models to choose a target or a draft."""
-        self.parts.model_windows.browse(message.role)
+        self.parts.show_models(message.role)
 
     def on_load_knobs_changed(self, message: LoadKnobs.Changed) -> None:
         """Estimates the memory that other options would take."""
@@ -208,7 +208,7 @@ class ChatScreen(Screen[None]):
 
     def action_models(self) -> None:
         """Opens the model browser."""
-        self.parts.model_windows.browse()
+        self.parts.show_models()
 
     def action_sessions(self) -> None:
         """Opens the list of sessions."""

@@ -42,8 +42,7 @@ class RunningTurn:
         self.message = message
         self._source = source
         self._session = session
-        memory = session.loaded.memory if session.loaded else None
-        self._model = TurnModel(session.costs, memory)
+        self._model = self._new_model()
         self._start: Mapping[str, Any] = {}
         self._rounds: list[Round] = []
         self._text: list[str] = []
@@ -91,6 +90,13 @@ class RunningTurn:
         self._text.extend(event.text for event in rounds)
         self.answer.append(rounds)
 
+    def recount(self, rounds: Sequence[Round]) -> None:
+        """Takes all rounds again in place of those so far."""
+        self._model = self._new_model()
+        self._model.observe(rounds)
+        self._rounds, self._text = [*rounds], [event.text for event in rounds]
+        self.answer.recount(rounds)
+
     def finish(self, last: Ended | WorkerFailed) -> Outcome:
         """Closes the answer and the session's turn."""
         ended = last if isinstance(last, Ended) else None
@@ -108,6 +114,10 @@ class RunningTurn:
             )
             return Outcome(view, failure, unanswered)
         return Outcome(view, None, unanswered)
+
+    def _new_model(self) -> TurnModel:
+        loaded = self._session.loaded
+        return TurnModel(self._session.costs, loaded.memory if loaded else None)
 
 
 @dataclass(slots=True)

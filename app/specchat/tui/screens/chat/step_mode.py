@@ -5,10 +5,11 @@ from __future__ import annotations
 from textual.timer import Timer
 from textual.widget import Widget
 
+from specchat.chat.server_limits import STEP_MODE
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.step_bar import Stepping
-from specchat.worker.client import WorkerClient
+from specchat.worker.engine_client import EngineClient
 
 _KEYS = frozenset({"space", "plus", "minus", "enter"})
 """They control step mode while the prompt is empty."""
@@ -17,7 +18,7 @@ _KEYS = frozenset({"space", "plus", "minus", "enter"})
 class StepMode:
     """Freezes answers and lets them go on."""
 
-    def __init__(self, owner: Widget, state: ChatState, view: ChatView, client: WorkerClient) -> None:
+    def __init__(self, owner: Widget, state: ChatState, view: ChatView, client: EngineClient) -> None:
         """`owner` runs the clock of slow motion."""
         self._owner = owner
         self._state = state
@@ -29,6 +30,8 @@ class StepMode:
     def turn(self, on: bool | None = None) -> None:
         """Switches step mode on or off; None switches it over."""
         wanted = not self._stepping.on if on is None else on
+        if wanted and self._view.needs_local(STEP_MODE):
+            return
         if wanted != self._stepping.on:
             self._client.freeze(wanted)
             self._change(self._stepping.turned(wanted))

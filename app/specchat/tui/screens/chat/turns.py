@@ -140,6 +140,11 @@ class TurnRunner:
         self._figures.request()
         self._storing.request()
 
+    def recount(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
+        """Takes all rounds of the answer again."""
+        turn.recount(rounds)
+        self._figures.request()
+
     def finish(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
         """Closes the answer, stores it, and gives an unanswered message back to the prompt."""
         state, view = self._state, self._view

@@ -13,6 +13,7 @@ from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History
 from specchat.chat.turn import TurnView
 from specchat.models.formatting import model_name
+from specchat.remote.limits import needs_this_machine
 from specchat.stats.line import ending_in
 from specchat.store.records import StoredMessage
 from specchat.tui.appearance import legend_line
@@ -95,6 +96,13 @@ class ChatView:
         elif self._state.waiting is not None:
             self.note(LOADING)
         return self._state.turn is not None or self._state.waiting is not None
+
+    def needs_local(self, what: str) -> bool:
+        """Whether a server answers, which cannot do this; if so, a note says so."""
+        remote = self._state.session.server is not None
+        if remote:
+            self.note(needs_this_machine(what))
+        return remote
 
     def show_header(self) -> None:
         """Shows the pair, the state of speculation and the length of the context."""

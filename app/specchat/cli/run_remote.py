@@ -1,0 +1,115 @@
+"""`specchat run --remote`: one answer of a server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from specchat.cli.outputs import JsonOutput, Output, output_for
+from specchat.cli.remote import RemoteChat
+from specchat.cli.reporting import say
+from specchat.errors import FAILED, INTERRUPTED
+from specchat.settings.options import ChatOptions
+from specchat.store.records import new_seed
+from specchat.terminal.process import stops_on_interrupt
+from specchat.worker.engine_client import EngineClient
+from specchat.worker.protocol import (
+    ChatMessage,
+    Ended,
+    Event,
+    Loaded,
+    Notice,
+    Recounted,
+    Started,
+    WorkerFailed,
+)
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.decoding.trace_lines import end_line
+
+
+def answer_remotely(prompt: str, chat: RemoteChat, *, as_json: bool, prediction: str = "") -> int:
+    """Streams one answer to standard output and returns the exit code."""
+    client, options = chat.client, chat.options
+    try:
+        loaded = _load(client, options)
+        if loaded is None:
+            return FAILED
+        output = output_for(sys.stdout, as_json=as_json)
+        with stops_on_interrupt(client.cancel):
+            try:
+                return _stream(_asked(client, options, loaded, prompt, prediction), output, loaded)
+            except BrokenPipeError:
+                return 0
+    finally:
+        client.close()
+
+
+def _load(client: EngineClient, options: ChatOptions) -> Loaded | None:
+    for event in client.load(options.target, options.draft, options.options):
+        if isinstance(event, Loaded):
+            return event
+        if isinstance(event, WorkerFailed):
+            say(event.message)
+    return None
+
+
+def _asked(client: EngineClient, options: ChatOptions, loaded: Loaded, prompt: str, prediction: str) -> Iterator[Event]:
+    system = [ChatMessage("system", options.system)] if options.system else []
+    return client.generate(
+        [*system, ChatMessage("user", prompt)],
+        turn=0,
+        attempt=0,
+        seed=new_seed() if options.seed is None else options.seed,
+        settings=options.settings(loaded.recommended, loaded.drafters),
+        prediction=prediction,
+    )
+
+
+def _stream(events: Iterator[Event], output: Output, loaded: Loaded) -> int:
+    """Prints the answer. A trace waits for its end if the server tells its rounds again there."""
+    waits = isinstance(output, JsonOutput) and loaded.server is not None and loaded.server.recounts
+    rounds: list[Round] = []
+    notices: list[str] = []
+    started = False
+    for event in events:
+        match event:
+            case Started(line):
+                output.start(line)
+                started = True
+            case Notice(text) if not started:
+                say(text)
+            case Notice(text):
+                notices.append(text)  # it would be printed in the middle of the answer
+            case Round():
+                rounds.append(event)
+                if not waits:
+                    output.round(event)
+            case Recounted(again):
+                rounds = [*again]
+            case Ended() | WorkerFailed():
+                for one in rounds if waits else ():
+                    output.round(one)
+                if started:
+                    _end(event, rounds, output)
+                break
+    for text in notices:
+        say(text)
+    if isinstance(event, WorkerFailed):
+        say(event.message)
+        return FAILED
+    return INTERRUPTED if isinstance(event, Ended) and event.reason == "cancelled" else 0
+
+
+def _end(last: Ended | WorkerFailed, rounds: Sequence[Round], output: Output) -> None:
+    """Prints how the answer ended; after a failure with the statistics of its rounds."""
+    if isinstance(last, Ended):
+        output.end(end_line(last.reason, last.text, last.stats, last.costs))
+        return
+    stats = TurnStats()
+    for event in rounds:
+        stats.observe(event)
+    output.error(last.message)
+    text = "".join(event.text for event in rounds)
+    output.end(end_line("error", text, stats.to_json() | {"speedup": None}, MeasuredCosts()))

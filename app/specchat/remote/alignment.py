@@ -1,0 +1,88 @@
+"""Which of the tokens that arrived together belong to which draft, from what a server tells at the end of an answer.
+
+A server sends the tokens of a step together, or those of several steps if the reader is slow. At the end it tells how
+many tokens each step had drafted and how many of them were accepted, but not which steps had no draft.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from specchat.remote.chunks import Drafting
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a server: `emitted` tokens, of which `accepted` were drafted. A plain one has no draft."""
+
+    emitted: int
+    drafted: int = 0
+    accepted: int = 0
+
+
+def steps_of(groups: Sequence[int], drafting: Drafting) -> list[list[Step]] | None:
+    """The steps of each group of tokens, by their numbers of tokens; None if that does not add up.
+
+    The first token comes from reading the prompt, without a draft. Where a server does not tell which one-token steps
+    had a draft, the first ones did.
+    """
+    told = _told(drafting)
+    drafts = _following(groups, drafting) if told is None else told
+    if drafts is None:
+        return None
+    waiting = [Step(accepted + 1, drafted, accepted) for drafted, accepted in drafts]
+    waiting.reverse()
+    found = [
+        [*_filled(number, waiting, first=place == 0, last=place == len(groups) - 1)]
+        for place, number in enumerate(groups)
+    ]
+    return None if waiting else found
+
+
+def _filled(number: int, waiting: list[Step], *, first: bool, last: bool) -> Iterator[Step]:
+    """Steps that emit so many tokens: each waiting draft as early as it fits, plain steps between them.
+
+    No later place of a draft leaves more room for those after it. The end of an answer may cut the last draft.
+    """
+    left = number
+    if first and left:
+        yield Step(1)
+        left -= 1
+    while left:
+        step = Step(1)
+        if waiting and waiting[-1].emitted <= left:
+            step = waiting.pop()
+        elif last and len(waiting) == 1:
+            draft = waiting.pop()
+            step = Step(left, draft.drafted, draft.accepted)
+        yield step
+        left -= step.emitted
+
+
+def _told(drafting: Drafting) -> list[tuple[int, int]] | None:
+    """The drafted and accepted tokens of each draft, as the server told them."""
+    if drafting.num_drafts == 0:
+        return []
+    if drafting.drafted is None or drafting.accepted is None:
+        return None
+    return [*zip(drafting.drafted, drafting.accepted, strict=True)]
+
+
+def _following(groups: Sequence[int], drafting: Drafting) -> list[tuple[int, int]] | None:
+    """The same as it follows from totals, if every step after the first token had a draft and arrived alone."""
+    steps = groups[1:]
+    if not steps or len(steps) != drafting.num_drafts or min(steps) < 1:
+        return None
+    accepted = [number - 1 for number in steps[:-1]]
+    accepted.append(drafting.num_accepted - sum(accepted))
+    drafted = _lengths(len(steps), drafting)
+    if drafted is None or accepted[-1] < steps[-1] - 1:
+        return None
+    return [*zip(drafted, accepted, strict=True)] if all(map(int.__le__, accepted, drafted)) else None
+
+
+def _lengths(number: int, drafting: Drafting) -> list[int] | None:
+    """The tokens of each of so many drafts, if all are as long as the longest or only the last is shorter."""
+    last = drafting.num_drafted - drafting.longest * (number - 1)
+    return [*[drafting.longest] * (number - 1), last] if 0 < last <= drafting.longest else None

@@ -1,0 +1,308 @@
+"""An engine behind a URL, used like the one on this machine: it loads, answers, and is stopped."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specchat.errors import RemoteError
+from specchat.remote.address import Address
+from specchat.remote.limits import CANNOT_BRANCH, CANNOT_KEEP, needs_this_machine
+from specchat.remote.making import SOURCE
+from specchat.worker.protocol import (
+    ChatMessage,
+    Ended,
+    Event,
+    Kept,
+    Loaded,
+    Notice,
+    Recalled,
+    ServerInfo,
+    WorkerFailed,
+)
+from specchat_engine.load_options import ModelInfo
+
+if TYPE_CHECKING:
+    from specchat.remote.answer import Turn
+    from specchat.remote.servers import Server
+    from specchat.remote.transport import Stream, Timeouts, Transport
+    from specchat_engine import LoadOptions, Settings
+
+_NEXT_ANSWER = "the server takes other settings from the next answer on"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often a server that is busy or not there is asked again, and for how many seconds at most."""
+
+    attempts: int = 4
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+
+    def wait_after(self, failures: int, asked: float | None) -> float | None:
+        """The seconds until the next attempt after so many failures; None if there is none."""
+        if failures >= self.attempts:
+            return None
+        wait = self.first_wait * 2 ** (failures - 1) if asked is None else asked
+        return wait if wait <= self.longest_wait else None
+
+
+class RemoteClient:
+    """Answers through a server at an address, as `WorkerClient` does with a process.
+
+    Nothing is connected before the first load, and the HTTP library is imported then.
+    """
+
+    def __init__(self, address: Address, *, timeouts: Timeouts | None = None, patience: Patience | None = None) -> None:
+        self._address = address
+        self._timeouts = timeouts
+        self._patience = patience or Patience()
+        self._transport: Transport | None = None
+        self._server: Server | None = None
+        self._stream: Stream | None = None
+        self._answering = self._changed = self._closed = False
+        self._stops = 0
+        self._stopped = threading.Event()
+        self._said: set[str] = set()
+        self._one_at_a_time = threading.Lock()
+
+    def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
+        """Asks the server what it is and takes its model of this name: Loaded or WorkerFailed.
+
+        A target that is the server's host stands for its first model, or for the one that the address names.
+        """
+        with self._one_at_a_time:
+            from specchat.remote.servers import recognise
+
+            named = "" if target == self.first_target else target.as_posix()
+            address = replace(self._address, model=named or self._address.model)
+            try:
+                self._server = recognise(self._connected(), address)
+            except RemoteError as error:
+                yield WorkerFailed(str(error))
+                return
+            yield self._loaded(self._server)
+
+    @property
+    def first_target(self) -> Path:
+        """What stands for the server's first model in a load."""
+        return Path(self._address.host)
+
+    def generate(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        turn: int,
+        attempt: int,
+        seed: int,
+        settings: Settings,
+        prefix: Sequence[int] = (),
+        frozen: bool = False,
+        prediction: str = "",
+    ) -> Iterator[Event]:
+        """Answers a conversation: Notice, Started, Round…, perhaps Recounted, then Ended or WorkerFailed.
+
+        A `cancel` after this call closes the connection, also before the first event.
+        """
+        stops = self._stops
+
+        def answer() -> Iterator[Event]:
+            with self._one_at_a_time:
+                if prefix:
+                    yield WorkerFailed(CANNOT_BRANCH)
+                elif self._server is None or self._closed:
+                    yield WorkerFailed("there is no connection to a server")
+                else:
+                    self._answering, self._changed = True, False
+                    try:
+                        question = _Question(tuple(messages), turn, attempt, seed, settings, prediction)
+                        yield from self._unsaid(self._answer(self._server, question, lambda: self._stops > stops))
+                    finally:
+                        self._answering, self._stream = False, None
+
+        return answer()
+
+    def inspect(
+        self,
+        messages: Sequence[ChatMessage],
+        tokens: Sequence[int],
+        position: int,
+        *,
+        asked: Sequence[int] = (),
+        sharpness: float = 1.0,
+        seed: int,
+        settings: Settings,
+    ) -> Iterator[Event]:
+        """WorkerFailed: a server does not show its probabilities."""
+        yield WorkerFailed(needs_this_machine("inspecting a position"))
+
+    def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
+        """WorkerFailed: a server has the draft with which it was started."""
+        yield WorkerFailed(needs_this_machine("timing a draft"))
+
+    def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
+        """Kept, which says why nothing is kept: a server has its own prompt cache."""
+        yield Kept(False, CANNOT_KEEP)
+
+    def recall(self, folder: Path) -> Iterator[Event]:
+        """Recalled: nothing was."""
+        yield Recalled(False)
+
+    def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
+        """Does nothing: a server reads what it is asked."""
+
+    def set(self, settings: Settings) -> None:
+        """Notes that the settings changed while an answer runs; the next one has them."""
+        self._changed = self._answering
+
+    def use_threads(self, options: LoadOptions) -> None:
+        """Does nothing: a server has its own threads."""
+
+    def freeze(self, on: bool) -> None:
+        """Does nothing: a server does not wait between rounds."""
+
+    def step(self, rounds: int = 1) -> None:
+        """Does nothing, for the same reason."""
+
+    def cancel(self) -> None:
+        """Stops the running answer: the connection is closed, so that the server stops, too."""
+        self._stops += 1
+        self._stopped.set()
+        if (stream := self._stream) is not None:
+            stream.close()
+
+    def close(self) -> None:
+        """Stops the running answer, which then ends with WorkerFailed, and closes all connections."""
+        self._closed = True
+        self.cancel()
+        if self._transport is not None:
+            self._transport.close()
+
+    def _connected(self) -> Transport:
+        from specchat.remote.transport import Transport
+
+        if self._transport is None:
+            self._transport = Transport(self._address, self._timeouts)
+        return self._transport
+
+    def _loaded(self, server: Server) -> Loaded:
+        model, steered = server.model, bool(server.drafters)
+        return Loaded(
+            target=ModelInfo(
+                model.name, "", model.n_params, model.size_bytes, n_ctx=model.n_ctx, n_vocab=model.n_vocab
+            ),
+            draft=ModelInfo(server.draft, "") if server.draft else None,
+            drafters=server.drafters or (SOURCE,),
+            recommended=server.sampling,
+            refusal=None,
+            n_ctx=model.n_ctx,
+            server=ServerInfo(
+                server.engine.value, self._address.host, server.version, server.models, steered, server.engine.recounts
+            ),
+        )
+
+    def _unsaid(self, events: Iterator[Event]) -> Iterator[Event]:
+        """The events, each notice once for this client."""
+        for event in events:
+            if isinstance(event, Notice):
+                if event.text in self._said:
+                    continue
+                self._said.add(event.text)
+            yield event
+
+    def _answer(self, server: Server, question: _Question, stopped: Callable[[], bool]) -> Iterator[Event]:
+        """Asks until the server answers: again where it is busy, with fewer messages where they do not fit."""
+        from specchat.remote.answer import Turn
+        from specchat.remote.fitting import shortened
+        from specchat.remote.refusals import Refused, Unreachable
+        from specchat.remote.requests import request_body, seed_of
+
+        self._stopped.clear()
+        messages, failures = question.messages, 0
+        seed = seed_of(question.seed, question.turn, question.attempt)
+        while True:
+            body = request_body(server, messages, question.settings, seed=seed, prediction=question.prediction)
+            if body.untaken:
+                names = ", ".join(body.untaken)
+                yield Notice(f"{server.engine} does not take {names}: this has no effect there")
+            turn = Turn(messages, question.settings, question.seed, question.turn)
+            try:
+                yield from self._attempt(server, turn, body.json, stopped)
+                return
+            except Refused as error:
+                fewer = shortened(messages) if error.is_too_long else None
+                if fewer is not None:
+                    messages = fewer
+                    yield Notice("the oldest messages no longer fit the server's context: it reads the latest only")
+                    continue
+                failures += 1
+                wait = self._patience.wait_after(failures, error.wait) if error.is_busy else None
+                failed: RemoteError = error
+            except Unreachable as error:
+                failures += 1
+                wait, failed = self._patience.wait_after(failures, None), error
+            except RemoteError as error:
+                wait, failed = None, error
+            if wait is None:
+                yield WorkerFailed(str(failed))
+                return
+            yield Notice(f"{failed}; trying again")
+            self._stopped.wait(wait)
+
+    def _attempt(
+        self, server: Server, turn: Turn, body: dict[str, object], stopped: Callable[[], bool]
+    ) -> Iterator[Event]:
+        """The events of one request. Raises RemoteError before the first event, and ends with WorkerFailed after it."""
+        from specchat.remote.answer import RemoteAnswer
+        from specchat.remote.chunks import read_chunk
+        from specchat.remote.refusals import streamed_error
+
+        began = time.monotonic()
+        answer = RemoteAnswer(server, self._address.host, turn, lambda: (time.monotonic() - began) * 1000)
+        if stopped():
+            yield from self._stopped_at(answer.end("cancelled"))
+            return
+        stream = self._stream = self._connected().stream(self._address.api("/chat/completions"), body)
+        if stopped():  # between the line before and this one
+            stream.close()
+        try:
+            for message in stream:
+                chunk = read_chunk(message)
+                if chunk.error is not None:
+                    raise streamed_error(self._address, chunk.error)
+                yield from answer.take(chunk)
+                if self._changed and answer.begun:
+                    self._changed = False
+                    yield Notice(_NEXT_ANSWER)
+            if stopped():
+                yield from self._stopped_at(answer.end("cancelled"))
+                return
+            if not answer.finished:
+                raise RemoteError(f"{self._address.host} ended the stream before the answer was complete")
+            yield from answer.end()
+        except RemoteError as error:
+            if not answer.begun:
+                raise
+            yield from (event for event in answer.end("error") if not isinstance(event, Ended))
+            yield WorkerFailed(str(error))
+        finally:
+            stream.close()
+
+    def _stopped_at(self, end: Iterator[Event]) -> Iterator[Event]:
+        """The end of an answer that was stopped: a failure if that was because everything is closed."""
+        for event in end:
+            yield WorkerFailed("the connection was closed") if self._closed and isinstance(event, Ended) else event
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    messages: tuple[ChatMessage, ...]
+    turn: int
+    attempt: int
+    seed: int
+    settings: Settings
+    prediction: str

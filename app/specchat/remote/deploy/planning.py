@@ -1,0 +1,178 @@
+"""What a server should draft with: from the catalog of known pairs and heads, or as the user says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from specchat.errors import ConfigError
+from specchat_assets.catalog import Model, Pair, Report, catalog
+from specchat_engine.settings import USUAL_K
+
+T = TypeVar("T")
+
+
+class Tool(StrEnum):
+    """The servers that can be started."""
+
+    VLLM = "vllm"
+    SGLANG = "sglang"
+    LLAMA_SERVER = "llama-server"
+
+
+class Method(StrEnum):
+    """How a server drafts."""
+
+    DRAFT = "a draft model"
+    EAGLE3 = "EAGLE-3"
+    MTP = "MTP"
+    LOOKUP = "prompt lookup"
+    NONE = "none"
+
+
+_USUAL_K = {Method.DRAFT: USUAL_K, Method.EAGLE3: 3, Method.MTP: 2, Method.LOOKUP: USUAL_K, Method.NONE: 0}
+_WORDS = {"none": Method.NONE, "lookup": Method.LOOKUP, "mtp": Method.MTP}
+"""What stands for a draft that is no model."""
+
+_FILES = ("Q4_K_M", "MXFP4", "Q8_0")
+_DRAFT_FILES = ("Q8_0", *_FILES)
+"""The formats of GGUF files in the order in which they are preferred."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A server to be started: models as it names them, the way it drafts, and at most `k` tokens a draft.
+
+    `mixed` says that the vocabularies of target and draft differ in size. `why` tells where the choice comes from.
+    """
+
+    tool: Tool
+    target: str
+    method: Method
+    draft: str = ""
+    k: int = 0
+    mixed: bool = False
+    why: str = ""
+
+
+def plan(tool: Tool, model: str, draft: str | None = None, k: int | None = None) -> Plan:
+    """The plan for a model: one of the catalog, a repository of the hub, or a file.
+
+    Without a draft, the catalog chooses. Raises ConfigError for a draft that this server cannot use with the model.
+    """
+    known = _known(model)
+    target = _name(tool, known, _FILES) if known else model
+    if draft is None:
+        found = _chosen(tool, known, target)
+    elif (method := _WORDS.get(draft.lower())) is not None:
+        found = Plan(tool, target, method, why="as you asked")
+    else:
+        found = _with_draft(tool, known, target, draft)
+    length = found.k or _USUAL_K[found.method] if k is None else k
+    if found.method is Method.NONE or length == 0:
+        return Plan(tool, target, Method.NONE, why=found.why)
+    return Plan(tool, target, found.method, found.draft, length, found.mixed, found.why)
+
+
+def _chosen(tool: Tool, known: Model | None, target: str) -> Plan:
+    """The head or draft model of which most is known; prompt lookup if there is none."""
+    if known is None:
+        return Plan(tool, target, Method.LOOKUP, why="the catalog does not know this model")
+    heads = [head for head in catalog().heads if head.target == known and head.kind == "eagle3"]
+    if heads and tool is not Tool.LLAMA_SERVER:  # it needs the head as GGUF, which nobody publishes
+        head = _best(heads, lambda one: one.reports)
+        return Plan(tool, target, Method.EAGLE3, head.repository, _length(head.reports), why=_reported(head.reports))
+    pairs = [pair for pair in catalog().drafts_for(known) if _fits(tool, pair)]
+    if "mtp" in known.heads and not any(pair.reports for pair in pairs):
+        return Plan(tool, target, Method.MTP, why="its weights carry layers for multi-token prediction")
+    if not pairs:
+        return Plan(tool, target, Method.LOOKUP, why=f"the catalog knows no draft for it that {tool} can use")
+    pair = _best(pairs, lambda one: one.reports)
+    why = _reported(pair.reports) or "of its family, without a published measurement"
+    name = _name(tool, pair.draft, _DRAFT_FILES)
+    return Plan(tool, target, Method.DRAFT, name, _length(pair.reports), _differ(pair), why)
+
+
+def _with_draft(tool: Tool, known: Model | None, target: str, draft: str) -> Plan:
+    head = next((one for one in catalog().heads if one.repository.lower() == draft.lower()), None)
+    if head is not None:
+        if known is not None and head.target != known:
+            raise ConfigError(f"{draft} is a head for {head.target.name}: it reads no other model's hidden states")
+        return Plan(tool, target, Method.EAGLE3, draft, _length(head.reports), why=_reported(head.reports))
+    small = _known(draft)
+    if small is None:
+        return Plan(tool, target, Method.DRAFT, draft, why="as you asked")
+    mixed = known is not None and _differ(Pair(known, small))
+    if mixed and tool is Tool.SGLANG:
+        raise ConfigError(
+            f"SGLang needs equal vocabularies, and those of {target} and {draft} differ: try --draft lookup"
+        )
+    return Plan(tool, target, Method.DRAFT, _name(tool, small, _DRAFT_FILES), mixed=mixed, why="as you asked")
+
+
+def _known(name: str) -> Model | None:
+    """The model of the catalog with this id, name or repository, ignoring case; None if there is none."""
+    wanted = name.lower().partition(":")[0]
+    for model in catalog().models.values():
+        if wanted in {one.lower() for one in (model.id, model.name, model.repository, model.original) if one}:
+            return model
+    return None
+
+
+def _name(tool: Tool, model: Model, formats: tuple[str, ...]) -> str:
+    """What this server calls the model: the repository of its weights, or that of its GGUF files with a format.
+
+    Raises ConfigError if there are none.
+    """
+    if tool is not Tool.LLAMA_SERVER:
+        if model.original is None:
+            raise ConfigError(f"where the weights of {model.name} are is not known: name their repository with -m")
+        return model.original
+    form = next((one for one in formats if one in model.quantisations), None)
+    if model.repository is None or form is None:
+        raise ConfigError(f"no GGUF file of {model.name} is known: name one with -m or -d")
+    return f"{model.repository}:{form}"
+
+
+def _fits(tool: Tool, pair: Pair) -> bool:
+    if tool is Tool.LLAMA_SERVER:
+        return bool(pair.draft.quantisations)
+    return pair.draft.original is not None and not (tool is Tool.SGLANG and _differ(pair))
+
+
+def _differ(pair: Pair) -> bool:
+    """Whether the vocabularies differ in size, as far as the catalog tells."""
+    sizes = {one.header.get("vocab_size") for one in (pair.target, pair.draft)}
+    return len(sizes) > 1 and None not in sizes
+
+
+def _best(found: list[T], reports: Callable[[T], tuple[Report, ...]]) -> T:
+    """The one with the largest reported speed-up; without reports the first."""
+
+    def reported(one: T) -> float:
+        return max((report.speedup or 0.0 for report in reports(one)), default=0.0)
+
+    return max(found, key=reported)
+
+
+def _length(reports: tuple[Report, ...]) -> int:
+    """The k of the best report; 0 if none tells one."""
+    told = [report for report in reports if report.k is not None]
+    best = max(told, key=lambda report: report.speedup or 0.0, default=None)
+    return 0 if best is None or best.k is None else best.k
+
+
+def _reported(reports: tuple[Report, ...]) -> str:
+    """The best report in words; empty without one."""
+    best = max(reports, key=lambda report: report.speedup or 0.0, default=None)
+    if best is None:
+        return ""
+    if best.speedup:
+        figure = f"{best.speedup:g} × plain"
+    elif best.block_efficiency:
+        figure = f"{best.block_efficiency:g} tokens a pass"
+    else:
+        figure = f"{100 * (best.acceptance_rate or 0):.0f} % accepted"
+    return f"reported {figure} ({best.setting}): {best.source}"

@@ -1,0 +1,106 @@
+"""What a server says when it does not do what it was asked: the error's status and message in one line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from specchat.errors import RemoteError
+from specchat.remote.address import Address
+from specchat.remote.values import text
+from specchat.terminal.filter import clean_line
+
+_LONGEST = 300
+_BUSY = (429, 503)
+_TOO_LONG_KINDS = {"exceed_context_size_error", "context_length_exceeded"}
+_TOO_LONG = re.compile(
+    r"context (?:length|size|window)|maximum .*(?:context|model) len|too many tokens|prompt is too long", re.IGNORECASE
+)
+
+
+class Unreachable(RemoteError):
+    """No connection could be made."""
+
+
+class Refused(RemoteError):
+    """The server answered with an error. `wait` is the number of seconds that it asks to wait, None if it does not.
+
+    A refusal `is_busy` if the same request may work later, and `is_too_long` if the conversation does not fit the
+    context.
+    """
+
+    def __init__(self, message: str, status: int, *, wait: float | None = None, too_long: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.wait = wait
+        self.is_too_long = too_long
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the server only had no room, or was still loading."""
+        return self.status in _BUSY
+
+
+def refusal(address: Address, status: int, content: bytes, headers: Mapping[str, str]) -> Refused:
+    """The error in a response."""
+    error = _error(content)
+    said = address.without_key(clean_line(error.message))[:_LONGEST]
+    host = clean_line(address.host)
+    if status in (401, 403):
+        key = "wants a key" if not address.key else "does not accept the key"
+        return Refused(f"{host} {key} ({status}{_after(said)}): give it with SPECCHAT_API_KEY or --api-key", status)
+    if status == 404 and not said:
+        return Refused(f"{host} does not speak OpenAI's API ({status}): check the address", status)
+    named = not _TOO_LONG_KINDS.isdisjoint(error.kinds)
+    too_long = status in (400, 413, 422) and (named or _TOO_LONG.search(said) is not None)
+    return Refused(f"{host} answers {status}{_after(said)}", status, wait=_wait(headers), too_long=too_long)
+
+
+def streamed_error(address: Address, value: Any) -> RemoteError:
+    """The error that a message in the middle of a stream tells."""
+    said = address.without_key(clean_line(_told(value).message))[:_LONGEST]
+    return RemoteError(f"{clean_line(address.host)} ended the answer with an error{_after(said)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The message of an error, empty if it is not told, and what its `type` and `code` say."""
+
+    message: str = ""
+    kinds: tuple[str, ...] = ()
+
+
+def _error(content: bytes) -> _Told:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        said = content.decode("utf-8", "replace")
+        return _Told("" if "<html" in said.lower() else said)
+    return _told(value.get("error", value) if isinstance(value, dict) else value)
+
+
+def _told(value: Any) -> _Told:
+    """An error as OpenAI, FastAPI and older servers write it."""
+    if isinstance(value, str):
+        return _Told(value)
+    if not isinstance(value, dict):
+        return _Told()
+    if isinstance(value.get("message"), str):
+        return _Told(value["message"], (text(value.get("type")), text(value.get("code"))))
+    detail = value.get("detail")
+    if isinstance(detail, list) and detail and isinstance(detail[0], dict):
+        place = ".".join(str(part) for part in detail[0].get("loc", ()) if part != "body")
+        return _Told(f"{place}: {detail[0].get('msg', '')}")
+    return _Told(text(detail))
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    value = headers.get("Retry-After", "").strip()
+    return float(value) if value.isdigit() else None
+
+
+def _after(said: str) -> str:
+    return f": {said}" if said else ""

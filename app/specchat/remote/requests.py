@@ -1,0 +1,159 @@
+"""The body of a request: the conversation and the settings, in the words of each engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from specchat.remote.servers import Engine, Server
+from specchat.remote.thinking import without_thoughts
+from specchat.worker.protocol import ChatMessage
+from specchat_engine.sampling.noise import turn_seed
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.settings import Settings
+
+_LARGEST_SEED = 2**31 - 1
+_USUAL_CONTEXT = 4096
+_BIAS = 100.0
+"""The largest bias in OpenAI's API. It decides alone, or bans a token."""
+
+_OWN = {name: name for name in ("temperature", "top_p", "frequency_penalty", "presence_penalty")}
+_VLLM = _OWN | {"top_k": "top_k", "min_p": "min_p", "repeat_penalty": "repetition_penalty"}
+_LLAMA = _OWN | {
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "typical_p": "typical_p",
+    "repeat_penalty": "repeat_penalty",
+    "penalty_last_n": "repeat_last_n",
+}
+_NAMES: Mapping[Engine, Mapping[str, str]] = {
+    Engine.LLAMA_SERVER: _LLAMA,
+    Engine.SPECCHAT: _LLAMA,
+    Engine.VLLM: _VLLM,
+    Engine.SGLANG: _VLLM,
+    Engine.OPENAI: _OWN,
+}
+"""What each engine calls the sampling parameters that it takes."""
+
+_NEUTRAL = SamplingParams(top_k=0, top_p=1.0, min_p=0.0)
+"""Values with which a parameter does nothing, so that it does not matter whether a server takes it."""
+
+_STEERING = ("k", "drafter", "verifier")
+_ELSEWHERE = ("sampling", "max_tokens", "stop")
+"""Settings that are no matter of drafting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of a request, and the settings in force that this engine does not take."""
+
+    json: dict[str, Any]
+    untaken: tuple[str, ...]
+
+
+def request_body(
+    server: Server,
+    messages: Sequence[ChatMessage],
+    settings: Settings,
+    *,
+    seed: int,
+    prediction: str = "",
+) -> Body:
+    """The body for a conversation. `seed` is that of the turn."""
+    sampling, untaken = _sampling(server, settings.sampling)
+    steering, unsteered = _steering(server, settings)
+    body: dict[str, Any] = {
+        "model": server.model.id,
+        "messages": [_message(message) for message in messages],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "seed": seed % (_LARGEST_SEED + 1),
+        **sampling,
+        **steering,
+        **_telling(server.engine),
+    }
+    if settings.max_tokens:
+        body["max_tokens"] = settings.max_tokens
+    if settings.stop:
+        body["stop"] = [*settings.stop]
+    if prediction and server.engine in (Engine.SPECCHAT, Engine.OPENAI):
+        body["prediction"] = {"type": "content", "content": prediction}
+    elif prediction:
+        untaken.append("the prediction")
+    return Body(body, (*untaken, *unsteered))
+
+
+def seed_of(session_seed: int, turn: int, attempt: int) -> int:
+    """The seed of an attempt at a turn."""
+    return turn_seed(session_seed, turn, attempt)
+
+
+def _message(message: ChatMessage) -> dict[str, str]:
+    content = without_thoughts(message.content) if message.role == "assistant" else message.content
+    return {"role": message.role, "content": content}
+
+
+def _telling(engine: Engine) -> dict[str, Any]:
+    """What has the server tell its rounds, as far as it can."""
+    match engine:
+        case Engine.LLAMA_SERVER:
+            return {"timings_per_token": True}
+        case Engine.VLLM:
+            return {"return_token_ids": True, "logprobs": True}
+        case Engine.SGLANG:
+            running = {"include_usage": True, "continuous_usage_stats": True}
+            return {"return_spec_tokens_details": True, "stream_options": running}
+        case Engine.SPECCHAT:
+            return {"specchat": {"rounds": True}}
+    return {}
+
+
+def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any], list[str]]:
+    engine, names = server.engine, _NAMES[server.engine]
+    body: dict[str, Any] = {}
+    untaken: list[str] = []
+    for each in fields(SamplingParams):
+        value = getattr(sampling, each.name)
+        if each.name in ("grammar", "logit_bias"):
+            continue
+        if each.name in names:
+            body[names[each.name]] = value
+        elif each.name != "penalty_last_n" and value != getattr(_NEUTRAL, each.name):
+            untaken.append(each.name.replace("_", "-"))
+    if names is _VLLM and not body["top_k"]:
+        body["top_k"] = -1
+    if engine is Engine.LLAMA_SERVER and sampling.penalty_last_n < 0:
+        body["repeat_last_n"] = server.model.n_ctx or _USUAL_CONTEXT
+    if sampling.logit_bias:
+        body["logit_bias"] = _bias(engine, sampling.logit_bias)
+    if sampling.grammar:
+        match engine:
+            case Engine.LLAMA_SERVER:
+                body["grammar"] = sampling.grammar
+            case Engine.VLLM:
+                body["structured_outputs"] = {"grammar": sampling.grammar}
+            case Engine.SGLANG:
+                body["ebnf"] = sampling.grammar
+            case _:
+                untaken.append("the grammar")
+    return body, untaken
+
+
+def _bias(engine: Engine, pairs: Sequence[tuple[int, float]]) -> Any:
+    if engine is Engine.LLAMA_SERVER:
+        return [[token, False if bias == -math.inf else bias] for token, bias in pairs]
+    return {str(token): max(-_BIAS, min(_BIAS, bias)) for token, bias in pairs}
+
+
+def _steering(server: Server, settings: Settings) -> tuple[dict[str, Any], list[str]]:
+    """What a request says about drafting, and what was changed in vain."""
+    usual, taken = Settings(), _STEERING if server.drafters else ()
+    changed = [
+        each.name
+        for each in fields(Settings)
+        if each.name not in (*_ELSEWHERE, *taken, "drafter")
+        and getattr(settings, each.name) != getattr(usual, each.name)
+    ]
+    return {name: getattr(settings, name) for name in taken}, [name.replace("_", "-") for name in changed]

@@ -1,0 +1,189 @@
+"""Which engine answers at an address, what it offers, and what it tells about its speculation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Any, Protocol
+
+from specchat.errors import RemoteError
+from specchat.remote.address import Address
+from specchat.remote.values import count, listed, mapping, number, text
+from specchat.terminal.filter import clean_line
+from specchat_engine.errors import SettingError
+from specchat_engine.sampling.params import SamplingParams
+
+
+class Engine(StrEnum):
+    """The engines that are known, by the names that users know; OPENAI is any other that speaks OpenAI's API."""
+
+    LLAMA_SERVER = "llama-server"
+    VLLM = "vLLM"
+    SGLANG = "SGLang"
+    SPECCHAT = "specchat"
+    OPENAI = "OpenAI API"
+
+    @property
+    def recounts(self) -> bool:
+        """Whether it tells at the end of an answer what it had drafted."""
+        return self in (Engine.VLLM, Engine.SGLANG)
+
+
+_OWNERS: Mapping[str, Engine] = {
+    "llamacpp": Engine.LLAMA_SERVER,
+    "vllm": Engine.VLLM,
+    "sglang": Engine.SGLANG,
+    "specchat": Engine.SPECCHAT,
+}
+"""What stands as the owner of a model in the list of models."""
+
+_PROPS_NAMES: Mapping[str, str] = {"penalty_last_n": "repeat_last_n"}
+"""Where llama-server's name of a sampling parameter is another one."""
+
+_DRAFTING = re.compile(r"^vllm:spec_decode_num_drafts", re.MULTILINE)
+"""A counter that vLLM has if it was started with speculation."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model of a server. `id` is its name in requests, `name` what the user reads; sizes are 0 if unknown."""
+
+    id: str
+    name: str
+    n_ctx: int = 0
+    n_params: int = 0
+    n_vocab: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server and the model of it that answers.
+
+    `speculates` says that it drafts, None if that is not known. `drafters` are what requests may choose, empty if they
+    may not. `sampling` are the parameters that it recommends.
+    """
+
+    engine: Engine
+    model: ServedModel
+    models: tuple[str, ...]
+    version: str = ""
+    speculates: bool | None = None
+    drafters: tuple[str, ...] = ()
+    draft: str = ""
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+
+
+class Asking(Protocol):
+    """What can be asked by URL."""
+
+    def ask(self, url: str) -> Any:
+        """What a GET gives. Raises RemoteError."""
+
+
+def recognise(transport: Asking, address: Address) -> Server:
+    """Asks a server what it is. Raises RemoteError if it cannot be reached or does not speak OpenAI's API."""
+    told = listed(mapping(transport.ask(address.api("/models"))).get("data"))
+    entries = [entry for entry in map(mapping, told) if text(entry.get("id"))]
+    if not entries:
+        raise RemoteError(f"{clean_line(address.host)} lists no models at /v1/models: check the address")
+    entry = _chosen(entries, address)
+    engine = _OWNERS.get(text(entry.get("owned_by")).lower(), Engine.OPENAI)
+    server = Server(engine, _model(entry), tuple(clean_line(one["id"]) for one in entries))
+    match engine:
+        case Engine.LLAMA_SERVER:
+            return _llama_server(server, mapping(_optional(transport, f"{address.root}/props")))
+        case Engine.VLLM:
+            return _vllm(server, transport, address)
+        case Engine.SGLANG:
+            return _sglang(server, transport, address)
+        case Engine.SPECCHAT:
+            return _specchat(server, mapping(entry.get("specchat")))
+    return replace(server, sampling=SamplingParams(top_k=0, min_p=0.0))
+
+
+def _chosen(entries: list[Mapping[str, Any]], address: Address) -> Mapping[str, Any]:
+    """The entry of the model that the user named, or the first. Part of a name is enough if no other has it."""
+    if not address.model:
+        return entries[0]
+    wanted = PurePosixPath(address.model.lower()).as_posix()
+    exact = [entry for entry in entries if PurePosixPath(entry["id"].lower()).as_posix() == wanted]
+    found = exact or [entry for entry in entries if wanted in entry["id"].lower()]
+    if len(found) == 1 or exact:
+        return found[0]
+    names = ", ".join(clean_line(entry["id"]) for entry in entries[:8])
+    raise RemoteError(f"{clean_line(address.host)} has no model {clean_line(address.model)}: it has {names}")
+
+
+def _model(entry: Mapping[str, Any]) -> ServedModel:
+    meta, identity = mapping(entry.get("meta")), text(entry["id"])
+    return ServedModel(
+        identity,
+        clean_line(identity.rpartition("/")[2] or identity),
+        count(entry.get("max_model_len")) or count(meta.get("n_ctx")) or 0,
+        count(meta.get("n_params")) or 0,
+        count(meta.get("n_vocab")) or 0,
+        count(meta.get("size")) or 0,
+    )
+
+
+def _llama_server(server: Server, props: Mapping[str, Any]) -> Server:
+    usual = mapping(props.get("default_generation_settings"))
+    n_ctx = count(usual.get("n_ctx")) or server.model.n_ctx
+    return replace(
+        server,
+        model=replace(server.model, n_ctx=n_ctx),
+        version=clean_line(text(props.get("build_info"))),
+        sampling=_sampling(mapping(usual.get("params"))),
+    )
+
+
+def _vllm(server: Server, transport: Asking, address: Address) -> Server:
+    version = mapping(_optional(transport, f"{address.root}/version")).get("version")
+    metrics = _optional(transport, f"{address.root}/metrics")
+    speculates = _DRAFTING.search(metrics) is not None if isinstance(metrics, str) else None
+    return replace(server, version=clean_line(text(version)), speculates=speculates)
+
+
+def _sglang(server: Server, transport: Asking, address: Address) -> Server:
+    told = mapping(_optional(transport, f"{address.root}/server_info"))
+    told = told or mapping(_optional(transport, f"{address.root}/get_server_info"))
+    speculates = bool(told["speculative_algorithm"]) if "speculative_algorithm" in told else None
+    return replace(server, version=clean_line(text(told.get("version"))), speculates=speculates)
+
+
+def _specchat(server: Server, told: Mapping[str, Any]) -> Server:
+    drafters = tuple(clean_line(name) for name in map(text, listed(told.get("drafters"))) if name)
+    return replace(
+        server,
+        version=clean_line(text(told.get("version"))),
+        speculates=True,
+        drafters=drafters or ("hybrid", "none"),
+        draft=clean_line(text(told.get("draft")) or text(told.get("head"))),
+    )
+
+
+def _sampling(params: Mapping[str, Any]) -> SamplingParams:
+    """The parameters that llama-server was started with; the usual ones where they are not told."""
+    found: dict[str, Any] = {}
+    usual = SamplingParams()
+    for name in SamplingParams.__dataclass_fields__:
+        given = number(params.get(_PROPS_NAMES.get(name, name)))
+        if given is not None:
+            whole = isinstance(getattr(usual, name), int)
+            found[name] = int(given) if whole else round(given, 6)
+    try:
+        return SamplingParams(**found)
+    except SettingError:
+        return usual
+
+
+def _optional(transport: Asking, url: str) -> Any:
+    """What a URL gives; None if the server does not have it."""
+    try:
+        return transport.ask(url)
+    except RemoteError:
+        return None

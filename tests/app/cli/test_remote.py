@@ -1,0 +1,116 @@
+"""`--remote` on the command line, with a server that replays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.remote.samples import VLLM, VLLM_PAGES, delta, models
+from specchat.cli import main
+from specchat.traces.trace import read_trace
+from support.replaying import Replaying, page, recorded, replaying, stream
+
+
+@pytest.fixture
+def server() -> Iterator[Replaying]:
+    with replaying(pages=dict(VLLM_PAGES)) as running:
+        yield running
+
+
+def test_run_prints_the_answer_and_its_statistics(server: Replaying, capsys: pytest.CaptureFixture[str]) -> None:
+    server.replies.append(recorded(VLLM / "draft-chat-stream-ids.txt"))
+    assert main(["run", "hello", "--remote", server.url, "-s", "7", "--temp", "0", "-n", "60"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("In speculative decoding k is")
+    assert captured.err.startswith("specchat: 58 tokens · ")
+    assert captured.err.endswith("×? plain · accepted 96 % · α 0.98 · τ 4.5 · seed 7\n")
+    (question,) = server.questions
+    assert (question["model"], question["max_tokens"], question["temperature"]) == ("guide", 60, 0.0)
+
+
+def test_a_trace_has_the_rounds_as_they_were_counted_in_the_end(
+    server: Replaying, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.replies.append(recorded(VLLM / "draft-comp-stream.txt"))
+    assert main(["run", "hello", "--remote", server.url, "--json"]) == 0
+    (trace,) = read_trace(capsys.readouterr().out.splitlines())
+    assert trace.is_remote
+    assert sum(len(event.drafted) for event in trace.rounds) == 60
+    assert trace.start["engine"] == {"kind": "vLLM", "version": "0.32.0", "host": server.url.removeprefix("http://")}
+
+
+def test_the_key_comes_from_the_environment_or_a_flag_and_is_never_written(
+    server: Replaying, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, isolated_machine: Path
+) -> None:
+    monkeypatch.setenv("SPECCHAT_API_KEY", "sk-from-env")
+    server.replies.extend([stream(delta("a", finish="stop"))] * 2)
+    assert main(["run", "hello", "--remote", server.url, "--json"]) == 0
+    assert main(["run", "hello", "--remote", server.url, "--api-key", "sk-from-flag"]) == 0
+    sent = [one.headers["Authorization"] for one in server.asked if one.body]
+    assert sent == ["Bearer sk-from-env", "Bearer sk-from-flag"]
+    captured = capsys.readouterr()
+    assert "sk-from" not in captured.out + captured.err
+    kept = [file.read_bytes() for file in isolated_machine.rglob("*") if file.is_file()]
+    assert not any(b"sk-from" in content for content in kept)
+
+
+def test_a_plain_chat_talks_to_the_server(
+    server: Replaying, capsys: pytest.CaptureFixture[str], pipe_in: Callable[[bytes], None], isolated_machine: Path
+) -> None:
+    server.replies.extend([stream(delta("One.", finish="stop")), stream(delta("Two.", finish="stop"))])
+    pipe_in(b"First\nSecond\n/models\n")
+    assert main(["chat", "--plain", "--remote", server.url, "--api-key", "sk-secret", "--system", "Be brief."]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "One.\nTwo.\n"
+    assert "specchat, guide, vLLM at 127.0.0.1" in captured.err
+    assert [message["role"] for message in server.questions[1]["messages"]] == ["system", "user", "assistant", "user"]
+    kept = [file.read_bytes() for file in isolated_machine.rglob("*") if file.is_file()]
+    assert any(b"First" in content for content in kept)
+    assert not any(b"sk-secret" in content for content in kept)
+
+
+def test_one_of_its_models_is_named(server: Replaying, capsys: pytest.CaptureFixture[str]) -> None:
+    server.pages["/v1/models"] = page(models("openai", "small", "large"))
+    server.replies.append(stream(delta("a", finish="stop")))
+    assert main(["run", "hello", "--remote", server.url, "--remote-model", "large"]) == 0
+    assert server.questions[0]["model"] == "large"
+    assert main(["run", "hello", "--remote", server.url, "--remote-model", "huge"]) == 1
+    assert "has no model huge: it has small, large" in capsys.readouterr().err
+
+
+def test_a_failure_in_the_middle_is_one_line_and_an_exit_code(
+    server: Replaying, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.pages["/v1/models"] = page(models("openai", "small"))
+    server.replies.append(stream(delta("Hello"), breaks=True, end=False))
+    assert main(["run", "hello", "--remote", server.url, "--json", "--top-k", "0", "--min-p", "0"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    types = [json.loads(line)["type"] for line in captured.out.splitlines()]
+    assert types == ["start", "round", "error", "end"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "x", "--remote", "ftp://x"], "is no address of a server"),
+        (
+            ["run", "x", "--remote", "host:1", "-m", "a.gguf"],
+            "--model is for models on this machine and --remote for a server: omit one",
+        ),
+        (["chat", "--remote", "host:1", "--head", "mtp"], "--head is for models on this machine"),
+        (["run", "x", "--remote", "host:1", "-c", "512"], "--ctx-size is for models on this machine"),
+        (["run", "x", "--remote-model", "a"], "give --remote URL as well"),
+        (["bench", "--remote", "host:1"], "`bench` measures the passes of an engine on this machine: omit --remote"),
+        (["verify", "--remote", "host:1"], "`verify` measures the passes of an engine on this machine: omit --remote"),
+        (["run", "x", "--remote", "host:1", "--api-key", "two words"], "no header can hold"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1

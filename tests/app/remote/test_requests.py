@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from app.remote.samples import QUESTION, server
+from specchat.remote.requests import Body, request_body, seed_of
+from specchat.remote.servers import Engine
+from specchat.worker.protocol import ChatMessage
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.settings import Settings
+
+
+def body(engine: Engine, *, messages: tuple[ChatMessage, ...] = QUESTION, prediction: str = "", **changes: Any) -> Body:
+    sampling = changes.pop("sampling", {})
+    settings = Settings(sampling=SamplingParams(**sampling), **changes)
+    steered = {"drafters": ("hybrid", "none")} if engine is Engine.SPECCHAT else {}
+    return request_body(server(engine, **steered), messages, settings, seed=7, prediction=prediction)
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_every_engine_is_asked_for_a_stream_with_usage(engine: Engine) -> None:
+    sent = body(engine).json
+    assert sent["model"] == "guide"
+    assert sent["messages"] == [{"role": "user", "content": "What is speculative decoding?"}]
+    assert sent["stream"] is True
+    assert sent["stream_options"]["include_usage"] is True
+    assert sent["temperature"] == 0.8
+
+
+def test_each_engine_is_asked_to_tell_its_rounds_in_its_own_words() -> None:
+    assert body(Engine.LLAMA_SERVER).json["timings_per_token"] is True
+    assert body(Engine.VLLM).json["return_token_ids"] is True
+    assert body(Engine.SGLANG).json["return_spec_tokens_details"] is True
+    assert body(Engine.SGLANG).json["stream_options"]["continuous_usage_stats"] is True
+    assert body(Engine.SPECCHAT).json["specchat"] == {"rounds": True}
+    plain = {"model", "messages", "stream", "stream_options", "seed", "temperature", "top_p"}
+    assert body(Engine.OPENAI).json.keys() == plain | {"frequency_penalty", "presence_penalty"}
+
+
+def test_parameters_have_the_names_of_the_engine() -> None:
+    sampling = {"repeat_penalty": 1.2, "top_k": 0, "min_p": 0.1, "typical_p": 0.9, "penalty_last_n": -1}
+    llama = body(Engine.LLAMA_SERVER, sampling=sampling).json
+    assert (llama["repeat_penalty"], llama["top_k"], llama["typical_p"]) == (1.2, 0, 0.9)
+    assert llama["repeat_last_n"] == 1024  # it knows no -1
+    vllm = body(Engine.VLLM, sampling=sampling)
+    assert (vllm.json["repetition_penalty"], vllm.json["top_k"], vllm.json["min_p"]) == (1.2, -1, 0.1)
+    assert vllm.untaken == ("typical-p",)
+
+
+def test_what_an_engine_does_not_take_is_named_only_if_it_would_do_something() -> None:
+    neutral = {"top_k": 0, "min_p": 0.0}
+    assert body(Engine.OPENAI, sampling=neutral).untaken == ()
+    assert body(Engine.OPENAI, sampling=neutral | {"repeat_penalty": 1.1}, k=0).untaken == ("repeat-penalty", "k")
+    assert body(Engine.VLLM, k=4, verifier="typical", tree=0).untaken == ("k", "verifier", "tree")
+
+
+def test_specchat_is_told_how_to_draft() -> None:
+    sent = body(Engine.SPECCHAT, k=4, drafter="none", verifier="block")
+    assert (sent.json["k"], sent.json["drafter"], sent.json["verifier"]) == (4, "none", "block")
+    assert sent.untaken == ()
+
+
+def test_grammars_go_where_the_engine_has_them() -> None:
+    grammar = {"grammar": 'root ::= "a"'}
+    assert body(Engine.LLAMA_SERVER, sampling=grammar).json["grammar"] == 'root ::= "a"'
+    assert body(Engine.VLLM, sampling=grammar).json["structured_outputs"] == {"grammar": 'root ::= "a"'}
+    assert body(Engine.SGLANG, sampling=grammar).json["ebnf"] == 'root ::= "a"'
+    assert "the grammar" in body(Engine.OPENAI, sampling=grammar).untaken
+
+
+def test_a_banned_token_is_banned_in_every_dialect() -> None:
+    sampling = {"logit_bias": ((5, -math.inf), (7, 1.5))}
+    assert body(Engine.LLAMA_SERVER, sampling=sampling).json["logit_bias"] == [[5, False], [7, 1.5]]
+    assert body(Engine.VLLM, sampling=sampling).json["logit_bias"] == {"5": -100.0, "7": 1.5}
+
+
+def test_limits_are_sent_only_if_there_are_some() -> None:
+    assert "max_tokens" not in body(Engine.VLLM).json
+    limited = body(Engine.VLLM, max_tokens=5, stop=("x",)).json
+    assert (limited["max_tokens"], limited["stop"]) == (5, ["x"])
+
+
+def test_a_prediction_goes_to_those_who_know_it() -> None:
+    assert body(Engine.SPECCHAT, prediction="abc").json["prediction"] == {"type": "content", "content": "abc"}
+    assert body(Engine.VLLM, prediction="abc").untaken == ("the prediction",)
+
+
+def test_earlier_answers_go_without_their_thoughts() -> None:
+    said = (*QUESTION, ChatMessage("assistant", "<think>\nHm\n</think>\n\nA method."), *QUESTION)
+    assert body(Engine.VLLM, messages=said).json["messages"][1] == {"role": "assistant", "content": "A method."}
+
+
+def test_another_attempt_has_another_seed_that_every_server_can_hold() -> None:
+    seeds = {seed_of(7, turn, attempt) for turn in range(3) for attempt in range(3)}
+    assert len(seeds) == 9
+    for seed in seeds:
+        sent = request_body(server(), QUESTION, Settings(), seed=seed).json["seed"]
+        assert 0 <= sent < 2**31

@@ -1,0 +1,213 @@
+"""Recorded and made streams as rounds: their totals are the server's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from app.remote.samples import SGLANG, VLLM, delta, messages, word
+from specchat.remote.chunks import Chunk, read_chunk
+from specchat.remote.rounds import RoundReader, reader_for
+from specchat.remote.servers import Engine
+from specchat.remote.thinking import Thinking
+from specchat_engine.codec import to_json
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.trace_lines import round_line
+from support.drawn_rounds import made_round
+
+
+def read(reader: RoundReader, told: Sequence[Any]) -> tuple[list[Round], list[Round] | None]:
+    """The rounds while the answer streams, and all of them again at its end."""
+    thinking = Thinking()
+    found: list[Round] = []
+    chunk, drafting = Chunk(), None
+    for place, message in enumerate(told):
+        chunk = read_chunk(message)
+        drafting = chunk.drafting or drafting
+        found += reader.take(chunk, thinking.tokens(chunk), float(place))
+    return found + reader.finish(), reader.recount(drafting)
+
+
+def of_vllm(name: str, *, speculates: bool = True) -> tuple[list[Round], list[Round] | None, dict[str, Any]]:
+    told = messages(VLLM / f"{name}.txt")
+    live, again = read(reader_for(Engine.VLLM, speculates=speculates), told)
+    return live, again, told[-1]
+
+
+RECORDED = sorted(file.stem for file in VLLM.glob("*-stream*.txt") if "nousage" not in file.stem)
+
+
+@pytest.mark.parametrize("name", [one for one in RECORDED if one != "draft-chat-stream"] + ["draft-chat-sample"])
+def test_the_rounds_of_a_vllm_add_up_to_its_own_counters(name: str) -> None:
+    _, again, last = of_vllm(name)
+    own = last["metrics"]["speculative_decoding"]
+    assert again is not None
+    drafts = [event for event in again if event.drafted]
+    assert len(drafts) == own["num_spec_steps"]
+    assert [len(event.drafted) for event in drafts] == own.get("per_step_drafted", [])
+    assert [event.num_accepted for event in drafts] == own.get("per_step_accepted", [])
+    assert sum(event.num_emitted for event in again) == last["usage"]["completion_tokens"]
+
+
+def test_the_text_of_the_rounds_is_what_was_sent() -> None:
+    for name in RECORDED:
+        live, again, _ = of_vllm(name)
+        sent = "".join(
+            choice.get("delta", {}).get("content") or choice.get("text") or ""
+            for message in messages(VLLM / f"{name}.txt")
+            for choice in message["choices"]
+        )
+        assert "".join(event.text for event in live) == sent
+        assert "".join(event.text for event in again or live) == sent
+
+
+def test_each_accepted_token_has_its_own_text_where_a_server_tells_it() -> None:
+    _, again, _ = of_vllm("draft-chat-stream-ids")
+    assert again is not None
+    assert [token.text for token in again[1].drafted] == [" speculative", " decoding", " k", " is"]
+    assert again[1].token.text == " the"
+    assert [token.is_unknown for token in again[-1].drafted] == [False, False, True, True]
+
+
+def test_while_it_streams_all_tokens_but_the_last_count_as_accepted() -> None:
+    live, again, _ = of_vllm("draft-comp-stream")
+    assert [word(event) for event in live[:4]] == [(0, 0, 1), (1, 1, 2), (3, 3, 4), (4, 4, 5)]
+    assert again is not None
+    assert [word(event) for event in again[:4]] == [(0, 0, 1), (4, 1, 2), (4, 3, 4), (4, 4, 5)]
+
+
+def test_a_server_that_is_not_known_to_speculate_gets_plain_rounds_until_it_tells() -> None:
+    live, again, _ = of_vllm("draft-comp-stream", speculates=False)
+    assert not any(event.drafted for event in live)
+    assert again is not None
+    assert any(event.drafted for event in again)
+
+
+def test_without_counters_nothing_counts_as_accepted_in_the_end() -> None:
+    told = [message for message in messages(VLLM / "draft-comp-stream.txt") if message["choices"]]
+    live, again = read(reader_for(Engine.VLLM, speculates=True), told)
+    assert any(event.drafted for event in live)
+    assert again is not None
+    assert not any(event.drafted for event in again)
+    assert len(again) == 60
+
+
+def test_without_ids_a_message_is_one_token_and_nothing_is_recounted() -> None:
+    live, again, _ = of_vllm("draft-chat-stream")
+    assert len(live) == 13
+    assert again is None
+
+
+def test_the_rounds_of_sglang_follow_from_its_totals() -> None:
+    live, again = read(reader_for(Engine.SGLANG, speculates=True), messages(SGLANG / "chat-stream.txt"))
+    assert [word(event) for event in live] == [(0, 0, 1), (4, 4, 5), (2, 2, 3), (0, 0, 1), (3, 3, 4)]
+    assert again is not None
+    assert [word(event) for event in again] == [(0, 0, 1), (4, 4, 5), (4, 2, 3), (4, 0, 1), (4, 3, 4)]
+
+
+def sglang_ending_alone(total: int) -> list[dict[str, Any]]:
+    """A stream whose last token has no text, and so no message but the usage."""
+    details = {"spec_verify_ct": 2, "spec_num_proposed_drafts": 8, "spec_num_correct_drafts": 2}
+    said = [delta("a", usage={"completion_tokens": 1}), delta("b c d", usage={"completion_tokens": 4})]
+    return [
+        *said,
+        delta(finish="stop"),
+        {"choices": [], "sglext": {"spec_tokens_details": details}},
+        {"choices": [], "usage": {"completion_tokens": total}},
+    ]
+
+
+def test_a_token_without_text_at_the_end_is_a_step_of_its_own_if_the_totals_say_so() -> None:
+    _, again = read(reader_for(Engine.SGLANG, speculates=True), sglang_ending_alone(5))
+    assert again is not None
+    assert [word(event) for event in again] == [(0, 0, 1), (4, 2, 3), (4, 0, 1)]
+
+
+def test_or_it_belongs_to_the_step_before() -> None:
+    told = sglang_ending_alone(5)
+    told[-2]["sglext"]["spec_tokens_details"] = {
+        "spec_verify_ct": 1,
+        "spec_num_proposed_drafts": 4,
+        "spec_num_correct_drafts": 3,
+    }
+    _, again = read(reader_for(Engine.SGLANG, speculates=True), told)
+    assert again is not None
+    assert [word(event) for event in again] == [(0, 0, 1), (4, 3, 4)]
+
+
+def counted(text: str | None, number: int, ms: float, drafted: int = 0, accepted: int = 0) -> dict[str, Any]:
+    """A message of llama-server with its counters."""
+    drafts = {"draft_n": drafted, "draft_n_accepted": accepted} if drafted else {}
+    return delta(text, timings={"predicted_n": number, "predicted_ms": ms} | drafts)
+
+
+def of_llama_server(*told: dict[str, Any]) -> list[Round]:
+    return read(reader_for(Engine.LLAMA_SERVER, speculates=False), told)[0]
+
+
+def test_counters_that_change_begin_a_round() -> None:
+    rounds = of_llama_server(
+        counted("A", 1, 0.0),
+        counted(" b", 2, 4.0, 4, 2),
+        counted(" c", 3, 4.0, 4, 2),
+        counted(" d", 4, 4.0, 4, 2),
+        counted(" e", 5, 6.0, 4, 2),
+        counted(" f", 6, 9.0, 7, 2),
+    )
+    assert [word(event) for event in rounds] == [(0, 0, 1), (4, 2, 3), (0, 0, 1), (3, 0, 1)]
+    assert [event.text for event in rounds] == ["A", " b c d", " e", " f"]
+    assert [event.ms.total for event in rounds] == [0.0, 4.0, 2.0, 3.0]
+
+
+def test_a_round_is_there_with_its_last_token() -> None:
+    reader = reader_for(Engine.LLAMA_SERVER, speculates=False)
+    told = [counted("A", 1, 0.0), counted(" b", 2, 4.0, 4, 1), counted(" c", 3, 4.0, 4, 1)]
+    complete = [reader.take(chunk, Thinking().tokens(chunk), 0.0) for chunk in map(read_chunk, told)]
+    assert [len(rounds) for rounds in complete] == [1, 0, 1]
+
+
+def test_a_token_that_is_half_a_character_has_no_message_and_still_counts() -> None:
+    rounds = of_llama_server(counted("A", 1, 0.0), counted("é", 3, 4.0, 4, 3), counted("!", 5, 4.0, 4, 3))
+    assert [word(event) for event in rounds] == [(0, 0, 1), (4, 3, 4)]
+    assert rounds[1].text == "é!"
+
+
+def test_an_answer_that_ends_in_the_middle_of_a_round_keeps_what_was_accepted() -> None:
+    rounds = of_llama_server(counted("A", 1, 0.0), counted(" b", 2, 4.0, 4, 3), delta(finish="stop"))
+    assert [word(event)[:2] for event in rounds] == [(0, 0), (4, 3)]
+    assert rounds[1].text == " b"
+
+
+def test_text_that_was_held_back_is_not_lost() -> None:
+    late = of_llama_server(counted("A", 1, 0.0), delta(" rest", finish="stop"))
+    assert "".join(event.text for event in late) == "A rest"
+    waiting = of_llama_server(counted("A", 1, 0.0), counted(" b", 2, 4.0, 4, 3), delta(" rest"))
+    assert [event.text for event in waiting] == ["A", " b rest"]
+
+
+def test_specchat_sends_its_rounds_and_they_are_taken_as_they_are() -> None:
+    sent = [made_round(0, 0), made_round(3, 1, index=1)]
+    told = [delta("a", specchat={"trace": [round_line(event)]}) for event in sent]
+    live, again = read(reader_for(Engine.SPECCHAT, speculates=True), told)
+    assert live == sent
+    assert again is None
+
+
+def test_a_round_that_is_none_is_left_out_and_the_text_is_there() -> None:
+    broken = {"type": "round"} | to_json(made_round(3, 1)) | {"k": "many"}
+    live, _ = read(reader_for(Engine.SPECCHAT, speculates=True), [delta("a", specchat={"trace": [broken]})])
+    assert [event.text for event in live] == ["a"]
+
+
+def test_any_other_server_gives_plain_rounds() -> None:
+    live, again = read(reader_for(Engine.OPENAI, speculates=False), [delta("a b"), delta(" c"), delta(finish="stop")])
+    assert [(event.text, event.drafted) for event in live] == [("a b", ()), (" c", ())]
+    assert again is None
+
+
+def test_a_count_at_the_end_alone_adds_no_rounds() -> None:
+    told = [delta("a b"), delta(" c", finish="stop"), {"choices": [], "usage": {"completion_tokens": 40}}]
+    live, _ = read(reader_for(Engine.OPENAI, speculates=False), told)
+    assert len(live) == 2

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from typing import Any
+
+from app.remote.samples import delta
+from specchat.chat.thoughts import ThoughtSplitter
+from specchat.remote.chunks import Token, read_chunk
+from specchat.remote.thinking import Thinking, without_thoughts
+
+
+def said(*messages: dict[str, Any]) -> str:
+    thinking = Thinking()
+    tokens = [token for message in messages for token in thinking.tokens(read_chunk(message))]
+    return "".join(token.text for token in tokens) + thinking.finish()
+
+
+def reasoned(text: str, content: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"choices": [{"delta": {"reasoning_content": text, "content": content}} | more]}
+
+
+def test_reasoning_stands_between_marks_as_models_write_it() -> None:
+    text = said(reasoned("Let me"), reasoned(" see."), delta("It is"), delta(" 4."))
+    assert text == "<think>\nLet me see.\n</think>\n\nIt is 4."
+    spans = ThoughtSplitter().feed(text)
+    assert "".join(span.text for span in spans if not span.thought).strip() == "It is 4."
+
+
+def test_a_thought_without_an_answer_is_closed() -> None:
+    assert said(reasoned("Hm")) == "<think>\nHm\n</think>\n\n"
+
+
+def test_an_answer_without_reasoning_is_as_it_is() -> None:
+    assert said(delta("a"), delta(" b")) == "a b"
+
+
+def test_both_in_one_message_are_put_in_order() -> None:
+    assert said(reasoned("Hm", "So")) == "<think>\nHm\n</think>\n\nSo"
+
+
+def test_tokens_keep_their_ids_and_the_marks_stand_with_their_neighbours() -> None:
+    thinking = Thinking()
+    first = thinking.tokens(read_chunk(reasoned("a b", token_ids=[1, 2])))
+    assert first == [Token(1, "<think>\na b"), Token(2, "")]
+    entries = [{"token": "c"}, {"token": " d"}]
+    message = {"choices": [{"delta": {"content": "c d"}, "token_ids": [3, 4], "logprobs": {"content": entries}}]}
+    assert thinking.tokens(read_chunk(message)) == [Token(3, "\n</think>\n\nc"), Token(4, " d")]
+
+
+def test_earlier_thoughts_are_not_sent_again() -> None:
+    assert without_thoughts("<think>\nHm\n</think>\n\nIt is 4.") == "It is 4."
+    assert without_thoughts("◁think▷Hm◁/think▷4") == "4"
+    assert without_thoughts("It is <think>") == "It is <think>"
+    assert without_thoughts("<think>never closed") == "<think>never closed"
