@@ -18,7 +18,7 @@ from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
 from benchmarks.peers.specchat_runner import Specchat, as_read, open_engine, prompt_ids, said
 from specchat.bench.plan import PLAIN, Arm, read_prompts
 from specchat_assets import builtin_pair
-from specchat_engine import Engine, Message
+from specchat_engine import Engine, Message, Prompt
 from specchat_engine.threads.processors import read_processors
 
 BASE = ("llama-server", "plain")
@@ -126,7 +126,7 @@ def tasks_of(asked: argparse.Namespace, engine: Engine) -> Iterator[Task]:
             for earlier in asked.earlier:
                 messages = (*earlier_turns(engine, texts, number, earlier), Message("user", texts[number % len(texts)]))
                 read = as_read(engine, messages)
-                messages, ids = tuple(read.messages), tuple(read.tokens)
+                messages, ids = tuple(Prompt.of(read.asked).messages), tuple(read.tokens)
                 for temperature in asked.temperatures:
                     yield Task(kind, number, earlier, messages, ids, temperature, number + 1, asked.max_tokens)
 
