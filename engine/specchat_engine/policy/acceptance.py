@@ -14,11 +14,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.policy.sharpness import Sharpness
+from specchat_engine.policy.trend import Trend
 
 _EXPECTED = 2.0
 """The weight of the initial estimate of a class, in tokens."""
@@ -128,6 +130,13 @@ class Shares:
         self._accepted = [0.0] * classes
         self._tested = [0.0] * classes
         self._frequency = [0.0] * classes
+        self._trend = Trend()
+
+    def in_answer(self, trend: Trend) -> Shares:
+        """The same counts, as they are shifted by how the tokens of an answer fare."""
+        view = copy(self)
+        view._trend = trend
+        return view
 
     @property
     def accepted(self) -> float:
@@ -148,7 +157,7 @@ class Shares:
         """Learns whether a token of this class was accepted. The shares of the other classes stay as they are."""
         self._accepted[evidence_class] = self._accepted[evidence_class] * _FADE + accepted
         self._tested[evidence_class] = self._tested[evidence_class] * _FADE + 1
-        self._frequency = [count * _FADE for count in self._frequency]
+        self._frequency[:] = [count * _FADE for count in self._frequency]
         self._frequency[evidence_class] += 1
 
     def p_accept(self) -> list[float]:
@@ -160,7 +169,8 @@ class Shares:
         return self._share(self._classify(value))
 
     def _share(self, one: int) -> float:
-        return (self._accepted[one] + _EXPECTED * self._expected[one]) / (self._tested[one] + _EXPECTED)
+        share = (self._accepted[one] + _EXPECTED * self._expected[one]) / (self._tested[one] + _EXPECTED)
+        return self._trend.shift(share)
 
     def frequency(self) -> list[float]:
         """The share of the drafted tokens that are in each class; the sum is 1."""
@@ -205,13 +215,24 @@ class Acceptance:
         """How much a drafter should sharpen its rows on a kind of text."""
         return self._sharpness.setdefault((kind, drafter), Sharpness())
 
-    def learn(self, kind: str, drafter: str, evidence: str, values: Sequence[float], accepted: int) -> None:
+    def learn(
+        self,
+        kind: str,
+        drafter: str,
+        evidence: str,
+        values: Sequence[float],
+        accepted: int,
+        trend: Trend | None = None,
+    ) -> None:
         """Learns from the compared tokens of a draft, of which the first `accepted` were accepted.
 
-        `values[i]` is the evidence for token i: a confidence, or the length of the match that it continued.
+        `values[i]` is the evidence for token i: a confidence, or the length of the match that it continued. `trend` is
+        that of the answer.
         """
         shares, classify = self.of(kind, drafter, evidence), EVIDENCE[evidence].classify
         for index, value in enumerate(values):
+            if trend:
+                trend.observe(shares.p_of(value), accepted=index < accepted)
             shares.observe(classify(value), accepted=index < accepted)
 
     def to_json(self) -> dict[str, Any]:

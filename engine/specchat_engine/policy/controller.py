@@ -44,6 +44,7 @@ from specchat_engine.policy.loss_budget import LossBudget
 from specchat_engine.policy.sharpness import Sharpness
 from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.policy.track_record import TrackRecord
+from specchat_engine.policy.trend import Trend
 from specchat_engine.settings import USUAL_K
 
 _FIRST_DRAFT = 4
@@ -98,6 +99,7 @@ class Controller:
         self.drafts: dict[str, DraftCosts] = {}
         self.acceptance = Acceptance()
         self._kind = ""
+        self._trends: dict[tuple[str, str], Trend] = {}
         self._budget, self._trials = LossBudget(_MOST_AT_STAKE), LossBudget(_MOST_IN_TRIALS)
         self.record = TrackRecord()
         self.drift = Drift()
@@ -144,6 +146,7 @@ class Controller:
             usual = self._usual_drafts.get((self._kind, drafter), _DRAFTS)
             self._usual_drafts[self._kind, drafter] = usual + _DRAFTS_WEIGHT * (made - usual)
         self._kind, self._promised_rate, self._made, self._plain_hold_rounds = kind, {}, Counter(), 0
+        self._trends = {}
 
     def decide(self, situation: Situation) -> Decision:
         """Who drafts in the next round, and how much. A draft that pays comes first, then a trial, then plain decoding.
@@ -215,10 +218,10 @@ class Controller:
             prospect = situation.prospects[matching]
             lengths = range(prospect.match, prospect.match + len(right))
             evidence = evidence_for(matching, prospect, opening=situation.opening)
-            self.acceptance.learn(self._kind, matching.name, evidence, lengths, sum(right))
+            self._learn_tokens(matching.name, evidence, lengths, sum(right))
         agreed, accepted = outcome.borrowed
         if agreed:
-            self.acceptance.learn(self._kind, VOTE, AGREED, agreed, accepted)
+            self._learn_tokens(VOTE, AGREED, agreed, accepted)
         drafter = decision.drafter
         tried = drafter is not None and (outcome.drafted > 0 or outcome.draft_ms > 0)
         timed = not (situation.after_pause or outcome.company.reading)
@@ -250,12 +253,19 @@ class Controller:
             values: Sequence[float] = (0.0,) * outcome.compared
         else:  # passes that led to no token count as a rejected token without confidence
             values = outcome.confidence[: outcome.compared] if outcome.drafted else (0.0,)
-        self.acceptance.learn(self._kind, drafter.name, drafter.evidence, values, outcome.accepted)
+        self._learn_tokens(drafter.name, drafter.evidence, values, outcome.accepted)
         self.drift.observe(self._kind, drafter.name, outcome.accepted, outcome.compared)
 
     def shares(self, drafter: str, evidence: str) -> Shares:
-        """The shares of a drafter's tokens on this kind of text."""
-        return self.acceptance.of(self._kind, drafter, evidence)
+        """The shares of a drafter's tokens on this kind of text, and in this answer."""
+        return self.acceptance.of(self._kind, drafter, evidence).in_answer(self._trend(drafter, evidence))
+
+    def _trend(self, drafter: str, evidence: str) -> Trend:
+        return self._trends.setdefault((drafter, evidence), Trend())
+
+    def _learn_tokens(self, drafter: str, evidence: str, values: Sequence[float], accepted: int) -> None:
+        """Learns which compared tokens were accepted, for this kind of text and for this answer."""
+        self.acceptance.learn(self._kind, drafter, evidence, values, accepted, self._trend(drafter, evidence))
 
     def sharpness(self, drafter: str) -> Sharpness:
         """How much a drafter should sharpen on this kind of text."""
@@ -306,7 +316,7 @@ class Controller:
         """
         prospect = situation.prospects[drafter]
         sort = evidence_for(drafter, prospect, opening=situation.opening)
-        shares, most = self.acceptance.of(self._kind, drafter.name, sort), situation.longest
+        shares, most = self.shares(drafter.name, sort), situation.longest
         if not situation.fixed:
             most = min(most, drafter.longest)
         is_limited = not situation.fixed and drafter.evidence != "match"
@@ -401,7 +411,7 @@ class Controller:
             if costs[k] > limit:
                 return None
             if expected_tokens(HOPED, k) - 1 > (costs[k] - costs[0]) / plain_ms:
-                shares = self.acceptance.of(self._kind, drafter.name, drafter.evidence)
+                shares = self.shares(drafter.name, drafter.evidence)
                 reason = "tried again" if shares.known else "not tried yet on this kind of text"
                 stop = EarlyStop((0.0,) * k, shares.p_accept(), EVIDENCE[drafter.evidence].classify)
                 return Decision(drafter, k, reason, stop, trial=True)

@@ -538,3 +538,19 @@ def test_answers_at_the_same_time_learn_together_and_decide_apart() -> None:
     assert second.acceptance is first.acceptance
     assert first.shares("model", "confidence").known
     assert not second.shares("model", "confidence").known, "its text is of another kind"
+
+
+def test_a_new_answer_begins_with_what_its_kind_let_expect() -> None:
+    controller = knowing(0.2)
+    now = situation()
+    for _ in range(40):
+        decision = controller.decide(now)
+        controller.learn(now, decision, outcome_of(decision, 9, 0.2))
+    usual = controller.shares("model", "confidence").p_of(0.95)
+    for _ in range(5):
+        decision = Decision(MODEL, 4, "a draft pays")
+        controller.learn(now, decision, outcome_of(decision, 0, 0.2))
+    doubted = controller.shares("model", "confidence").p_of(0.95)
+    controller.begin("prose")
+    anew = controller.shares("model", "confidence").p_of(0.95)
+    assert doubted < anew < usual
