@@ -110,7 +110,8 @@ class Transport:
                 async for event in httpx2.EventSource(response):
                     if event.data.strip() == _END:
                         return
-                    while not put(_object(event.data)):
+                    message = _object(event.data)
+                    while not put(message):
                         await asyncio.sleep(0.01)
         except httpx2.SSEError as error:
             raise RemoteError(f"{self._address.host} sends no stream: {clean_line(str(error))}") from None
