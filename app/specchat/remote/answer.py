@@ -20,7 +20,6 @@ from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA
 from specchat_engine.settings import LOSSY_VERIFIERS, Settings
 
-_REASONS: Mapping[str, str] = {"stop": "end", "eos": "end", "length": "length"}
 _FILTERED = "content_filter"
 _METRICS = "it tells its rounds if it is started with --per-request-spec-decode-metrics detailed"
 
@@ -67,7 +66,7 @@ class RemoteAnswer:
         self._host = host
         self._turn = turn
         self._clock = clock
-        self._reader = reader_for(server.engine, speculates=bool(server.speculates))
+        self._reader = reader_for(server.engine, speculates=server.speculates)
         self._thinking = Thinking()
         self._rounds: list[Round] = []
         self._text: list[str] = []
@@ -138,7 +137,7 @@ class RemoteAnswer:
     def _reason(self) -> str:
         if self._finish == "length":
             return "length" if self._turn.settings.max_tokens else "context"
-        return _REASONS.get(self._finish, "end")
+        return "end"
 
     def _whole_text(self) -> str:
         if self._end is not None and text(self._end.get("text")):

@@ -219,11 +219,12 @@ class RemoteClient:
         from specchat.remote.answer import Turn
         from specchat.remote.fitting import shortened
         from specchat.remote.refusals import Refused, Unreachable
-        from specchat.remote.requests import request_body, seed_of
+        from specchat.remote.requests import request_body
+        from specchat_engine.sampling.noise import turn_seed
 
         self._stopped.clear()
         messages, failures = question.messages, 0
-        seed = seed_of(question.seed, question.turn, question.attempt)
+        seed = turn_seed(question.seed, question.turn, question.attempt)
         while True:
             body = request_body(server, messages, question.settings, seed=seed, prediction=question.prediction)
             if body.untaken:

@@ -63,15 +63,15 @@ class ServedModel:
 class Server:
     """A server and the model of it that answers.
 
-    `speculates` says that it drafts, None if that is not known. `drafters` are what requests may choose, empty if they
-    may not. `sampling` are the parameters that it recommends.
+    `speculates` says that it is known to draft. `drafters` are what requests may choose, empty if they may not.
+    `sampling` are the parameters that it recommends.
     """
 
     engine: Engine
     model: ServedModel
     models: tuple[str, ...]
     version: str = ""
-    speculates: bool | None = None
+    speculates: bool = False
     drafters: tuple[str, ...] = ()
     draft: str = ""
     sampling: SamplingParams = field(default_factory=SamplingParams)
@@ -144,14 +144,14 @@ def _llama_server(server: Server, props: Mapping[str, Any]) -> Server:
 def _vllm(server: Server, transport: Asking, address: Address) -> Server:
     version = mapping(_optional(transport, f"{address.root}/version")).get("version")
     metrics = _optional(transport, f"{address.root}/metrics")
-    speculates = _DRAFTING.search(metrics) is not None if isinstance(metrics, str) else None
+    speculates = isinstance(metrics, str) and _DRAFTING.search(metrics) is not None
     return replace(server, version=clean_line(text(version)), speculates=speculates)
 
 
 def _sglang(server: Server, transport: Asking, address: Address) -> Server:
     told = mapping(_optional(transport, f"{address.root}/server_info"))
     told = told or mapping(_optional(transport, f"{address.root}/get_server_info"))
-    speculates = bool(told["speculative_algorithm"]) if "speculative_algorithm" in told else None
+    speculates = bool(told.get("speculative_algorithm"))
     return replace(server, version=clean_line(text(told.get("version"))), speculates=speculates)
 
 

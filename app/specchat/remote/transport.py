@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -72,11 +72,8 @@ class Transport:
         self._thread.join()
         self._loop.close()
 
-    def _run(self, work: Awaitable[Answer]) -> Future[Answer]:
-        async def run() -> Answer:
-            return await work
-
-        return asyncio.run_coroutine_threadsafe(run(), self._loop)
+    def _run(self, work: Coroutine[Any, Any, Answer]) -> Future[Answer]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _end(self) -> None:
         running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
@@ -151,11 +148,6 @@ class Stream:
             yield message[0]
         if not self._task.cancelled():
             self._task.result()
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed before its end."""
-        return self._task.cancelled()
 
     def close(self) -> None:
         """Closes the connection. Whoever reads gets what has arrived, and no more."""

@@ -56,7 +56,7 @@ def test_a_vllm_that_drafts_has_counters_of_drafts() -> None:
     assert (found.engine, found.version, found.speculates) == (Engine.VLLM, "0.32.0", True)
     assert (found.model.id, found.model.n_ctx) == ("guide", 1024)
     assert recognised(pages | {"/metrics": "vllm:num_requests_running 0"}).speculates is False
-    assert recognised(pages).speculates is None
+    assert recognised(pages).speculates is False
 
 
 def test_sglang_tells_its_algorithm_under_its_new_and_its_old_address() -> None:
@@ -80,7 +80,7 @@ def test_specchat_tells_what_a_request_may_choose() -> None:
 
 def test_any_other_is_used_as_it_is() -> None:
     found = recognised({"/v1/models": models("openai", "gpt-x")})
-    assert (found.engine, found.speculates, found.drafters) == (Engine.OPENAI, None, ())
+    assert (found.engine, found.speculates, found.drafters) == (Engine.OPENAI, False, ())
     assert (found.sampling.top_k, found.sampling.min_p) == (0, 0.0)
 
 
