@@ -10,7 +10,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -21,7 +21,7 @@ import httpx2
 from specchat import __version__
 from specchat.errors import RemoteError
 from specchat.remote.address import Address
-from specchat.remote.refusals import Unreachable, refusal
+from specchat.remote.refusals import Closed, Unreachable, refusal
 from specchat.terminal.filter import clean_line
 
 Answer = TypeVar("Answer")
@@ -51,29 +51,41 @@ class Transport:
         self._timeouts = timeouts or Timeouts()
         self._loop = asyncio.new_event_loop()
         self._client: httpx2.AsyncClient | None = None
+        self._closed = False
+        self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._loop.run_forever, name="remote", daemon=True)
         self._thread.start()
 
     def ask(self, url: str) -> Any:
         """What a GET of this URL gives: JSON, or a text. Raises RemoteError."""
-        return self._run(self._ask(url)).result()
+        return self.questions().ask(url)
+
+    def questions(self) -> Questions:
+        """A few questions that belong together."""
+        return Questions(lambda url: self._run(self._ask(url)))
 
     def stream(self, url: str, body: Mapping[str, Any]) -> Stream:
         """A request whose answer is a stream of messages."""
         return Stream(lambda put: self._run(self._read_stream(url, body, put)))
 
     def close(self) -> None:
-        """Ends all requests and the thread."""
-        if self._loop.is_closed():
-            return
-        with suppress(TimeoutError, RuntimeError):
-            self._run(self._end()).result(self._timeouts.ask)
+        """Ends all requests and the thread. Later ones raise RemoteError."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(self._timeouts.ask)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, Answer]) -> Future[Answer]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        with self._closing:
+            if self._closed:
+                work.close()
+                raise Closed
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _end(self) -> None:
         running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
@@ -133,6 +145,31 @@ class Transport:
         if isinstance(error, httpx2.TimeoutException):
             return RemoteError(f"{host} sent nothing for {silence:g} s")
         return RemoteError(f"the connection to {host} broke: {why}")
+
+
+class Questions:
+    """Asks one URL after the other. `close` ends the question that is asked and all that follow, from any thread."""
+
+    def __init__(self, start: Callable[[str], Future[Any]]) -> None:
+        self._start = start
+        self._asked: Future[Any] | None = None
+        self._closed = False
+
+    def ask(self, url: str) -> Any:
+        """What a GET of this URL gives: JSON, or a text. Raises RemoteError, also if it was closed."""
+        asked = self._asked = self._start(url)
+        if self._closed:
+            asked.cancel()
+        try:
+            return asked.result()
+        except CancelledError:
+            raise Closed from None
+
+    def close(self) -> None:
+        """Closes the connection. Whoever asks gets RemoteError."""
+        self._closed = True
+        if (asked := self._asked) is not None:
+            asked.cancel()
 
 
 class Stream:

@@ -125,6 +125,29 @@ def test_closing_the_transport_ends_what_is_being_read(server: Replaying) -> Non
     transport.close()
 
 
+def test_closing_the_transport_ends_a_question_and_refuses_later_ones(server: Replaying) -> None:
+    server.pages["/slow"] = Reply([b"x"], hold_after=0)
+    failed: list[str] = []
+    transport = Transport(read_address(server.url))
+
+    def ask() -> None:
+        try:
+            transport.ask(f"{server.url}/slow")
+        except RemoteError as error:
+            failed.append(str(error))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert server.held.wait(10)
+    transport.close()
+    asking.join(5)
+    assert not asking.is_alive()
+    ask()
+    with pytest.raises(RemoteError, match="the connection was closed"):
+        transport.stream(f"{server.url}/x", {})
+    assert failed == ["the connection was closed"] * 2
+
+
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
