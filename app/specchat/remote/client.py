@@ -17,6 +17,7 @@ from specchat.worker.protocol import (
     ChatMessage,
     Ended,
     Event,
+    Generate,
     Kept,
     Loaded,
     Notice,
@@ -27,7 +28,6 @@ from specchat.worker.protocol import (
 from specchat_engine.load_options import ModelInfo
 
 if TYPE_CHECKING:
-    from specchat.remote.answer import Turn
     from specchat.remote.servers import Server
     from specchat.remote.transport import Questions, Stream, Timeouts, Transport
     from specchat_engine import LoadOptions, Settings
@@ -112,17 +112,17 @@ class RemoteClient:
         A `cancel` after this call closes the connection, also before the first event.
         """
         stops = self._stops
+        question = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen, prediction)
 
         def answer() -> Iterator[Event]:
             with self._one_at_a_time:
-                if prefix:
+                if question.prefix:
                     yield WorkerFailed(CANNOT_BRANCH)
                 elif self._server is None or self._closed:
                     yield WorkerFailed("there is no connection to a server")
                 else:
                     self._answering, self._changed = True, False
                     try:
-                        question = _Question(tuple(messages), turn, attempt, seed, settings, prediction)
                         yield from self._unsaid(self._answer(self._server, question, lambda: self._stops > stops))
                     finally:
                         self._answering, self._running = False, None
@@ -238,30 +238,28 @@ class RemoteClient:
                 self._said.add(event.text)
             yield event
 
-    def _answer(self, server: Server, question: _Question, stopped: Callable[[], bool]) -> Iterator[Event]:
+    def _answer(self, server: Server, question: Generate, stopped: Callable[[], bool]) -> Iterator[Event]:
         """Asks until the server answers: again where it is busy, with fewer messages where they do not fit."""
-        from specchat.remote.answer import Turn
         from specchat.remote.fitting import shortened
         from specchat.remote.refusals import Refused, Unreachable
         from specchat.remote.requests import request_body
         from specchat_engine.sampling.noise import turn_seed
 
         self._stopped.clear()
-        messages, failures = question.messages, 0
+        failures = 0
         seed = turn_seed(question.seed, question.turn, question.attempt)
         while True:
-            body = request_body(server, messages, question.settings, seed=seed, prediction=question.prediction)
+            body = request_body(server, question.messages, question.settings, seed=seed, prediction=question.prediction)
             if body.untaken:
                 names = ", ".join(body.untaken)
                 yield Notice(f"{server.engine} does not take {names}: this has no effect there")
-            turn = Turn(messages, question.settings, question.seed, question.turn)
             try:
-                yield from self._attempt(server, turn, body.json, stopped)
+                yield from self._attempt(server, question, body.json, stopped)
                 return
             except Refused as error:
-                fewer = shortened(messages) if error.is_too_long else None
+                fewer = shortened(question.messages) if error.is_too_long else None
                 if fewer is not None:
-                    messages = fewer
+                    question = replace(question, messages=fewer)
                     yield Notice("the oldest messages no longer fit the server's context: it reads the latest only")
                     continue
                 failures += 1
@@ -279,7 +277,7 @@ class RemoteClient:
             self._stopped.wait(wait)
 
     def _attempt(
-        self, server: Server, turn: Turn, body: dict[str, object], stopped: Callable[[], bool]
+        self, server: Server, question: Generate, body: dict[str, object], stopped: Callable[[], bool]
     ) -> Iterator[Event]:
         """The events of one request. Raises RemoteError before the first event, and ends with WorkerFailed after it."""
         from specchat.remote.answer import RemoteAnswer
@@ -287,7 +285,7 @@ class RemoteClient:
         from specchat.remote.refusals import streamed_error
 
         began = time.monotonic()
-        answer = RemoteAnswer(server, self._address.host, turn, lambda: (time.monotonic() - began) * 1000)
+        answer = RemoteAnswer(server, self._address.host, question, lambda: (time.monotonic() - began) * 1000)
         if stopped():
             yield from self._stopped_at(answer.end("cancelled"))
             return
@@ -323,13 +321,3 @@ class RemoteClient:
 
         for event in end:
             yield WorkerFailed(str(Closed())) if self._closed and isinstance(event, Ended) else event
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    messages: tuple[ChatMessage, ...]
-    turn: int
-    attempt: int
-    seed: int
-    settings: Settings
-    prediction: str
