@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from specchat.bench.exports import Tool
 from specchat.remote.deploy.commands import Where, command, is_file
-from specchat.remote.deploy.planning import Plan, Tool
+from specchat.remote.deploy.planning import Plan
 
 _IMAGES = {Tool.VLLM: "vllm/vllm-openai:v0.32.0", Tool.SGLANG: "lmsysorg/sglang:v0.5.23"}
 _LLAMA = "ghcr.io/ggml-org/llama.cpp:server"

@@ -7,19 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
+from specchat.bench.exports import Tool
 from specchat.errors import ConfigError
 from specchat_assets.catalog import Model, Pair, Report, catalog
 from specchat_engine.settings import USUAL_K
 
 T = TypeVar("T")
-
-
-class Tool(StrEnum):
-    """The servers that can be started."""
-
-    VLLM = "vllm"
-    SGLANG = "sglang"
-    LLAMA_SERVER = "llama-server"
 
 
 class Method(StrEnum):
