@@ -62,7 +62,7 @@ def export(benchmark: Benchmark, tool: Tool) -> Export | None:
 
 def _can(tool: Tool, arm: Arm) -> bool:
     """True if the tool has such a drafter. None of the tools adapts k."""
-    return tool is Tool.LLAMA_SERVER or arm.drafter != "hybrid"
+    return arm.drafter in (_SPEC_TYPES if tool is Tool.LLAMA_SERVER else _METHODS)
 
 
 def llama_server_speculation(
