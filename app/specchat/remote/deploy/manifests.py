@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -114,9 +115,8 @@ def _entry(plan: Plan) -> list[str]:
 
 def _words(plan: Plan, where: Where) -> list[str]:
     """The arguments of the program, with files where the container has them."""
-    skipped = {Tool.VLLM: 2, Tool.SGLANG: 3, Tool.LLAMA_SERVER: 1}[plan.tool]
-    inside = Where("0.0.0.0", where.port, where.gpus, where.n_ctx)
-    words = command(plan, inside)[skipped:]
+    inside = replace(where, host="0.0.0.0")
+    words = command(plan, inside)[len(_entry(plan)) :]
     return [_inside(word) if is_file(word) else word for word in words]
 
 
