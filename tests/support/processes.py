@@ -1,4 +1,4 @@
-"""Pulls in another process, and checks that processes have ended."""
+"""Pulls in another process, the states of processes, and waiting for what they do."""
 
 from __future__ import annotations
 
@@ -59,9 +59,14 @@ def xet_processes(parent: int) -> list[int]:
     return found
 
 
+def state(pid: int) -> str:
+    """The state of a process as Linux has it: R, S, T or Z; empty for one that its parent has waited for."""
+    return next(iter(_fields(pid)), "")
+
+
 def is_gone(pid: int) -> bool:
     """True if a process has ended, even if its parent has not waited for it."""
-    return _fields(pid)[:1] in ([], ["Z"])
+    return state(pid) in ("", "Z")
 
 
 def _fields(pid: int) -> list[str]:
