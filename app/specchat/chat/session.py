@@ -193,7 +193,7 @@ class ChatSession:
             learning.forget()
             return "What was recorded and learned is deleted."
         if action == "off":
-            return "Nothing is recorded or trained any more. /learn forget deletes what was learned."
+            return "Nothing is recorded any more, and no training begins. /learn forget deletes what was learned."
         if self.options.draft is None:
             raise LibraryError("there is no draft model that could learn: load one with /draft")
         learned = learning.of(self.options.target, self.options.draft)

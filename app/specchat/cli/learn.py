@@ -41,7 +41,7 @@ def off(debug: Debug = False) -> None:
         from specchat.learning import Learning
 
         Learning().turn(on=False)
-        say("nothing is recorded or trained any more; `specchat learn forget` deletes what was learned")
+        say("nothing is recorded any more, and no training begins; `specchat learn forget` deletes what was learned")
 
 
 @learn.command()
