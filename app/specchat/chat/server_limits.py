@@ -48,6 +48,14 @@ def drafts_by_itself(server: ServerInfo) -> str:
     return f"{server.name} drafts as it was started: no request changes that"
 
 
+def learns_nothing(server: ServerInfo) -> str:
+    """Why there is nothing to show of what a draft model has learned."""
+    return (
+        f"Only draft models on this machine learn. {server.name} answers this chat, and nothing is recorded for "
+        "learning: start specchat without --remote."
+    )
+
+
 def models_of(server: ServerInfo, loaded: str) -> str:
     """The server's models, one a line, with the one that answers."""
     lines = [f"The models of {server.name}:"]

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from textual.widgets import Static, TabbedContent
+
 from app.remote.samples import VLLM, VLLM_PAGES, delta, models
 from app.tui.chatting import Chat, answer, answers, ask, header, note_above_the_prompt, notices, quiet
 from app.tui.scripted_client import chat_options
@@ -158,6 +160,18 @@ async def test_what_needs_a_model_on_this_machine_is_one_sentence() -> None:
             await pilot.press(key)
             assert "drafts as it was started" in noted(pilot)
         assert not pilot.app.screen.query_one(LoadKnobs).display
+
+
+async def test_the_page_about_learning_says_that_only_models_on_this_machine_learn() -> None:
+    async with chatting() as (pilot, _):
+        await pilot.press("f7", "left")
+        await quiet(pilot)
+        tabs = pilot.app.screen.query_one(TabbedContent)
+        assert tabs.active == "learning"
+        assert tabs.active_pane is not None
+        shown = " ".join(str(tabs.active_pane.query_one(Static).render()).split())
+        assert shown.startswith("Only draft models on this machine learn. vLLM at 127.0.0.1")
+        assert shown.endswith("start specchat without --remote.")
 
 
 async def test_a_server_that_cannot_be_reached_is_a_notice_and_a_message_tries_again() -> None:
