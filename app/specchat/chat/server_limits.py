@@ -56,8 +56,8 @@ def learns_nothing(server: ServerInfo) -> str:
     )
 
 
-def models_of(server: ServerInfo, loaded: str) -> str:
+def models_of(server: ServerInfo) -> str:
     """The server's models, one a line, with the one that answers."""
     lines = [f"The models of {server.name}:"]
-    lines += [f"{'•' if name == loaded or name.endswith(f'/{loaded}') else ' '} {name}" for name in server.models]
+    lines += [f"{'•' if name == server.model else ' '} {name}" for name in server.models]
     return "\n".join([*lines, "/model NAME takes another one of them."] if len(server.models) > 1 else lines)

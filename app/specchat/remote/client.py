@@ -13,6 +13,7 @@ from specchat.errors import RemoteError
 from specchat.remote.address import Address
 from specchat.remote.limits import CANNOT_BRANCH, CANNOT_KEEP, needs_this_machine
 from specchat.remote.making import SOURCE
+from specchat.terminal.filter import clean_line
 from specchat.worker.protocol import (
     ChatMessage,
     Ended,
@@ -225,7 +226,13 @@ class RemoteClient:
             refusal=None,
             n_ctx=model.n_ctx,
             server=ServerInfo(
-                server.engine.value, self._address.host, server.version, server.models, steered, server.engine.recounts
+                server.engine.value,
+                self._address.host,
+                clean_line(model.id),
+                server.version,
+                server.models,
+                steered,
+                server.engine.recounts,
             ),
         )
 

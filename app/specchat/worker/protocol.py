@@ -170,13 +170,14 @@ class Loading:
 class ServerInfo:
     """The server behind the models, if they are reached over HTTP.
 
-    `kind` is the engine's name and `models` what the server offers. A server that is `steered` takes k, the drafter and
-    the verifier with each request; others draft as they were started. One that `recounts` tells at the end of an answer
-    what it had drafted.
+    `kind` is the engine's name, `models` are the ids of what the server offers, and `model` is the one that answers. A
+    server that is `steered` takes k, the drafter and the verifier with each request; others draft as they were started.
+    One that `recounts` tells at the end of an answer what it had drafted.
     """
 
     kind: str
     host: str
+    model: str = ""
     version: str = ""
     models: tuple[str, ...] = ()
     steered: bool = False

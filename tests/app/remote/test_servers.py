@@ -95,6 +95,12 @@ def test_a_model_is_found_by_its_name_or_a_part_of_it() -> None:
             recognised(pages, unclear)
 
 
+def test_each_model_of_a_server_has_a_name_of_its_own() -> None:
+    pages = {"/v1/models": models("vllm", "org/a", "org/b", "other/a", "a")}
+    names = {identity: recognised(pages, identity).model.name for identity in ("org/b", "org/a", "other/a", "a")}
+    assert names == {"org/b": "b", "org/a": "org/a", "other/a": "other/a", "a": "a"}
+
+
 @pytest.mark.parametrize("told", [{}, [], "hello", {"data": []}, {"data": [{"id": 3}, None]}])
 def test_what_lists_no_models_is_refused(told: Any) -> None:
     with pytest.raises(RemoteError, match="host:1 lists no models at /v1/models: check the address"):
