@@ -72,6 +72,13 @@ async def test_the_header_names_the_model_the_engine_and_the_host() -> None:
         assert "as the server was started" in header(pilot)
 
 
+async def test_80_columns_are_enough_for_the_model_and_the_whole_host_beside_a_long_name() -> None:
+    pages = {"/v1/models": page(models("vllm", "org/a-model-with-a-name-that-is-far-too-long-for-the-header"))}
+    async with chatting(pages, (80, 24)) as (pilot, server):
+        assert header(pilot).startswith("a-model-with-a-name-that-")
+        assert f"… at {server.url.removeprefix('http://')}  ● as the server was started" in header(pilot)
+
+
 async def test_an_answer_ends_with_the_rounds_that_the_server_counted() -> None:
     async with chatting() as (pilot, server):
         server.replies.append(recorded(DRAFTED))
