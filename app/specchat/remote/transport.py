@@ -56,10 +56,6 @@ class Transport:
         self._thread = threading.Thread(target=self._loop.run_forever, name="remote", daemon=True)
         self._thread.start()
 
-    def ask(self, url: str) -> Any:
-        """What a GET of this URL gives: JSON, or a text. Raises RemoteError."""
-        return self.questions().ask(url)
-
     def questions(self) -> Questions:
         """A few questions that belong together."""
         return Questions(lambda url: self._run(self._ask(url)))
