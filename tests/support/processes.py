@@ -34,8 +34,8 @@ def pulling() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_until(happened: Callable[[], bool], child: subprocess.Popen[bytes] | None = None) -> None:
-    """Waits for a condition while the child runs, at most half a minute."""
-    give_up = time.monotonic() + 30
+    """Waits for a condition while the child runs, at most a minute."""
+    give_up = time.monotonic() + 60
     while not happened():
         assert child is None or child.poll() is None, "the pull ended before it could be killed"
         assert time.monotonic() < give_up
