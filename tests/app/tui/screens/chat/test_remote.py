@@ -31,11 +31,11 @@ class Watched(RemoteClient):
     def __init__(self, server: Replaying) -> None:
         super().__init__(read_address(server.url, key="sk-secret"))
         self._held = server.held
-        self._running = False
+        self._events_to_come = False
 
     @property
     def idle(self) -> bool:
-        return not self._running or self._held.is_set()
+        return not self._events_to_come or self._held.is_set()
 
     def load(self, *given: Any) -> Iterator[Event]:
         yield from self._watched(super().load(*given))
@@ -44,9 +44,9 @@ class Watched(RemoteClient):
         return self._watched(super().generate(*given, **how))
 
     def _watched(self, events: Iterator[Event]) -> Iterator[Event]:
-        self._running = True
+        self._events_to_come = True
         yield from events
-        self._running = False
+        self._events_to_come = False
 
 
 @asynccontextmanager
