@@ -32,12 +32,12 @@ def read_gguf(path: Path, precision: torch.dtype = torch.float32) -> LlamaModel:
     config = read_config(reader)
     _check_rotation(reader, config)
     if ROPE_FACTORS in tensors:
-        config = replace(config, rope_factors=tuple(read_weights(tensors.pop(ROPE_FACTORS)).tolist()))
+        config = replace(config, rope_factors=tuple(tensor_weights(tensors.pop(ROPE_FACTORS)).tolist()))
     state = {}
     for written, held in tensor_names(config.layers):
         if written not in tensors:
             raise ValueError(f"{path} lacks the tensor {written}: it is not a complete llama model")
-        weights = read_weights(tensors.pop(written))
+        weights = tensor_weights(tensors.pop(written))
         state[held] = weights.to(precision) if weights.dim() > 1 else weights
     if tensors:
         raise ValueError(f"{path} has the tensor {min(tensors)}, which cannot be read into torch")
@@ -47,7 +47,7 @@ def read_gguf(path: Path, precision: torch.dtype = torch.float32) -> LlamaModel:
     return model
 
 
-def read_weights(tensor: gguf.ReaderTensor) -> Tensor:
+def tensor_weights(tensor: gguf.ReaderTensor) -> Tensor:
     """A tensor of a file in float32. Raises ValueError for a type that cannot be read."""
     try:
         return torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())

@@ -8,7 +8,7 @@ from pathlib import Path
 import gguf
 
 from specchat_engine.training.gguf import FILE_TYPES, Precision, add_tensor, copy_fields, finish, tensor_names
-from specchat_engine.training.gguf_reader import read_weights
+from specchat_engine.training.gguf_reader import tensor_weights
 from specchat_engine.training.lora import LowRankLinear
 
 
@@ -32,9 +32,9 @@ def write_merged(
     for tensor in reader.tensors:
         layer = adapted.get(names.get(tensor.name, ""))
         if layer is not None:
-            add_tensor(writer, tensor.name, read_weights(tensor) + layer.change(), precision)
+            add_tensor(writer, tensor.name, tensor_weights(tensor) + layer.change(), precision)
         elif len(tensor.shape) == 1 or tensor.tensor_type == gguf.GGMLQuantizationType[precision]:
             writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
         else:
-            add_tensor(writer, tensor.name, read_weights(tensor), precision)
+            add_tensor(writer, tensor.name, tensor_weights(tensor), precision)
     finish(writer)
