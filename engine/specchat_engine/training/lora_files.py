@@ -8,7 +8,7 @@ from pathlib import Path
 import gguf
 
 from specchat_engine.training.gguf import FILE_TYPES, Precision, add_tensor, copy_fields, finish, tensor_names
-from specchat_engine.training.gguf_reader import tensor_weights
+from specchat_engine.training.gguf_reader import read_config, tensor_weights
 from specchat_engine.training.lora import LowRankLinear
 
 
@@ -22,8 +22,7 @@ def write_merged(
     adapter is copied as it is.
     """
     reader = gguf.GGUFReader(base)
-    layers = sum(tensor.name.endswith("attn_norm.weight") for tensor in reader.tensors)
-    names = dict(tensor_names(layers))
+    names = dict(tensor_names(read_config(reader).layers))
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name(name)
     writer.add_file_type(FILE_TYPES[precision])
