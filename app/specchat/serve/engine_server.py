@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Event as Flag
 from threading import Lock, Thread
+from time import monotonic
 from typing import BinaryIO
 
 from specchat.serve.answering import Answers, Asked, unexpected
@@ -27,6 +28,9 @@ _PATIENCE_S = 3.0
 """Running passes get so long to end after the commands ended."""
 
 KEEP_EVERY_S = 60.0
+
+QUIET_S = 1.0
+"""The engine is measured once nothing was asked for this long. Each answer ends the measurement that is under way."""
 
 Task = Callable[[], None]
 
@@ -46,11 +50,14 @@ class EngineServer:
     A thread listens. The main thread alone begins answers, so that it can measure the engine while there are none.
     """
 
-    def __init__(self, commands: BinaryIO, events: BinaryIO, keep_every_s: float = KEEP_EVERY_S) -> None:
+    def __init__(
+        self, commands: BinaryIO, events: BinaryIO, keep_every_s: float = KEEP_EVERY_S, quiet_s: float = QUIET_S
+    ) -> None:
         """`events` is unbuffered: what is written goes out at once."""
         self._commands = commands
         self._events = events
         self._keep_every_s = keep_every_s
+        self._quiet_s = quiet_s
         self._writing = Lock()
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._asked: dict[int, Asked] = {}
@@ -69,16 +76,19 @@ class EngineServer:
         return 0
 
     def _next(self) -> Task | None:
-        """The next thing to do. Until it comes, the engine is measured and what it learned is kept."""
+        """The next thing to do. Until it comes, what was learned is kept, and after a while the engine is measured."""
+        quiet_at = monotonic() + self._quiet_s
         while True:
-            while self._tasks.empty() and self._measure():
+            to_quiet_s = max(0.0, quiet_at - monotonic())
+            while not to_quiet_s and self._tasks.empty() and self._measure():
                 pass
-            upkeep = self._loaded and self._loaded.upkeep
+            due_s = self._loaded.upkeep.due_s if self._loaded else None
+            waits_s = [wait_s for wait_s in (to_quiet_s or None, due_s) if wait_s is not None]
             try:
-                return self._tasks.get(timeout=upkeep.due_s if upkeep else None)
+                return self._tasks.get(timeout=min(waits_s, default=None))
             except queue.Empty:
-                if upkeep:
-                    upkeep.keep()
+                if self._loaded and self._loaded.upkeep.due_s == 0:
+                    self._loaded.upkeep.keep()
 
     def _measure(self) -> bool:
         loaded = self._loaded

@@ -65,12 +65,15 @@ OPTIONS = LoadOptions(threads=1, n_ctx=512, parallel=2)
 
 
 @contextmanager
-def serving(models: TinyModels, options: LoadOptions = OPTIONS, keep_every_s: float = 3600.0) -> Iterator[Process]:
+def serving(
+    models: TinyModels, options: LoadOptions = OPTIONS, *, keep_every_s: float = 3600.0, quiet_s: float = 0.01
+) -> Iterator[Process]:
     """A server with two places that has loaded a pair."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as commands, os.fdopen(writing, "wb", buffering=0) as pipe:
         process = Process(pipe)
-        server = threading.Thread(target=EngineServer(commands, process, keep_every_s).run)  # type: ignore[arg-type]
+        engine_server = EngineServer(commands, process, keep_every_s, quiet_s)  # type: ignore[arg-type]
+        server = threading.Thread(target=engine_server.run)
         server.start()
         process.tell(Load(str(models.target), str(models.draft), options))
         process.loaded = process.next(Loaded)
@@ -222,7 +225,7 @@ def test_what_was_learned_is_kept_while_the_server_runs(
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: queue.Queue[Engine] = queue.Queue()
-    with serving(tiny_models, keep_every_s=0.0) as process:
+    with serving(tiny_models, keep_every_s=0.0, quiet_s=3600.0) as process:
         monkeypatch.setattr(Engine, "measuring", lambda _: iter(()))
         process.tell(Ask(1, asking("hello")))
         process.next(Finished)
@@ -239,15 +242,25 @@ def test_what_was_learned_is_kept_while_the_server_runs(
 def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answers(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    users: list[object] = []
+    answering: set[int] = set()
+    seen: list[bool] = []
     begun: queue.Queue[bool] = queue.Queue()
+    rounds = Exchange.rounds
+
+    def watched(*arguments: Any) -> Iterator[Made]:
+        answering.add(threading.get_ident())
+        try:
+            yield from rounds(*arguments)
+        finally:
+            answering.remove(threading.get_ident())
 
     def measuring(engine: Engine) -> Iterator[None]:
         begun.put(True)
         while True:
-            users.append(engine.memory.user)
+            seen.append(bool(answering))
             yield
 
+    monkeypatch.setattr(Exchange, "rounds", watched)
     monkeypatch.setattr(Engine, "measuring", measuring)
     for number in range(3):
         process.tell(Ask(number, asking("hello")))
@@ -256,8 +269,33 @@ def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answe
     process.tell(Ask(8, asking("hello")), Ask(9, asking("hello")))
     process.next(Finished)
     process.next(Finished)
-    assert users
-    assert set(users) == {None}
+    assert seen
+    assert not any(seen)
+
+
+def test_nothing_is_measured_until_nothing_was_asked_for_a_while(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[bool] = []
+    to_measure: queue.Queue[bool] = queue.Queue()
+
+    def passes() -> Iterator[None]:
+        while True:
+            measured.append(True)
+            yield
+
+    def measuring(_: Engine) -> Iterator[None]:
+        to_measure.put(True)
+        return passes()
+
+    monkeypatch.setattr(Engine, "measuring", measuring)
+    with serving(tiny_models, quiet_s=3600.0) as process:
+        assert to_measure.get(timeout=60)
+        for number in range(3):
+            process.tell(Ask(number, asking("hello")))
+            process.next(Finished, number)
+            assert to_measure.get(timeout=60)
+        assert not measured
 
 
 class Broken(Process):
