@@ -20,6 +20,7 @@ from specchat.serve.protocol import Ask, Command, Count, Event, Failed, Leave, d
 from specchat.serve.upkeep import Upkeep
 from specchat.worker.loading import describe, open_what_fits, progress_told
 from specchat.worker.protocol import Load, Loading, Quit
+from specchat.worker.records import recall
 from specchat.worker.streams import write_all
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
@@ -136,6 +137,7 @@ class EngineServer:
             if self._loaded:
                 raise EngineError("models are loaded already: start another process for others")
             opened = open_what_fits(load, progress)
+            recall(opened.engine)  # before there are sessions, which keep the controller that they begin with
             answers = Answers(opened.engine, self._send, self._ended)
             upkeep = Upkeep(opened.engine, answers.places.any.pair.lock, self._keep_every_s)
             self._loaded = _Loaded(opened.engine, answers, upkeep)

@@ -7,7 +7,7 @@ from threading import RLock
 from time import monotonic
 
 from specchat.texts import Collections
-from specchat.worker.records import keep, recall
+from specchat.worker.records import keep
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
 
@@ -16,13 +16,12 @@ class Upkeep:
     """Measures a freshly loaded engine while it is idle, and keeps what it learns now and then."""
 
     def __init__(self, engine: Engine, lock: RLock, keep_every_s: float) -> None:
-        """Begins with what was kept before. Nothing computes while a thread has the `lock`."""
+        """Nothing computes while a thread has the `lock`."""
         self._engine = engine
         self._lock = lock
         self._keep_every_s = keep_every_s
         self._kept = monotonic()
         self._news = False
-        recall(engine)
         self._measuring = engine.measuring()
 
     @property

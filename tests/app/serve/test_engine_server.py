@@ -221,6 +221,34 @@ def test_what_many_answers_taught_is_kept_once_and_recalled_at_the_next_start(
     assert records()[0]["acceptance"] == before["acceptance"]
 
 
+def test_all_places_answer_with_what_was_learned_before_the_start_and_learn_more(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tiny_models) as process:
+        process.tell(Ask(1, asking("hello")))
+        process.next(Finished)
+    (before,) = records()
+    known: list[Any] = []
+    answer = Session.answer
+
+    def noting(session: Session, *args: Any) -> Iterator[Any]:
+        with session.pair.lock:
+            known.append(json.loads(json.dumps(session.pair.controller.to_json()["acceptance"])))
+        return answer(session, *args)
+
+    monkeypatch.setattr(Session, "answer", noting)
+    with serving(tiny_models) as process:
+        process.tell(Ask(1, asking("hello", ENDLESS)))
+        process.next(Made)
+        process.tell(Ask(2, asking("hello")))
+        process.next(Finished, 2)
+        process.tell(Leave(1))
+        process.next(Finished, 1)
+    assert known[0] == before["acceptance"]
+    assert before["acceptance"].keys() <= known[1].keys()
+    assert records()[0]["acceptance"] != before["acceptance"]
+
+
 def test_what_was_learned_is_kept_while_the_server_runs(
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
