@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from threading import Lock, Thread
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from specchat.serve.asking import Exchange, prompt_of, tokens_of, with_required_calls
 from specchat.serve.places import Places
@@ -55,46 +57,62 @@ class Asked:
 
 
 class Answers:
-    """The answers that are being given."""
+    """The answers that are being given, and the prompts whose tokens are counted."""
 
-    def __init__(self, engine: Engine, send: Send, ended: Callable[[Asked], None]) -> None:
-        """`ended` is called in the thread of an answer after its last event."""
+    def __init__(self, engine: Engine, send: Send, ended: Callable[[int], None]) -> None:
+        """`ended` gets the number of a request after its last event, in the thread that worked on it."""
         self.places = Places(engine)
         self._engine = engine
         self._send = send
         self._ended = ended
         self._guard = Lock()
-        self._running = 0
+        self._threads: Counter[Literal["answer", "count"]] = Counter()
 
     @property
-    def running(self) -> int:
-        """How many answers have had no last event yet."""
-        return self._running
+    def idle(self) -> bool:
+        """Whether nothing is answered or counted, so that nothing disturbs a measurement, or waits for it."""
+        return not self._threads.total()
 
     def begin(self, asked: Asked) -> Thread | None:
-        """Begins an answer in a thread of its own, which it returns. Fails the request if all places are taken."""
-        with self._guard:
-            if self._running < self.places.count:
-                self._running += 1
-                thread = Thread(target=self._answer, args=(asked,), name=f"answer {asked.number}", daemon=True)
-                thread.start()
-                return thread
+        """Begins an answer in a thread of its own, which it returns. Fails the request if all places are taken.
+
+        Only one thread may call this.
+        """
+        if self._threads["answer"] < self.places.count:
+            return self._start("answer", asked.number, partial(self._last_event, asked))
         self._send(Failed(f"all places are taken: {self.places.count} answers can be given at a time", asked.number))
-        self._ended(asked)
+        self._ended(asked.number)
         return None
 
-    def _answer(self, asked: Asked) -> None:
-        """Gives one answer and sends its events. Its place is free before the last of them goes out."""
-        try:
-            with suppress(BrokenPipeError):
-                try:
-                    last = self._last_event(asked)
-                finally:
-                    with self._guard:
-                        self._running -= 1
-                self._send(last)
-        finally:
-            self._ended(asked)
+    def count(self, count: Count) -> None:
+        """Begins to count the tokens of a prompt, in a thread of its own."""
+
+        def counted() -> Counted:
+            tokens = tokens_of(self.places.any, prompt_of(self._engine, count.request))
+            return Counted(count.number, len(tokens))
+
+        self._start("count", count.number, partial(_or_failed, count.number, counted))
+
+    def _start(self, kind: Literal["answer", "count"], number: int, work: Callable[[], Event]) -> Thread:
+        """Starts a thread for a request. `work` returns its last event, which goes out when the place is free again."""
+
+        def run() -> None:
+            try:
+                with suppress(BrokenPipeError):
+                    try:
+                        last = work()
+                    finally:
+                        with self._guard:
+                            self._threads[kind] -= 1
+                    self._send(last)
+            finally:
+                self._ended(number)
+
+        with self._guard:
+            self._threads[kind] += 1
+        thread = Thread(target=run, name=f"{kind} {number}", daemon=True)
+        thread.start()
+        return thread
 
     def _last_event(self, asked: Asked) -> Finished | Failed:
         """Gives one answer and sends its events but the last one, which it returns."""
@@ -137,19 +155,6 @@ class Answers:
         begin()
         stats, notices = session.stats.to_json(), tuple(session.notices)
         return Finished(asked.number, session.end_reason or "error", session.text, stats, notices)
-
-    def count(self, count: Count) -> None:
-        """Begins to count the tokens of a prompt, in a thread of its own."""
-
-        def counted() -> Counted:
-            tokens = tokens_of(self.places.any, prompt_of(self._engine, count.request))
-            return Counted(count.number, len(tokens))
-
-        def tell() -> None:
-            with suppress(BrokenPipeError):
-                self._send(_or_failed(count.number, counted))
-
-        Thread(target=tell, name=f"count {count.number}", daemon=True).start()
 
 
 def _or_failed(number: int, give: Callable[[], T]) -> T | Failed:

@@ -93,7 +93,7 @@ class EngineServer:
 
     def _measure(self) -> bool:
         loaded = self._loaded
-        return loaded is not None and not loaded.answers.running and loaded.upkeep.measure()
+        return loaded is not None and loaded.answers.idle and loaded.upkeep.measure()
 
     def _listen(self) -> None:
         try:
@@ -163,21 +163,21 @@ class EngineServer:
         else:
             self._loaded.answers.count(count)
 
-    def _ended(self, asked: Asked) -> None:
-        """An answer has ended, in its thread."""
-        del self._asked[asked.number]
-        self._tasks.put(partial(self._answered, asked.number))
+    def _ended(self, number: int) -> None:
+        """An answer has ended, or a count, in its thread."""
+        self._asked.pop(number, None)
+        self._tasks.put(partial(self._note_end, number))
 
-    def _answered(self, number: int) -> None:
-        self._threads.pop(number, None)
-        if self._loaded:
+    def _note_end(self, number: int) -> None:
+        """Notes that a request has ended. A count has no thread here: it teaches nothing."""
+        if self._threads.pop(number, None) and self._loaded:
             self._loaded.upkeep.answered()
 
     def _close(self) -> None:
         """Waits for all answers, which were told to end, keeps what was learned, and frees the models."""
         for number, thread in [*self._threads.items()]:
             thread.join()
-            self._answered(number)
+            self._note_end(number)
         if self._loaded:
             self._loaded.upkeep.keep()
             self._loaded.engine.close()

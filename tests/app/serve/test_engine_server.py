@@ -15,11 +15,11 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from specchat.serve import upkeep
+from specchat.serve import answering, upkeep
 from specchat.serve.answering import Asked
-from specchat.serve.asking import Exchange
+from specchat.serve.asking import Exchange, tokens_of
 from specchat.serve.engine_server import EngineServer
-from specchat.serve.protocol import Ask, Command, Event, Failed, Finished, Leave, Made, decode, encode
+from specchat.serve.protocol import Ask, Command, Count, Counted, Event, Failed, Finished, Leave, Made, decode, encode
 from specchat.worker.protocol import Load, Loaded, Quit
 from specchat_engine import Engine, LoadOptions, Session
 from specchat_engine.errors import DecodeError
@@ -324,6 +324,39 @@ def test_nothing_is_measured_until_nothing_was_asked_for_a_while(
             process.next(Finished, number)
             assert to_measure.get(timeout=60)
         assert not measured
+
+
+def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: queue.Queue[bool] = queue.Queue()
+    counting, seen = set[int](), set[bool]()
+    go_on, measured = threading.Event(), threading.Event()
+
+    def tokens(*arguments: Any) -> list[int]:
+        counting.add(threading.get_ident())
+        reached.put(True)
+        assert go_on.wait(60)
+        counting.remove(threading.get_ident())
+        return tokens_of(*arguments)
+
+    def measuring(_: Engine) -> Iterator[None]:
+        while True:
+            seen.add(bool(counting))
+            if go_on.is_set():
+                measured.set()
+            yield
+
+    monkeypatch.setattr(answering, "tokens_of", tokens)
+    monkeypatch.setattr(Engine, "measuring", measuring)
+    with serving(tiny_models, quiet_s=0.0) as process:
+        for number in range(5):
+            process.tell(Count(number, asking("hello")))
+            assert reached.get(timeout=60)
+        go_on.set()
+        assert {process.next(Counted).number for _ in range(5)} == {*range(5)}
+        assert measured.wait(60)
+    assert True not in seen
 
 
 class Broken(Process):
