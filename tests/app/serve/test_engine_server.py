@@ -169,6 +169,27 @@ def test_whoever_leaves_before_the_prompt_is_read_is_not_answered(
     assert (finished.reason, finished.stats["num_rounds"]) == ("cancelled", 0)
 
 
+def test_whoever_leaves_while_the_prompt_is_tokenized_has_nothing_read(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: queue.Queue[bool] = queue.Queue()
+    go_on = threading.Event()
+
+    def tokens(*arguments: Any) -> list[int]:
+        reached.put(True)
+        assert go_on.wait(60)
+        return tokens_of(*arguments)
+
+    monkeypatch.setattr(answering, "tokens_of", tokens)
+    process.tell(Ask(1, asking("hello", ENDLESS)))
+    assert reached.get(timeout=60)
+    process.tell(Leave(1), Count(2, asking("hello")))
+    assert reached.get(timeout=60), "so the one before was heard"
+    go_on.set()
+    finished = process.next(Finished, 1)
+    assert (finished.reason, finished.stats["prompt_tokens"]) == ("cancelled", 0)
+
+
 def test_leaving_ends_the_answer_of_this_request_and_of_no_later_one() -> None:
     cancelled: list[int] = []
     asked = Asked(Ask(1, asking("hello")))
