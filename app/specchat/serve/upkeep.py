@@ -7,7 +7,7 @@ from threading import RLock
 from time import monotonic
 
 from specchat.texts import Collections
-from specchat.worker.records import keep
+from specchat.worker.records import Record
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
 
@@ -47,9 +47,10 @@ class Upkeep:
         return True
 
     def keep(self) -> None:
-        """Keeps what is new."""
+        """Keeps what is new. Answers go on while it is written."""
         if self._news:
             with self._lock:
-                keep(self._engine)
-            Collections().count(self._engine.stores.taken_hits())
+                record, hits = Record.of(self._engine), self._engine.stores.taken_hits()
+            record.write()
+            Collections().count(hits)
             self._news, self._kept = False, monotonic()

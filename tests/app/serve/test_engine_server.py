@@ -15,12 +15,13 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from specchat.serve import answering, upkeep
+from specchat.serve import answering
 from specchat.serve.answering import Asked
 from specchat.serve.asking import Exchange, tokens_of
 from specchat.serve.engine_server import EngineServer
 from specchat.serve.protocol import Ask, Command, Count, Counted, Event, Failed, Finished, Leave, Made, decode, encode
 from specchat.worker.protocol import Load, Loaded, Quit
+from specchat.worker.records import Record
 from specchat_engine import Engine, LoadOptions, Session
 from specchat_engine.errors import DecodeError
 from support.serving import ENDLESS, SHORT, asking
@@ -226,9 +227,9 @@ def test_a_head_that_drafts_for_one_answer_at_a_time_is_left_out_with_a_reason(t
 def test_what_many_answers_taught_is_kept_once_and_recalled_at_the_next_start(
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: list[Engine] = []
-    keeping = upkeep.keep
-    monkeypatch.setattr(upkeep, "keep", lambda engine: (kept.append(engine), keeping(engine)))
+    kept: list[Record] = []
+    write = Record.write
+    monkeypatch.setattr(Record, "write", lambda record: (kept.append(record), write(record)))
     with serving(tiny_models) as process:
         for number in range(6):
             process.tell(Ask(number, asking("hello")))
@@ -273,12 +274,12 @@ def test_all_places_answer_with_what_was_learned_before_the_start_and_learn_more
 def test_what_was_learned_is_kept_while_the_server_runs(
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: queue.Queue[Engine] = queue.Queue()
+    kept: queue.Queue[Record] = queue.Queue()
     with serving(tiny_models, keep_every_s=0.0, quiet_s=3600.0) as process:
         monkeypatch.setattr(Engine, "measuring", lambda _: iter(()))
         process.tell(Ask(1, asking("hello")))
         process.next(Finished)
-        monkeypatch.setattr(upkeep, "keep", kept.put)
+        monkeypatch.setattr(Record, "write", lambda record: kept.put(record))
         process.tell(Ask(2, asking("hello", ENDLESS)))
         process.next(Made)
         process.tell(Ask(3, asking("hello")))
