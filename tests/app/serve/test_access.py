@@ -128,6 +128,24 @@ def test_web_pages_need_leave() -> None:
     assert not refused(Guard(Serving(cors=("*",)), Keys(())), host="localhost", origin="https://other.example")
 
 
+def test_an_origin_that_is_no_url_is_refused_and_breaks_nothing(served: Served) -> None:
+    reachable = Guard(Serving(host="0.0.0.0"), Keys(["k"]))
+    for origin in ("http://[", "http://", "://", "[", "null"):
+        assert refused(reachable, host="", origin=origin)
+        assert refused(reachable, host="server:8080", origin=origin)
+    with httpx2.Client(base_url=served(), trust_env=False) as client:
+        answer = client.get("/v1/models", headers={"Origin": "http://["})
+        assert answer.status_code == 403
+        assert answer.json()["error"]["code"] == "origin_refused"
+
+
+def test_pages_may_be_allowed_in_any_case_of_letters(served: Served) -> None:
+    with httpx2.Client(base_url=served(Serving(cors=("HTTPS://App.Example/",))), trust_env=False) as client:
+        answer = client.get("/v1/models", headers={"Origin": "https://app.example"})
+        assert answer.status_code == 200
+        assert answer.headers["access-control-allow-origin"] == "https://app.example"
+
+
 def test_only_pages_that_were_allowed_get_cors_headers(served: Served) -> None:
     allowed, other = {"Origin": "https://app.example"}, {"Origin": "https://evil.example"}
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
