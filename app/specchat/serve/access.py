@@ -5,10 +5,10 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from ipaddress import ip_address
 from pathlib import Path
 
 from specchat.errors import ConfigError
+from specchat.hosts import is_loopback
 from specchat.serve.api_errors import ApiError
 from specchat.settings.serving import Serving
 from specchat.settings.values import api_key
@@ -51,15 +51,6 @@ def _keys_in(file: Path) -> list[str]:
     if not keys:
         raise ConfigError(f"--api-key-file {file} has no key: write one a line")
     return keys
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine reach an address, or come from it."""
-    name = host.strip("[]").partition("%")[0]
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name.lower().rstrip(".") == "localhost"
 
 
 def check_reach(serving: Serving, keys: Keys, *, no_auth: bool) -> None:

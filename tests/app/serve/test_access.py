@@ -11,7 +11,7 @@ import pytest
 
 from app.serve.conftest import Served
 from specchat.errors import ConfigError
-from specchat.serve.access import Guard, Keys, check_reach, is_loopback, read_keys
+from specchat.serve.access import Guard, Keys, check_reach, read_keys
 from specchat.serve.api_errors import ApiError
 from specchat.settings.serving import Serving
 from support.scripted_server import ScriptedEngine
@@ -86,16 +86,6 @@ def test_other_machines_come_in_with_a_key_or_where_that_is_wanted() -> None:
             check_reach(Serving(host=host), Keys(()), no_auth=False)
         check_reach(Serving(host=host), Keys(["k"]), no_auth=False)
         check_reach(Serving(host=host), Keys(()), no_auth=True)
-
-
-@pytest.mark.parametrize("name", ["localhost", "LOCALHOST.", "127.0.0.1", "[::1]", "::1"])
-def test_these_are_names_of_this_machine(name: str) -> None:
-    assert is_loopback(name)
-
-
-@pytest.mark.parametrize("name", ["", "localhost.example.org", "127.0.0.1.example.org", "0.0.0.0", "10.0.0.1"])
-def test_these_are_not(name: str) -> None:
-    assert not is_loopback(name)
 
 
 def refused(guard: Guard, **headers: str) -> bool:
