@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -14,6 +12,7 @@ from typing import Literal, TypeVar
 from specchat.serve.asking import Exchange, prompt_of, tokens_of, with_required_calls
 from specchat.serve.places import Places
 from specchat.serve.protocol import Ask, Count, Counted, Event, Failed, Finished
+from specchat.worker.streams import unexpected
 from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.errors import Cancelled, ContextOverflowError, EngineError, SettingError, TemplateError
 
@@ -21,11 +20,6 @@ T = TypeVar("T")
 
 Send = Callable[[Event], None]
 """Sends an event, from any thread. Raises BrokenPipeError if nobody reads the events any more."""
-
-
-def unexpected(error: Exception) -> str:
-    """One line about an error that nobody foresaw."""
-    return " ".join(f"an unexpected {type(error).__name__}: {error}; the engine's log has more".splitlines())
 
 
 class Asked:
@@ -168,5 +162,4 @@ def _or_failed(number: int, give: Callable[[], T]) -> T | Failed:
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - the outermost frame of the thread: the log gets the traceback
-        traceback.print_exc(file=sys.stderr)
         return Failed(unexpected(error), number)

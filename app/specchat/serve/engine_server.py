@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import queue
-import sys
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,13 +13,13 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import BinaryIO
 
-from specchat.serve.answering import Answers, Asked, unexpected
+from specchat.serve.answering import Answers, Asked
 from specchat.serve.protocol import Ask, Command, Count, Event, Failed, Leave, decode, encode, refused
 from specchat.serve.upkeep import Upkeep
 from specchat.worker.loading import describe, open_what_fits, progress_told
 from specchat.worker.protocol import Load, Loading, Quit
 from specchat.worker.records import recall
-from specchat.worker.streams import write_all
+from specchat.worker.streams import unexpected, write_all
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
 
@@ -147,7 +145,6 @@ class EngineServer:
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001 - the log gets the traceback
-            traceback.print_exc(file=sys.stderr)
             self._send(Failed(unexpected(error)))
 
     def _begin(self, asked: Asked) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -43,6 +42,7 @@ from specchat.worker.protocol import (
     WorkerFailed,
 )
 from specchat.worker.records import keep, recall
+from specchat.worker.streams import unexpected
 from specchat_engine import Engine, Message, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
@@ -140,8 +140,7 @@ class Work:
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001 - the outermost frame of the process: the log gets the traceback
-            traceback.print_exc(file=sys.stderr)
-            self._send(WorkerFailed(f"an unexpected {type(error).__name__}: {error}; the engine's log has more"))
+            self._send(WorkerFailed(unexpected(error)))
 
     def measure(self) -> bool:
         """Makes one pass of the measurements that are left; False if there are none. What was found is kept."""
