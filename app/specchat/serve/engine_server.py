@@ -14,7 +14,7 @@ from time import monotonic
 from typing import BinaryIO
 
 from specchat.serve.answering import Answers, Asked
-from specchat.serve.protocol import Ask, Command, Count, Event, Failed, Leave, decode, encode, refused
+from specchat.serve.protocol import Ask, Command, Count, Event, Failed, Leave, decode_command, encode, refused
 from specchat.serve.upkeep import Upkeep
 from specchat.worker.loading import describe, open_what_fits, progress_told
 from specchat.worker.protocol import Load, Loading, Quit
@@ -96,14 +96,14 @@ class EngineServer:
     def _listen(self) -> None:
         try:
             for line in self._commands:
-                command = decode(line)
+                command = decode_command(line)
                 if isinstance(command, Quit):
                     break
                 self._hear(command, line)
         finally:
             self._stop()
 
-    def _hear(self, command: Command | Event | None, line: bytes) -> None:
+    def _hear(self, command: Command | None, line: bytes) -> None:
         """Does what cannot wait, and leaves the rest to the main thread."""
         match command:
             case Load() as load:

@@ -19,7 +19,19 @@ from specchat.serve import answering
 from specchat.serve.answering import Asked
 from specchat.serve.asking import Exchange, tokens_of
 from specchat.serve.engine_server import EngineServer
-from specchat.serve.protocol import Ask, Command, Count, Counted, Event, Failed, Finished, Leave, Made, decode, encode
+from specchat.serve.protocol import (
+    Ask,
+    Command,
+    Count,
+    Counted,
+    Event,
+    Failed,
+    Finished,
+    Leave,
+    Made,
+    decode_event,
+    encode,
+)
 from specchat.worker.protocol import Load, Loaded, Quit
 from specchat.worker.records import Record
 from specchat_engine import Engine, LoadOptions, Session
@@ -49,9 +61,9 @@ class Process:
         self.rest += bytes(data[:100])
         *lines, self.rest = self.rest.split(b"\n")
         for line in lines:
-            event = decode(line)
+            event = decode_event(line)
             assert event is not None
-            self.said.put(event)  # type: ignore[arg-type]
+            self.said.put(event)
         return len(data[:100])
 
     def next(self, kind: type[T], number: int | None = None) -> T:
