@@ -15,11 +15,11 @@ from typing import BinaryIO
 
 from specchat.serve.answering import Answers, Asked
 from specchat.serve.protocol import Ask, Command, Count, Event, Failed, Leave, decode_command, encode, refused
-from specchat.serve.upkeep import Upkeep
 from specchat.worker.loading import describe, open_what_fits, progress_told
 from specchat.worker.protocol import Load, Loading, Quit
 from specchat.worker.records import recall
 from specchat.worker.streams import unexpected, write_all
+from specchat.worker.upkeep import Upkeep
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
 

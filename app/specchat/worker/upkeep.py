@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from threading import RLock
+from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 
 from specchat.texts import Collections
@@ -13,12 +13,14 @@ from specchat_engine.errors import EngineError
 
 
 class Upkeep:
-    """Measures a freshly loaded engine while it is idle, and keeps what it learns now and then."""
+    """Measures an engine while it is idle, and keeps what it learns."""
 
-    def __init__(self, engine: Engine, lock: RLock, keep_every_s: float) -> None:
-        """Nothing computes while a thread has the `lock`."""
+    def __init__(
+        self, engine: Engine, lock: AbstractContextManager[object] | None = None, keep_every_s: float = 0.0
+    ) -> None:
+        """Nothing computes while a thread has the `lock`; None if one thread does everything."""
         self._engine = engine
-        self._lock = lock
+        self._lock = lock or nullcontext()
         self._keep_every_s = keep_every_s
         self._kept = monotonic()
         self._news = False
@@ -32,6 +34,10 @@ class Upkeep:
     def answered(self) -> None:
         """An answer has ended: something was learned, and passes that were disturbed before are measured again."""
         self._news = True
+        self.measure_again()
+
+    def measure_again(self) -> None:
+        """Begins to measure what is not known, as after other thread counts were chosen."""
         self._measuring = self._engine.measuring()
 
     def measure(self) -> bool:
@@ -52,5 +58,6 @@ class Upkeep:
             with self._lock:
                 record, hits = Record.of(self._engine), self._engine.stores.taken_hits()
             record.write()
-            Collections().count(hits)
+            if hits:
+                Collections().count(hits)
             self._news, self._kept = False, monotonic()

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from specchat.serve.upkeep import Upkeep
 from specchat.worker import records
+from specchat.worker.upkeep import Upkeep
 from specchat_engine import Engine, LoadOptions
 from specchat_engine.policy.controller import Controller
 from support.tiny_models import TinyModels
