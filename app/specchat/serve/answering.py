@@ -22,7 +22,7 @@ Send = Callable[[Event], None]
 """Sends an event, from any thread. Raises BrokenPipeError if nobody reads the events any more."""
 
 
-class Asked:
+class OpenRequest:
     """A request from the moment when it was heard to its last event."""
 
     def __init__(self, ask: Ask) -> None:
@@ -67,7 +67,7 @@ class Answers:
         """Whether nothing is answered or counted, so that nothing disturbs a measurement, or waits for it."""
         return not self._threads.total()
 
-    def begin(self, asked: Asked) -> Thread | None:
+    def begin(self, asked: OpenRequest) -> Thread | None:
         """Begins an answer in a thread of its own, which it returns. Fails the request if all places are taken.
 
         Only one thread may call this.
@@ -108,7 +108,7 @@ class Answers:
         thread.start()
         return thread
 
-    def _last_event(self, asked: Asked) -> Finished | Failed:
+    def _last_event(self, asked: OpenRequest) -> Finished | Failed:
         """Gives one answer and sends its events but the last one, which it returns."""
 
         def give() -> Finished:
@@ -127,7 +127,7 @@ class Answers:
         cancelled = Finished(asked.number, "cancelled", "", TurnStats().to_json())
         return _or_failed(asked.number, give)
 
-    def _given(self, asked: Asked, exchange: Exchange, session: Session, prompt: Prompt) -> Finished:
+    def _given(self, asked: OpenRequest, exchange: Exchange, session: Session, prompt: Prompt) -> Finished:
         """Gives an answer with a session, sends its events, and returns the last one."""
         begun = False
 

@@ -33,7 +33,7 @@ _CLOSED = "the engine was closed"
 _SHORT_LIVED = "the engine's process ended as soon as it had loaded the models"
 
 
-class EngineClient:
+class ProcessEngine:
     """One engine process at a time, for one event loop.
 
     `info` has what was loaded last, from `start` on. `deaths` counts how often the process ended unasked.

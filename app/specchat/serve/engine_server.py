@@ -13,7 +13,7 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import BinaryIO
 
-from specchat.serve.answering import Answers, Asked
+from specchat.serve.answering import Answers, OpenRequest
 from specchat.serve.protocol import Ask, Command, Count, Event, Failed, Leave, decode_command, encode, refused
 from specchat.worker.loading import describe, open_what_fits, progress_told
 from specchat.worker.protocol import Load, Loading, Quit
@@ -59,7 +59,7 @@ class EngineServer:
         self._quiet_s = quiet_s
         self._writing = Lock()
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
-        self._asked: dict[int, Asked] = {}
+        self._open: dict[int, OpenRequest] = {}
         self._threads: dict[int, Thread] = {}
         self._stopped, self._done = Flag(), Flag()
         self._loaded: _Loaded | None = None
@@ -109,12 +109,12 @@ class EngineServer:
             case Load() as load:
                 self._tasks.put(partial(self._load, load))
             case Ask(number) as ask:
-                self._asked[number] = asked = Asked(ask)
+                self._open[number] = asked = OpenRequest(ask)
                 self._tasks.put(partial(self._begin, asked))
             case Count() as count:
                 self._tasks.put(partial(self._count, count))
             case Leave(number):
-                if known := self._asked.get(number):
+                if known := self._open.get(number):
                     known.leave()
             case _ if refusal := refused(line):
                 self._tasks.put(partial(self._send, refusal))
@@ -122,7 +122,7 @@ class EngineServer:
     def _stop(self) -> None:
         """Ends all answers, and then the process, however long a pass takes."""
         self._stopped.set()
-        for asked in [*self._asked.values()]:
+        for asked in [*self._open.values()]:
             asked.leave()
         self._tasks.put(None)
         # A pass in native code cannot be interrupted, and nobody is left to read its result.
@@ -147,10 +147,10 @@ class EngineServer:
         except Exception as error:  # noqa: BLE001 - the log gets the traceback
             self._send(Failed(unexpected(error)))
 
-    def _begin(self, asked: Asked) -> None:
+    def _begin(self, asked: OpenRequest) -> None:
         if self._loaded is None:
             self._send(Failed("no model is loaded", asked.number))
-            del self._asked[asked.number]
+            del self._open[asked.number]
         elif thread := self._loaded.answers.begin(asked):
             self._threads[asked.number] = thread
 
@@ -162,7 +162,7 @@ class EngineServer:
 
     def _ended(self, number: int) -> None:
         """An answer has ended, or a count, in its thread."""
-        self._asked.pop(number, None)
+        self._open.pop(number, None)
         self._tasks.put(partial(self._note_end, number))
 
     def _note_end(self, number: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from specchat.serve import answering
-from specchat.serve.answering import Asked
+from specchat.serve.answering import OpenRequest
 from specchat.serve.asking import Exchange, tokens_of
 from specchat.serve.engine_server import EngineServer
 from specchat.serve.protocol import (
@@ -205,7 +205,7 @@ def test_whoever_leaves_while_the_prompt_is_tokenized_has_nothing_read(
 
 def test_leaving_ends_the_answer_of_this_request_and_of_no_later_one() -> None:
     cancelled: list[int] = []
-    asked = Asked(Ask(1, asking("hello")))
+    asked = OpenRequest(Ask(1, asking("hello")))
     session = cast(Session, SimpleNamespace(cancel=lambda: cancelled.append(1), hold=None))
     with asked.answered_by(session):
         asked.leave()
