@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from specchat_engine.drafters import GUESSED, ModelDrafter, Translation
@@ -47,6 +47,11 @@ class DraftModels:
     def contexts(self) -> dict[str, LlamaContext]:
         """The memories in the first place, by the names of the drafters."""
         return {name: context for name, (context, _) in self.at[0].items()}
+
+    @property
+    def texts(self) -> list[LlamaContext]:
+        """The memories of all places."""
+        return [context for drafting in self.at for context, _ in drafting.values()]
 
     @property
     def models(self) -> list[LlamaModel]:
@@ -121,8 +126,3 @@ class DraftModels:
         """Raises EngineError if several answers can be given at a time; `done` is what would be done."""
         if self._options.parallel > 1:
             raise EngineError(f"a draft model is {done} where one answer is given at a time: use parallel 1")
-
-
-def contexts_of(at: Sequence[Drafting]) -> list[LlamaContext]:
-    """All memories of all places."""
-    return [context for drafting in at for context, _ in drafting.values()]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -13,7 +14,7 @@ from typing import Any, Self
 
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.codec import to_json
-from specchat_engine.draft_models import CANNOT_GO_BACK, DraftModels, contexts_of
+from specchat_engine.draft_models import CANNOT_GO_BACK, DraftModels
 from specchat_engine.drafters import (
     LookaheadDrafter,
     MakeDrafter,
@@ -24,7 +25,7 @@ from specchat_engine.drafters import (
     head_drafter,
     with_installed,
 )
-from specchat_engine.errors import EngineError, ModelFileError, PairError, SettingError
+from specchat_engine.errors import EngineError, PairError, SettingError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.llama.assistant import AssistantHead
 from specchat_engine.llama.context import LlamaContext
@@ -106,8 +107,8 @@ class Engine:
             native = NativeContext(target, n_ctx=n_ctx, max_rows=rows, threads=usual, options=options, texts=texts)
             if options.parallel > 1:
                 self._joint = JointPasses(self._lock, native)
-            self._targets = self._open_texts(native)
             undo.callback(native.close)
+            self._targets = self._open_texts(native)
             self._drafts = DraftModels(self._target, options, usual, self._open_texts)
             for model, because in [(draft, self.translated_because), *further] if draft else further:
                 name = self._drafts.add(model, because, first=model is draft)
@@ -161,12 +162,8 @@ class Engine:
         """The memories of all places in a new context of llama.cpp."""
         texts: list[LlamaContext] = []
         passes = self._joint.compute if self._joint else NativeContext.compute
-        try:
-            for _ in range(native.texts):
-                LlamaContext(native, texts, passes)
-        except ModelFileError:
-            native.close()
-            raise
+        for _ in range(native.texts):
+            LlamaContext(native, texts, passes)
         return texts
 
     def _opened(self, head: Head, by: LlamaModel | StateHead, options: LoadOptions) -> HeadContext | StateHeadModel:
@@ -294,7 +291,7 @@ class Engine:
     @property
     def answer_format(self) -> AnswerFormat:
         """How the target writes reasoning and calls, as far as its chat template shows."""
-        return AnswerFormat.of(self._models[0].chat_template or "")
+        return AnswerFormat.of(self._target_model.chat_template or "")
 
     def opens_reasoning(self, prompt: Sequence[int]) -> bool:
         """Whether a prompt's ids end inside the reasoning: some templates write its opening tag."""
@@ -337,9 +334,9 @@ class Engine:
             passed=self._passed,
             on_cpu=all(model.on_cpu for model in self._models),
             lock=self._lock,
-            answering=joint.answering if joint else nullcontext,
-            away=joint.away if joint else nullcontext,
-            company=(lambda: joint.company) if joint else lambda: ALONE,
+            answering=partial(joint.answering, place) if joint else nullcontext,
+            away=partial(joint.away, place) if joint else nullcontext,
+            company=partial(joint.company, place) if joint else lambda: ALONE,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
 
@@ -373,12 +370,14 @@ class Engine:
     def forget(self) -> None:
         """Empties both memories, so that the next answer reads its whole prompt. For measurements.
 
-        An answer that is open fails before its next round. Raises DecodeError once the engine is closed.
+        An answer that is open fails before its next round. Raises DecodeError once the engine is closed, and
+        EngineError while answers are being given that share passes.
         """
         with self._lock:
             self.vocabulary.check_open()
+            self._check_shared("forget")
             self._target.user = None
-            for text in (*self._targets, *contexts_of(self._drafts.at)):
+            for text in (*self._targets, *self._drafts.texts):
                 text.clear()
             if self._head:
                 self._head.clear()
@@ -395,12 +394,19 @@ class Engine:
         """Restores the prompt caches that the same pair wrote to this folder, with the same options.
 
         The next answer keeps the prefix that its prompt shares with them. False if the folder has no caches, or
-        incomplete ones. An answer that is open fails before its next round.
+        incomplete ones. An answer that is open fails before its next round. Raises EngineError while answers are being
+        given that share passes.
         """
         with self._lock:
+            self._check_shared("restore")
             if self._head:
                 self._head.clear()
             return restore(self._memories, self._files, folder)
+
+    def _check_shared(self, what: str) -> None:
+        """Raises EngineError while an answer may wait for a pass on memories that would change under it."""
+        if self._joint and any(text.user is not None for text in self._targets):
+            raise EngineError(f"answers are being given at the same time: {what} what was read when they have ended")
 
     def _about(self) -> dict[str, Any]:
         """What computes an answer now, for its start line."""

@@ -189,7 +189,7 @@ class Session:
         """
         self._check_idle("look closer")
         sampling, pair = self.settings.sampling, self.pair
-        with pair.lock:
+        with pair.lock, pair.answering():
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
                 shown = self._turn.shown
@@ -270,9 +270,11 @@ class Session:
                 context = self._read_prompt(turn, constraint)
                 if turn.end_reason == "error":
                     yield from self._decode(turn, context, times, began)
-                if turn.stats.num_drafts and not pair.company().answers:
+                if turn.stats.num_drafts:
                     spent_ms = turn.stats.decode_ms
-                    measure_plain(pair.target, context, times, pair.controller.target, spent_ms, turn.cancel)
+                    measure_plain(
+                        pair.target, context, times, pair.controller.target, spent_ms, partial(self._disturbed, turn)
+                    )
                 turn.note(plain_ms=times.plain_ms, cpu_share=times.cpu_share)
                 turn.notices += map(str, pair.controller.drift.drops())
             except Cancelled:
@@ -290,6 +292,10 @@ class Session:
                 self._planner.end(turn.context)
                 if constraint:
                     constraint.close()
+
+    def _disturbed(self, turn: Turn) -> bool:
+        """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""
+        return turn.cancel() or self.pair.company().answers > 0
 
     def _read_prompt(self, turn: Turn, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.

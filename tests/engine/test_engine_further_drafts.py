@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from specchat_engine import Engine, LoadOptions, PairError, SamplingParams, Settings
-from specchat_engine.errors import ModelFileError
+from specchat_engine.errors import DecodeError, ModelFileError
+from specchat_engine.llama import context
+from specchat_engine.llama.context import LlamaContext
 from specchat_engine.pairing import several
 from support.heads import random_eagle
 from support.tiny_models import EngineFiles, write_tiny_model
@@ -134,3 +136,24 @@ def test_a_draft_is_exchanged_between_two_answers(files: EngineFiles, tmp_path: 
         pytest.raises(PairError, match="none is loaded"),
     ):
         alone.exchange_draft(other)
+
+
+def test_a_draft_that_does_not_decode_leaves_the_one_before(
+    files: EngineFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(files.draft.read_bytes())
+    with Engine.load(files.target, files.draft, OPTIONS) as engine:
+        before = answers(engine, "model")
+        find_ways = context.find_ways
+
+        def fails_for_the_new_one(text: LlamaContext, *more: object) -> bool:
+            if text.model.path == broken:
+                raise DecodeError("no logits")
+            return find_ways(text, *more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(context, "find_ways", fails_for_the_new_one)
+        with pytest.raises(ModelFileError, match="does not decode"):
+            engine.exchange_draft(broken)
+        engine.forget()
+        assert answers(engine, "model") == before

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -114,6 +115,31 @@ def test_an_answer_that_is_not_read_on_holds_nobody_up(engine: Engine) -> None:
     next(rounds)
     assert answer(other, "Hello there")
     assert next(rounds)
+
+
+def test_an_answer_may_be_read_on_in_another_thread(engine: Engine) -> None:
+    wandering, other, *_ = sessions(engine)
+    rounds = wandering.answer([Message("user", "Hello")], 0)
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        assert first.submit(next, rounds).result(timeout=30)
+        assert second.submit(answer, other, "Hello there").result(timeout=30)
+        assert second.submit(list, rounds).result(timeout=30)
+        assert first.submit(answer, other, "Hello there").result(timeout=30)
+    assert wandering.end_reason in ("end", "length")
+
+
+def test_nothing_is_forgotten_while_an_answer_is_open(engine: Engine, tmp_path: Path) -> None:
+    *_, last = sessions(engine)
+    rounds = last.answer([Message("user", "Hello")], 0)
+    first = next(rounds)
+    with pytest.raises(EngineError, match="forget what was read when they have ended"):
+        engine.forget()
+    with pytest.raises(EngineError, match="restore what was read"):
+        engine.restore_memory(tmp_path)
+    text = first.text + "".join(event.text for event in rounds)
+    engine.forget()
+    answer(last, "Hello")
+    assert last.text == text
 
 
 def test_closing_the_engine_ends_all_answers(files: EngineFiles) -> None:

@@ -90,6 +90,12 @@ class Draft:
         )
 
 
+def along_the_chain(draft: Draft, verdict: Verdict) -> tuple[int, int]:
+    """How many tokens of a draft's first chain were compared and accepted."""
+    accepted = sum(node == place for place, node in enumerate(verdict.nodes))
+    return min(verdict.compared, accepted + 1, draft.trunk), accepted
+
+
 NOTHING = Draft(())
 
 

@@ -80,8 +80,7 @@ def generate(
         draft = _drafted(now, context)
         try:
             verdict = _verified(target, context, now, draft, watch)
-            accepted = [draft.tokens[node] for node in verdict.nodes]
-            emitted = [*accepted, *([] if verdict.token is None else [verdict.token])]
+            emitted = verdict.emitted(draft.tokens)
             kept, end = limit(emitted)
             if kept < len(emitted):
                 verdict = cut_short(verdict, kept)

@@ -37,9 +37,8 @@ class LogProbs:
 
     def __call__(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
         """Scores the accepted tokens and the target's own, before the answer's end may cut them."""
-        emitted = [*(draft.tokens[node] for node in verdict.nodes), *([] if verdict.token is None else [verdict.token])]
-        rows = [0, *(node + 1 for node in verdict.nodes)]
-        self._last = [scored(logits[row], token, self._likeliest) for row, token in zip(rows, emitted, strict=False)]
+        emitted = zip(verdict.places, verdict.emitted(draft.tokens), strict=False)
+        self._last = [scored(logits[place], token, self._likeliest) for place, token in emitted]
 
     def of(self, event: Round) -> tuple[ScoredToken, ...]:
         """The tokens that a round emitted. Ask before the next round is made."""

@@ -11,10 +11,15 @@ from specchat_engine.trees import chain_of, depths_of
 _BY_MODEL = frozenset(("model", *HEADS, "translated"))
 
 
+def drafter_of(source: str) -> str:
+    """The drafter of a source, without the one that added to its draft."""
+    return source.partition("+")[0]
+
+
 def by_model(source: str) -> bool:
     """Whether rounds of this source have a pass for each drafted token: those of a draft model, also translated through
     text, or of a head."""
-    drafter = source.partition("+")[0]
+    drafter = drafter_of(source)
     return drafter in _BY_MODEL or drafter.startswith(FURTHER_MODEL)
 
 

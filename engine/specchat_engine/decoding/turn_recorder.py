@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.drafts import Context, Draft, along_the_chain
+from specchat_engine.decoding.rounds import drafter_of
 from specchat_engine.decoding.stats import AcceptanceCounts
 from specchat_engine.decoding.verification import Verdict
 from specchat_engine.stores.recorded_turns import RecordedTurn, likeliest
@@ -27,9 +28,11 @@ class TurnRecorder:
     def __call__(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
         """Takes the rows after the context and after each accepted token, and counts what was compared."""
         if draft.tokens:
-            drafter = draft.source.partition("+")[0]
-            self.tested[drafter] = self.tested.get(drafter, AcceptanceCounts()) + _tested(draft, verdict)
-        best, log_p = likeliest(logits[[0, *(node + 1 for node in verdict.nodes)]])
+            drafter = drafter_of(draft.source)
+            compared, accepted = (min(count, draft.own) for count in along_the_chain(draft, verdict))
+            tested = AcceptanceCounts(accepted, compared - accepted)
+            self.tested[drafter] = self.tested.get(drafter, AcceptanceCounts()) + tested
+        best, log_p = likeliest(logits[verdict.places])
         self._best.append(best)
         self._log_p.append(log_p)
 
@@ -40,11 +43,3 @@ class TurnRecorder:
         best, log_p = np.concatenate(self._best)[: len(answer)], np.concatenate(self._log_p)[: len(answer)]
         ids = np.array([*prompt, *answer[: len(best)]], np.int32)
         return RecordedTurn(ids, len(prompt), best, log_p, kind)
-
-
-def _tested(draft: Draft, verdict: Verdict) -> AcceptanceCounts:
-    """The drafter's own tokens that were compared: without branches, and without what another drafter added."""
-    own = draft.trunk - draft.borrowed
-    accepted = sum(node == place for place, node in enumerate(verdict.nodes[:own]))
-    compared = min(verdict.compared, accepted + 1, own)
-    return AcceptanceCounts(accepted, compared - accepted)

@@ -47,6 +47,17 @@ class Verdict:
         return self.path or range(self.accepted)
 
     @property
+    def places(self) -> list[int]:
+        """The rows of the pass that the emitted tokens were drawn from: after the context and after each accepted
+        token."""
+        return [0, *(node + 1 for node in self.nodes)]
+
+    def emitted(self, drafted: Sequence[int]) -> list[int]:
+        """The accepted ones of the drafted tokens and, if there is one, the target's own."""
+        own = [] if self.token is None else [self.token]
+        return [*(drafted[node] for node in self.nodes), *own]
+
+    @property
     def compared(self) -> int:
         """At how many places drafted tokens were compared: those of the accepted ones and of the rejected one."""
         return len(self.judged)

@@ -81,7 +81,7 @@ class TokenRecyclingDrafter:
     def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
         """Keeps the candidates after the context's last token and after each accepted one."""
         tokens = (context.tokens[-1], *draft.tokens)
-        for row in (0, *(node + 1 for node in verdict.nodes)):
+        for row in verdict.places:
             best = np.argpartition(logits[row], -_KEPT)[-_KEPT:]
             best.sort()
             self._after[tokens[row]] = best, logits[row][best].astype(np.float64)

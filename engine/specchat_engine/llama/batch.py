@@ -32,16 +32,18 @@ class Part:
         return cls(tokens, range(start, start + len(tokens)), rows, sequence)
 
 
+_SEVERAL = -1
+
+
 class Batch:
     """The tokens of a pass with their positions and sequences, and which of them get logits."""
 
-    __slots__ = ("_branched", "_position", "_sequence", "_token", "_wanted", "size", "struct")
+    __slots__ = ("_position", "_sequence", "_token", "_wanted", "size", "struct")
 
     def __init__(self, size: int, sequences: int = 1) -> None:
         """For at most `size` tokens of at most so many sequences each. The batch is False if llama.cpp has no memory
         for it."""
         self.size = size
-        self._branched: list[int] = []
         self.struct: Any = api.llama_batch_init(size, 0, sequences)
         if not self:
             return
@@ -59,9 +61,6 @@ class Batch:
 
     def fill(self, parts: Sequence[Part]) -> None:
         """Makes the next pass read these parts, which together have at most `size` tokens."""
-        for place in self._branched:
-            self._belongs(place, (0,))
-        self._branched = []
         begin = 0
         for part in parts:
             count = len(part.tokens)
@@ -74,7 +73,6 @@ class Batch:
                     if self._sequence[place] != part.sequences:
                         self._belongs(place, (part.sequences,))
             else:
-                self._branched += range(begin, end)
                 for place, sequences in zip(range(begin, end), part.sequences, strict=True):
                     self._belongs(place, sequences)
             begin = end
@@ -89,7 +87,7 @@ class Batch:
         self.struct.n_seq_id[place] = len(sequences)
         for index, sequence in enumerate(sequences):
             self.struct.seq_id[place][index] = sequence
-        self._sequence[place] = sequences[0]
+        self._sequence[place] = sequences[0] if len(sequences) == 1 else _SEVERAL
 
 
 class StateBatch:

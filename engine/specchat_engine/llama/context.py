@@ -63,7 +63,8 @@ class LlamaContext:
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
         self.states: HiddenStates | None = None
-        self.max_rows, self.max_leaves, self.can_go_back = native.max_rows, 1, True
+        self.max_leaves: int
+        self.can_go_back: bool
         self._tree: Branches | None = None
         self._fork: Fork | None = None
         self._settle()
@@ -137,11 +138,11 @@ class LlamaContext:
         self.close()
         try:
             native.open(model)
+            self._settle()
         except ModelFileError:
             native.open(before)
             self._settle()
             raise
-        self._settle()
         return before
 
     def hand_out(self, layers: Sequence[int]) -> HiddenStates:
@@ -382,7 +383,7 @@ class LlamaContext:
     def _settle(self) -> None:
         """Finds out how this memory goes back, by a trial unless a text beside it has made one."""
         native = self._native
-        self.max_rows, self._tree, self._fork = native.max_rows, None, None
+        self.max_rows = native.max_rows
         self._rollback = Rollback(native.handle, native.memory, native.model.window, self._sequence)
         if self._sequence:
             first = self._texts[0]

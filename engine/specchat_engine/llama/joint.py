@@ -1,8 +1,8 @@
 """Several answers at once: the passes that they wait for at the same time become one.
 
-Each answer runs in a thread of its own, as if it were alone. When all of them wait for a pass, one is made for all that
-wait for the same model, draft models first. So the drafts of all answers are verified by one pass of the target.
-Source: continuous batching of Yu et al., "Orca", OSDI 2022, round by round.
+Each answer has a place, and runs as if it were alone. When all of them wait for a pass, one is made for all that wait
+for the same model, draft models first. So the drafts of all answers are verified by one pass of the target. Source:
+continuous batching of Yu et al., "Orca", OSDI 2022, round by round.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from threading import Condition, RLock, get_ident
+from threading import Condition, RLock
 
 from specchat_engine.errors import DecodeError
 from specchat_engine.llama.batch import Part
@@ -21,85 +21,103 @@ _PATIENCE_S = 0.005
 """A pass waits so long for an answer whose last round is still being read by the caller."""
 
 
+@dataclass(slots=True)
+class _Answer:
+    """An answer that is being given.
+
+    It is `away` while the caller reads its last round, and `late` if a pass was made without it meanwhile. Its last
+    target pass began at position `start` with `rows` rows of logits, and was made in `company`.
+    """
+
+    away: bool = False
+    late: bool = False
+    company: Company = ALONE
+    start: int | None = None
+    rows: int = 1
+
+    def emitted(self, part: Part) -> int:
+        """How many tokens came of its last target pass, if this part is the next one. Reading a prompt emits none."""
+        return 1 if self.start is None else max(1, min(part.positions[0] - self.start, self.rows))
+
+
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A thread that waits for a pass over its part, and what came of it."""
+    """A part that a pass is waited for, the place that adds it, and what came of it."""
 
-    thread: int
+    place: int
     context: NativeContext
     part: Part
     made: Pass | DecodeError | None = None
 
 
 class JointPasses:
-    """Makes the passes of all answers. A thread holds the `lock` while it computes anything, but not while it waits."""
+    """Makes the passes of all places. A thread holds the `lock` while it computes anything, but not while it waits."""
 
     def __init__(self, lock: RLock, target: NativeContext) -> None:
-        self._lock = lock
         self._changed = Condition(lock)
         self._target = target
-        self._answering: set[int] = set()
-        self._away: set[int] = set()
+        self._answers: dict[int, _Answer] = {}
         self._waiting: list[_Waiting] = []
-        self._company: dict[int, Company] = {}
-        self._passed: dict[int, tuple[int, int]] = {}
 
     @contextmanager
-    def answering(self) -> Iterator[None]:
-        """While this thread gives an answer: passes wait for it. Call it with the lock."""
-        me = get_ident()
-        self._answering.add(me)
+    def answering(self, place: int) -> Iterator[None]:
+        """While an answer is given in a place: passes wait for it. Call it with the lock."""
+        self._answers[place] = answer = _Answer()
         try:
             yield
         finally:
-            for known in (self._answering, self._away):
-                known.discard(me)
-            for known_of in (self._company, self._passed):
-                known_of.pop(me, None)
+            if self._answers.get(place) is answer:
+                del self._answers[place]
             self._changed.notify_all()
 
     @contextmanager
-    def away(self) -> Iterator[None]:
-        """While the caller reads what this thread gave: passes wait only a moment for it."""
-        me = get_ident()
-        if me not in self._answering:
-            yield
-            return
-        self._away.add(me)
+    def away(self, place: int) -> Iterator[None]:
+        """While the caller reads what an answer gave: the next pass waits only a moment for it, further ones not."""
+        answer = self._answers.get(place, _Answer())
+        answer.away = True
         self._changed.notify_all()
         try:
             yield
         finally:
-            self._away.discard(me)
+            answer.away = answer.late = False
 
-    @property
-    def company(self) -> Company:
-        """Who shared the last target pass of this thread's answer."""
-        return self._company.get(get_ident(), ALONE)
+    def company(self, place: int) -> Company:
+        """Who shared the last target pass of an answer."""
+        answer = self._answers.get(place)
+        return answer.company if answer else ALONE
 
     def compute(self, context: NativeContext, parts: Sequence[Part]) -> Pass:
-        """Waits until all answers wait, and makes a pass over this part and those of others.
+        """Waits until all answers wait, and makes a pass over this part, which belongs to one place, and theirs.
 
-        The logits are valid until the thread's next pass. Raises DecodeError once the context is closed.
+        While its place gives an answer the logits are valid until its next pass. Raises DecodeError once the context
+        is closed.
         """
-        mine = _Waiting(get_ident(), context, parts[0])
-        with self._lock:
+        (part,) = parts
+        if not isinstance(part.sequences, int):
+            raise DecodeError("a tree cannot share a pass with other answers")
+        mine = _Waiting(part.sequences, context, part)
+        with self._changed:
             self._waiting.append(mine)
             self._changed.notify_all()
-            waited = False
             try:
                 while mine.made is None:
-                    missing = self._answering - {one.thread for one in self._waiting}
-                    if missing - self._away or (missing and not waited):
-                        waited = not self._changed.wait(None if missing - self._away else _PATIENCE_S)
-                    else:
+                    missing = self._missing()
+                    if not missing:
                         self._make_pass()
+                    elif not self._changed.wait(_PATIENCE_S if all(one.away for one in missing) else None):
+                        for one in missing:
+                            one.late = one.away
             finally:
                 if mine in self._waiting:
                     self._waiting.remove(mine)
         if isinstance(mine.made, DecodeError):
             raise mine.made
         return mine.made
+
+    def _missing(self) -> list[_Answer]:
+        """The answers that a pass still has to wait for."""
+        waiting = {one.place for one in self._waiting}
+        return [one for place, one in self._answers.items() if place not in waiting and not one.late]
 
     def _make_pass(self) -> None:
         """One pass for those who wait for the same model, in the order in which they came, as far as it has room."""
@@ -113,8 +131,8 @@ class JointPasses:
             made: Pass | DecodeError = context.compute([one.part for one in chosen])
         except DecodeError as error:
             made = error
-        for place, one in enumerate(chosen):
-            one.made = made if isinstance(made, DecodeError) else replace(made, logits=[made.logits[place]])
+        for index, one in enumerate(chosen):
+            one.made = made if isinstance(made, DecodeError) else replace(made, logits=[made.logits[index]])
             self._waiting.remove(one)
         if context is self._target:
             self._note(chosen)
@@ -122,18 +140,13 @@ class JointPasses:
 
     def _note(self, chosen: Sequence[_Waiting]) -> None:
         """Notes what each answer of a target pass has to know of the others."""
-        emitted, reading = {}, {}
-        for one in chosen:
-            start, count = one.part.positions[0], len(one.part.tokens)
-            before, most = self._passed.get(one.thread, (start, 1))
-            emitted[one.thread] = max(1, min(start - before, most))
-            reading[one.thread] = one.part.rows < count
-            self._passed[one.thread] = start, one.part.rows
-        for one in chosen:
-            others = [other for other in chosen if other is not one]
-            self._company[one.thread] = Company(
-                len(others),
-                sum(len(other.part.tokens) for other in others),
-                sum(emitted[other.thread] for other in others),
-                any(reading[other.thread] for other in others),
-            )
+        shared = [(one.part, self._answers.get(one.place)) for one in chosen]
+        emitted = [answer.emitted(part) if answer else 1 for part, answer in shared]
+        tokens = [len(part.tokens) for part, _ in shared]
+        reading = [part.rows < len(part.tokens) for part, _ in shared]
+        for (part, answer), own_tokens, own_emitted, reads in zip(shared, tokens, emitted, reading, strict=True):
+            if answer:
+                answer.company = Company(
+                    len(shared) - 1, sum(tokens) - own_tokens, sum(emitted) - own_emitted, sum(reading) > reads
+                )
+                answer.start, answer.rows = part.positions[0], part.rows

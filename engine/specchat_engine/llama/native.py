@@ -35,6 +35,10 @@ _DRAFTED = 32
 """A pass with more tokens than this without logits reads a prompt."""
 
 
+_WITHOUT_LOGITS = -2
+"""The code for a pass that was made but has no logits; also llama.cpp's own for a failure after a part was read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
     """What a pass gave: the code of llama.cpp, 0 for success, the logits [rows, V] of each part, and its time."""
@@ -79,12 +83,12 @@ class NativeContext:
         self.model = model
         self._computing = self.threads, self.threads
         self.attention = Attention.of(options, model.header, n_ctx, on_cpu=model.on_cpu)
-        rows = texts * self.max_rows
-        params = context_params(options, self.attention, n_ctx=n_ctx, max_rows=rows, threads=self.threads)
+        params = context_params(
+            options, self.attention, n_ctx=n_ctx, max_rows=self.max_rows, threads=self.threads, texts=texts
+        )
         self.leaves = min(LEAVES, self.max_rows) if self.max_rows > 1 and model.can_branch and texts == 1 else 1
         if texts > 1 or self.leaves > 1:
             params.n_seq_max, params.kv_unified = max(texts, self.leaves), True
-        params.n_rs_seq = min(self.max_rows - 1, SNAPSHOTS)
         self.handle: Any = new_context(model, params, f"no context of {n_ctx} tokens")
         self.buffers = read_buffers(native_log.sizes)
         self.capacity: int = api.llama_n_ctx(self.handle) // texts
@@ -112,7 +116,7 @@ class NativeContext:
         pointer: Any = api.llama_get_logits(self.handle) if rows else None
         took = perf_counter_ns() - begin
         if code == 0 and rows and not pointer:
-            code = -1
+            code = _WITHOUT_LOGITS
         logits = floats(pointer, rows if code == 0 else 0, self.model.vocabulary.size)
         ends = np.cumsum([part.rows for part in parts])
         return Pass(code, [logits[end - part.rows : end] for part, end in zip(parts, ends, strict=True)], took)
@@ -142,18 +146,21 @@ def new_context(model: LlamaModel, params: Any, failure: str) -> Any:
     raise ModelFileError(f"{model.path}: {failure}: {reason}; try a smaller -c")
 
 
-def context_params(options: LoadOptions, attention: Attention, *, n_ctx: int, max_rows: int, threads: int) -> Any:
-    """The parameters of a context; uses only the batch size and the cache types of the `options`.
+def context_params(
+    options: LoadOptions, attention: Attention, *, n_ctx: int, max_rows: int, threads: int, texts: int = 1
+) -> Any:
+    """The parameters of a context with `max_rows` rows of logits for each of its texts; uses only the batch size and
+    the cache types of the `options`.
 
     llama.cpp limits the batch to the requested context before it rounds the context up, so it is rounded here.
     """
     params = api.llama_context_default_params()
     params.n_ctx = rounded(n_ctx)
-    params.n_batch = max(options.batch_size, max_rows)
+    params.n_outputs_max = texts * max_rows
+    params.n_batch = max(options.batch_size, params.n_outputs_max)
     params.n_ubatch = min(attention.ubatch_size, params.n_batch)
     params.flash_attn_type = _FLASH_ATTENTION[attention.flash]
     params.type_k, params.type_v = _cache_type(options.cache_type_k), _cache_type(options.cache_type_v)
-    params.n_outputs_max = max_rows
     params.n_threads = params.n_threads_batch = threads
     params.n_rs_seq = min(max_rows - 1, SNAPSHOTS)
     params.swa_full = True

@@ -146,7 +146,7 @@ class _Trial:
     def leaves_no_trace(self) -> bool:
         """Whether the logits after wrong tokens were dropped are those of a memory that never saw them.
 
-        The tokens are read as in use: a target reads them in one pass, a draft model, which has one row, one by one.
+        The tokens are read as in use: in one pass, or one by one where a pass gives one row, as some draft models'.
         """
         model = self._model
         model.rewind(0)

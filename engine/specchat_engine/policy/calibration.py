@@ -84,12 +84,13 @@ def measure_plain(
     times: PassTimes,
     costs: CostCurve,
     decode_ms: float,
-    cancelled: Callable[[], bool],
+    stopped: Callable[[], bool],
 ) -> None:
     """Makes the plain passes that an answer lacks, right after it and within a time limit, and records their costs.
 
     Each reads the last token once more, and the memory is restored. The first does not count, because a plain pass
-    takes longer after any other pass. Raises DecodeError if llama.cpp fails.
+    takes longer after any other pass, nor does one after which `stopped` ends them. Raises DecodeError if llama.cpp
+    fails.
     """
     end = perf_counter_ns() + max(PLAIN_BUDGET_MS, PLAIN_SHARE * decode_ms) * 1e6
     depth, length, missing = context.middle, target.length, times.plain.missing
@@ -97,14 +98,14 @@ def measure_plain(
         target.checkpoint()
         missing += 1
     first = True
-    while missing and not cancelled() and perf_counter_ns() <= end:
+    while missing and not stopped() and perf_counter_ns() <= end:
         before, began, computed = target.busy_ns, perf_counter_ns(), process_time_ns()
         target.advance((context.tokens[-1],), 1)
         milliseconds, computed = (target.busy_ns - before) / 1e6, process_time_ns() - computed
         around = max(0.0, (perf_counter_ns() - began) / 1e6 - milliseconds)
         target.rewind(length)
         missing -= 1
-        if not first:
+        if not first and not stopped():
             times.plain.observe(milliseconds, times.wanted(RoundTimes(0.0, milliseconds, around)), computed / 1e6)
             costs.observe(1, depth, milliseconds)
         first = False

@@ -454,14 +454,14 @@ class Controller:
         if curve is None or not company.answers:
             return curve
         plain_ms = curve[company.tokens + 1]
-        own_ms = plain_ms / (1 + company.emitted)
+        own_ms = _own_part(plain_ms, company)
         return [0.0, *(own_ms + shared_ms - plain_ms for shared_ms in curve[company.tokens + 1 :])]
 
     def _own_share(self, situation: Situation, outcome: Outcome) -> Outcome:
         """A round whose pass others shared, with its own part of the times, as in `_verify_ms`."""
         company = outcome.company
         plain_ms = self.target.at(company.tokens + 1, situation.depth) or outcome.verify_ms
-        own_ms = plain_ms / (1 + company.emitted)
+        own_ms = _own_part(plain_ms, company)
         return replace(
             outcome,
             verify_ms=max(own_ms, own_ms + outcome.verify_ms - plain_ms),
@@ -471,9 +471,10 @@ class Controller:
     def _in_plain_rounds(self, milliseconds: float, depth: int, company: Company = ALONE) -> float:
         """A time in plain rounds; 0 before one was timed."""
         plain_ms = self.target.at(1 + company.tokens, depth)
-        if plain_ms and company.answers:
-            return milliseconds * (1 + company.emitted) / plain_ms
-        return milliseconds / (plain_ms + self._overhead_ms) if plain_ms else 0.0
+        if not plain_ms:
+            return 0.0
+        overhead_ms = 0.0 if company.answers else self._overhead_ms
+        return milliseconds / (_own_part(plain_ms, company) + overhead_ms)
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start."""
@@ -503,3 +504,8 @@ class Controller:
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error
         return controller
+
+
+def _own_part(plain_ms: float, company: Company) -> float:
+    """What a plain pass costs one of the answers that share it: as much of it as of the tokens; all of it alone."""
+    return plain_ms / (1 + company.emitted)

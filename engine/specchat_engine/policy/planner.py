@@ -10,9 +10,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import Context, Draft, Drafter, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Context, Draft, Drafter, DrafterTraits, Prospect, along_the_chain
 from specchat_engine.decoding.generate import Plan, Step
-from specchat_engine.decoding.rounds import RoundTimes
+from specchat_engine.decoding.rounds import RoundTimes, drafter_of
 from specchat_engine.decoding.verification import Verdict, Verifier
 from specchat_engine.errors import SettingError
 from specchat_engine.models import ALONE, BranchingModel, Company, SessionModel
@@ -47,7 +47,7 @@ class PlannedDrafter(Drafter, Protocol):
 
     @property
     def threads(self) -> int:
-        """The threads that it computes with; 0 if it makes no passes. A pair has one draft model at most."""
+        """The threads that it computes with; 0 if it makes no passes."""
 
     @property
     def goes_back_freely(self) -> bool:
@@ -383,7 +383,7 @@ class Planner:
     def _learn_sharpness(self, context: Context, step: Step) -> None:
         """Learns from the compared tokens of a round. Only a rule that couples tells the target's draw."""
         plan, draft = step.plan, step.draft
-        drafter = draft.source.partition("+")[0]
+        drafter = drafter_of(draft.source)
         if not (draft.rows and plan.verifier.couples and self.drafters[drafter].traits.sharpens):
             return
         sharpness, begin = self._controller.sharpness(drafter), len(context.tokens) - step.kept
@@ -412,14 +412,6 @@ class Planner:
         """Remembers the decision, and the time that it took, which does not belong to the cost of the round."""
         self._planned = situation, decision
         self._thinking_ms = (perf_counter_ns() - began_ns) / 1e6
-
-
-def along_the_chain(draft: Draft, verdict: Verdict) -> tuple[int, int]:
-    """How many tokens of a draft's chain were compared and accepted."""
-    if not draft.parents:
-        return verdict.compared, verdict.accepted
-    accepted = sum(node == place for place, node in enumerate(verdict.path))
-    return min(len(verdict.judged), accepted + 1, draft.trunk), accepted
 
 
 def followed(emitted: Sequence[int], expected: Sequence[int]) -> list[bool]:
