@@ -115,7 +115,7 @@ asyncio.run(serve())
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_process_ends_when_its_server_is_killed(tmp_path: Path, tiny_models: TinyModels) -> None:
     command = [sys.executable, "-c", _SERVER, tmp_path, tiny_models.target, tiny_models.draft]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     server = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, env=environment)
     assert server.stdout is not None
     pid = int(server.stdout.readline())
