@@ -28,8 +28,12 @@ _ENDLESS = 2**31
 class SplitSpeculation:
     """A draft model of this machine with the target of a server. Close it at the end."""
 
-    def __init__(self, address: Address, draft: Path, options: LoadOptions) -> None:
-        """Connects, and loads the draft model. Raises RemoteError, and EngineError if it cannot be loaded."""
+    def __init__(self, address: Address, draft: Path, options: LoadOptions, *, pipelined: bool = True) -> None:
+        """Connects, and loads the draft model. `pipelined` drafts on while an answer travels.
+
+        Raises RemoteError, and EngineError if the model cannot be loaded.
+        """
+        self._pipelined = pipelined
         self._address = address
         self._verifying = Verifying(address)
         self._stopped = False
@@ -58,7 +62,9 @@ class SplitSpeculation:
         context = Context([*prompt], len(prompt), Sampler(opened.sampling, opened.seed), vocabulary.ends)
         drafter = ModelDrafter(engine.session().pair.target)
         k, end, began = None if settings.k == AUTO else settings.k, None, perf_counter()
-        rounds = split_answer(drafter, context, self._verifying.draws, k=k, most=opened.longest)
+        rounds = split_answer(
+            drafter, context, self._verifying.draws, k=k, most=opened.longest, pipelined=self._pipelined
+        )
         for index, found in enumerate(rounds):
             seen = len(transcript)
             transcript.receive(found.draws.tokens)
