@@ -10,6 +10,7 @@ SpecchatError
 ├── FetchError    a download that cannot be finished now; it can be resumed if possible
 ├── LibraryError  an unknown model name, or a model that cannot be removed or renamed
 ├── AttachmentError   a file that a message names and that cannot be attached
+├── EditorError   an editor that is missing or fails, or text that it left unusable
 ├── RemoteError   a server that cannot be reached, refuses a request, or breaks off
 └── BundleError   a file that the doctor cannot write a bug report to
 
@@ -60,6 +61,10 @@ class LibraryError(SpecchatError):
 
 class AttachmentError(SpecchatError):
     """A file that a message names and that is missing, too large or not text."""
+
+
+class EditorError(SpecchatError):
+    """An editor that is not set, is missing or fails, or that leaves nothing usable."""
 
 
 class RemoteError(SpecchatError):

@@ -170,6 +170,14 @@ def _entry(line: bytes) -> Entry | None:
     return Entry(text, pasted)
 
 
+def as_typed(content: str, entries: Sequence[Entry]) -> str:
+    """A message as the user typed it, with `@` before a file instead of the file, if the history has it."""
+    for entry in reversed(entries):
+        if "@" in entry.text and content.startswith(f"{entry.text}\n\n"):
+            return entry.text
+    return content
+
+
 class Recall:
     """A walk through the entries. It begins at the draft that the user was writing."""
 

@@ -12,9 +12,12 @@ from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
+from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
 from specchat.chat.knobs import settings_from
+from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.chat.server_limits import models_of, refused
 from specchat.chat.session import ChatSession, new_conversation
+from specchat.chat.variables import variables
 from specchat.errors import SpecchatError, TraceError
 from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.settings.presets import preset_names
@@ -53,7 +56,13 @@ class Commands:
         """What commands can name."""
         loaded = self._session.loaded
         drafters = loaded.drafters if loaded else Sources().drafters
-        return Sources(drafters, self._session.k_max, presets=preset_names)
+        return Sources(
+            drafters,
+            self._session.k_max,
+            presets=preset_names,
+            prompts=saved_prompts().names,
+            roles=saved_roles().names,
+        )
 
     def ask(self, text: str) -> None:
         """Answers a message."""
@@ -86,6 +95,10 @@ class Commands:
                 self._change(invocation)
             case asked.ApplyPreset() | asked.SavePreset() | asked.ForgetPreset():
                 self._preset(invocation)
+            case asked.UsePrompt() | asked.SavePrompt() | asked.ForgetPrompt():
+                self._prompt(invocation)
+            case asked.UseRole() | asked.SaveRole() | asked.ForgetRole():
+                self._role(invocation)
             case asked.SetSystem(text):
                 self._archive.changed(session.conversation.change(system=text))
                 say(
@@ -206,10 +219,40 @@ class Commands:
         except SpecchatError as error:
             self._paper.say(str(error))
             return
-        for line in done.words.splitlines():
-            self._paper.say(line)
+        self._say_lines(done.words)
         if done.settings is not None:
             self._apply(done.settings)
+
+    def _prompt(self, invocation: OfPrompts) -> None:
+        """Sends a stored prompt; one with variables that are left is only read out."""
+        said = [message.content for message in self._session.conversation.path() if message.role == "user"]
+        try:
+            done = do_prompt(invocation, said[-1] if said else None)
+        except SpecchatError as error:
+            self._paper.say(str(error))
+            return
+        self._say_lines(done.words)
+        if done.text is not None:
+            self._say_lines(done.text)
+            if left := variables(done.text):
+                self._paper.say(f"It needs {', '.join(left)}: /prompt {done.name} and a word for each, in this order.")
+            else:
+                self.ask(done.text)
+
+    def _role(self, invocation: OfRoles) -> None:
+        conversation = self._session.conversation
+        try:
+            done = do_role(invocation, conversation.session.system)
+        except SpecchatError as error:
+            self._paper.say(str(error))
+            return
+        if done.text is not None:
+            self._archive.changed(conversation.change(system=done.text))
+        self._say_lines(done.words)
+
+    def _say_lines(self, text: str) -> None:
+        for line in text.splitlines():
+            self._paper.say(line)
 
     def _apply(self, settings: Settings, message: str = "") -> None:
         session = self._session

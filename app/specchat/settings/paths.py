@@ -27,6 +27,16 @@ def presets_file() -> Path:
     return config_file().with_name("presets.toml")
 
 
+def prompts_folder() -> Path:
+    """The user's stored prompts, one Markdown file for each; it need not exist."""
+    return config_file().with_name("prompts")
+
+
+def roles_folder() -> Path:
+    """The user's stored roles, one Markdown file for each; it need not exist."""
+    return config_file().with_name("roles")
+
+
 def theme_file() -> Path:
     """The theme that was last chosen in the app; it need not exist."""
     return config_file().with_name("theme.toml")

@@ -17,8 +17,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from time import monotonic
 
 from textual.app import App
@@ -113,6 +113,8 @@ class TerminalApp(App[None]):
         super().__init__()
         self.input_filter = InputFilter(background or Background(), lambda: self.takes_keys)
         self._ends = threading.Lock()
+        self.lent = False
+        """Whether another program has the terminal: Ctrl+C is meant for that one."""
 
     def on_load(self) -> None:
         """Listens for signals before the terminal is changed."""
@@ -139,6 +141,19 @@ class TerminalApp(App[None]):
             finally:
                 os._exit(128 + signal.SIGHUP)
 
+    @contextmanager
+    def lending(self) -> Iterator[None]:
+        """Gives the terminal to another program for a while; the app goes on without drawing.
+
+        Raises SuspendNotSupported if the terminal cannot be given away.
+        """
+        with self.suspend(), self.batch_update():
+            self.lent = True
+            try:
+                yield
+            finally:
+                self.lent = False
+
     def keep_now(self) -> None:
         """Stores what would be lost, and closes what would go on, if the process ended now."""
 
@@ -146,6 +161,8 @@ class TerminalApp(App[None]):
         """Leaves with the exit code of a signal and restores the terminal, if it is still there."""
         if sys.__stdin__ is None or not sys.__stdin__.isatty():
             self.terminal_lost()
+        if self.lent and number == signal.SIGINT:
+            return
         self.exit(return_code=128 + number)
 
 

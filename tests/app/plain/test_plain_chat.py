@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.chat.archive import Archive, session_to_resume
+from specchat.chat.saved_texts import saved_prompts
 from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper
 from specchat.settings.paths import sessions_db
@@ -254,3 +255,23 @@ def test_a_server_lists_its_models_and_says_what_it_cannot_do(chat: Chat) -> Non
     assert told[1:4] == ["The models of vLLM at host:8000:", "small", "large"]
     assert "vLLM at host:8000 drafts as it was started: no request changes that" in told
     assert "learning from chats needs a model on this machine: start specchat without --remote" in told
+
+
+def test_a_stored_prompt_is_read_out_and_sent(chat: Chat) -> None:
+    saved_prompts().save("translate", "Into {{language}}: {{text}}")
+    chat("/prompt translate German good morning", "/prompt translate")
+    assert [messages[-1].content for messages in chat.client.asked] == ["Into German: good morning"]
+    notes = chat.notes.getvalue()
+    assert "Into German: good morning\n" in notes
+    assert "It needs language, text: /prompt translate and a word for each" in notes
+
+
+def test_a_role_is_the_system_message(chat: Chat) -> None:
+    chat("/system Be brief.", "/role save brief", "/role none", "Hi", "/role brief", "Hi")
+    assert [messages[0].content for messages in chat.client.asked] == ["Hi", "Be brief."]
+
+
+def test_the_last_message_becomes_a_prompt(chat: Chat) -> None:
+    chat("/prompt save first", "Explain", "/prompt save first", "/prompt")
+    assert "there is no message of yours yet" in chat.notes.getvalue()
+    assert "first: Explain" in chat.notes.getvalue()

@@ -123,6 +123,49 @@ class ShowSystem(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class UseRole(Invocation):
+    """A stored role as the system message; None for a list of all."""
+
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SaveRole(Invocation):
+    """Store the present system message as a role of this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetRole(Invocation):
+    """Remove a stored role."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsePrompt(Invocation):
+    """A stored prompt with words for its variables; None for a list of all."""
+
+    name: str | None = None
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SavePrompt(Invocation):
+    """Store the last message as a prompt of this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPrompt(Invocation):
+    """Remove a stored prompt."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyPreset(Invocation):
     """A preset of sampling parameters; None for a list of all."""
 

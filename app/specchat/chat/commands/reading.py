@@ -53,8 +53,8 @@ def no_names() -> Iterable[tuple[str, str]]:
 class Sources:
     """What commands can name: used to complete and to check arguments. The lists are read again each time.
 
-    `themes` and `presets` are complete: other names are rejected, unless the list is empty. `sessions` and `models` are
-    suggestions. A relative path starts from `folder`.
+    `themes`, `presets`, `prompts` and `roles` are complete: other names are rejected, the first two unless the list is
+    empty. `sessions` and `models` are suggestions. A relative path starts from `folder`.
     """
 
     drafters: tuple[str, ...] = DRAFTERS
@@ -63,6 +63,8 @@ class Sources:
     models: Names = no_names
     themes: Names = no_names
     presets: Names = no_names
+    prompts: Names = no_names
+    roles: Names = no_names
     folder: Path = field(default_factory=Path.cwd)
 
 

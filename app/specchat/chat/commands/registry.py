@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from specchat.chat.commands import changing, reading
+from specchat.chat.commands import changing, reading, saved
 from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.reading import Reader, Sources, nearest
 from specchat.chat.knobs import LOAD_KNOBS, live_knobs
@@ -77,6 +77,25 @@ def _presets(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
         (f"{changing.SAVE} ", "NAME: saves the sampling as it is now"),
         *((f"{changing.FORGET} {name}", "removes it") for name in own),
     )
+
+
+def _prompts(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
+    known = tuple(sources.prompts())
+    return (*known, (f"{saved.SAVE} ", "NAME: stores your last message"), *_forgotten(known))
+
+
+def _roles(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
+    known = tuple(sources.roles())
+    return (
+        *known,
+        (reading.NONE, "no system message"),
+        (f"{saved.SAVE} ", "NAME: stores the system message as it is now"),
+        *_forgotten(known),
+    )
+
+
+def _forgotten(known: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    return ((f"{saved.FORGET} {name}", "removes it") for name, _ in known)
 
 
 COMMANDS: tuple[Command, ...] = (
@@ -151,6 +170,23 @@ COMMANDS: tuple[Command, ...] = (
         (_fixed(reading.NONE),),
         open_ended=True,
         plain=True,
+    ),
+    Command(
+        "role",
+        "[save|forget] [NAME|none]",
+        "Stored system messages: list, use, save or remove them.",
+        saved.read_role,
+        (_roles,),
+        plain=True,
+    ),
+    Command(
+        "prompt",
+        "[save|forget] [NAME [WORDS]]",
+        "Stored prompts: list, write one with its variables filled, save the last message, remove one.",
+        saved.read_prompt,
+        (_prompts,),
+        open_ended=True,
+        plain="Stored prompts: list, send one with its variables filled, save the last message, remove one.",
     ),
     Command(
         "stats",

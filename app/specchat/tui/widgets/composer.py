@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 from specchat.chat.history import Entry
+from specchat.chat.variables import variable_after
 from specchat.terminal.filter import clean
 
 _SCREENS_KEYS = ("f6", "f7")
@@ -119,6 +120,14 @@ class Composer(TextArea, inherit_bindings=False):
         self.load_text(clean(text))
         self.move_cursor(self.document.end)
 
+    def select_variable(self) -> bool:
+        """Selects the next `{{variable}}` after the cursor, or the first one. Returns False if there is none."""
+        text = self.text
+        span = variable_after(text, _index(text, self.cursor_location))
+        if span is not None:
+            self.selection = Selection(*(_location(text, place) for place in span))
+        return span is not None
+
     def selected_in_full(self) -> str:
         """The selected text, with the texts that its labels stand for."""
         return self._folds.unfolded(self.selected_text)
@@ -160,6 +169,18 @@ class Composer(TextArea, inherit_bindings=False):
             if start < column < end:
                 return (row, start), (row, end)
         return None
+
+
+def _index(text: str, location: Location) -> int:
+    """The place of a location in a text."""
+    row, column = location
+    return sum(len(line) + 1 for line in text.split("\n")[:row]) + column
+
+
+def _location(text: str, index: int) -> Location:
+    """The row and the column of a place in a text."""
+    before = text[:index]
+    return before.count("\n"), index - (before.rfind("\n") + 1)
 
 
 def pasted_text(text: str) -> str:

@@ -17,12 +17,16 @@ from specchat.chat.commands.invocations import Attach, Invocation, Refusal
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.history import Entry, History, Recall
+from specchat.chat.variables import variables
 from specchat.errors import AttachmentError
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.offers import Offers
 from specchat.tui.widgets.popup import Popup
 
 _PATIENCE = 1.0
+_CHORD, _AFTER_CHORD = "ctrl+x", "ctrl+e"
+"""Together they open the editor, as in a shell."""
+
 _PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line."
 _PLACEHOLDER_WITH_COMMANDS = "Ask something. / commands, @ files, Ctrl+J new line."
 
@@ -36,6 +40,7 @@ class Prompt(Composer):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", "Send", show=False, id="prompt.send"),
+        Binding("alt+e", "edit_outside", "Write in the editor", show=False, id="prompt.editor"),
         Binding("ctrl+r", "search_history", "Search what was sent", show=False, id="prompt.search"),
         Binding("pageup", "scroll_transcript('page_up')", "Scroll up", show=False, id="prompt.page_up"),
         Binding("pagedown", "scroll_transcript('page_down')", "Scroll down", show=False, id="prompt.page_down"),
@@ -44,12 +49,16 @@ class Prompt(Composer):
     ]
 
     class Submitted(Message):
-        """The user sent a message: `text` includes pastes and attached files, `shown` is as it was typed."""
+        """The user sent a message: `text` includes pastes and attached files, `shown` is as it was typed.
 
-        def __init__(self, text: str, shown: str = "") -> None:
+        `entry` is what the history keeps.
+        """
+
+        def __init__(self, text: str, shown: str = "", entry: Entry | None = None) -> None:
             super().__init__()
             self.text = text
             self.shown = shown
+            self.entry = entry or Entry(shown or text)
 
     class Commanded(Message):
         """The user gave a command."""
@@ -64,6 +73,9 @@ class Prompt(Composer):
         def __init__(self, reason: str) -> None:
             super().__init__()
             self.reason = reason
+
+    class EditorWanted(Message):
+        """The user wants to write the message in their own editor."""
 
     class Scrolled(Message):
         """The user wants to see another part of the transcript: page_up, page_down, home or end."""
@@ -86,6 +98,11 @@ class Prompt(Composer):
         self._recall: Recall | None = None
         self._offers = Offers(self, sources)
         self.spared: frozenset[str] = frozenset()
+        self.left_to_queue: frozenset[str] = frozenset()
+        """Keys that an empty prompt leaves to the queued messages."""
+        self._chord_begun = False
+        self._filling = False
+        """Whether variables of a stored prompt are left to fill in."""
         self._handed_over: asyncio.Event | None = None
         self._sent: tuple[str, Entry] | None = None
 
@@ -102,9 +119,19 @@ class Prompt(Composer):
 
     def takes_key(self, event: Key) -> bool:
         """The popup takes its keys first, then the screen those that are spared."""
+        chord_begun, self._chord_begun = self._chord_begun, False
+        if chord_begun and event.key == _AFTER_CHORD:
+            self.action_edit_outside()
+            return True
+        if chord_begun and event.key == _CHORD:
+            super().action_cut()
+            return True
         if self._offers.takes_key(event):
             return True
-        spared = event.key in self.spared and not self.text
+        if self._filling and event.key == "tab":
+            self._filling = self.select_variable()
+            return self._filling
+        spared = event.key in self.spared | self.left_to_queue and not self.text
         if spared:
             self.post_message(self.Spared(event.key))
         return spared
@@ -150,6 +177,26 @@ class Prompt(Composer):
             self.write(text)
         return True
 
+    def unfolded(self) -> str:
+        """The whole text, with pastes in place of their labels."""
+        return self._folds.unfolded(self.text)
+
+    def fill(self, text: str) -> bool:
+        """Writes a stored prompt and selects its first variable. Returns False if there is none to fill in."""
+        self.write(text)
+        self.move_cursor((0, 0))
+        self._filling = self.select_variable()
+        if not self._filling:
+            self.move_cursor(self.document.end)
+        return self._filling
+
+    def recall(self, entry: Entry) -> None:
+        """Writes a message that was queued; a further Up goes on to the message before it."""
+        self._write(entry)
+        self._recall = Recall(self._history.entries)
+        if self._history.entries and self._history.entries[-1] == entry:
+            self._recall.older(entry)
+
     def action_send(self) -> None:
         """Sends the message or the command. A backslash at the end of a line starts a new line instead."""
         row, column = self.cursor_location
@@ -159,6 +206,19 @@ class Prompt(Composer):
             self.replace("\n", (row, column - 1), (row, column), maintain_selection_offset=False)
         elif self.text.strip():
             self._send(self.entry())
+
+    def action_edit_outside(self) -> None:
+        """Asks for the message to be written in the user's own editor."""
+        self._offers.close()
+        self.post_message(self.EditorWanted())
+
+    def action_cut(self) -> None:
+        """Cuts the selection; without one, waits for the second key of Ctrl+X Ctrl+E."""
+        if self.selected_text:
+            super().action_cut()
+        else:
+            self._chord_begun = True
+            self.post_message(self.Refused("Ctrl+E opens your editor, Ctrl+X again cuts the line"))
 
     def action_search_history(self) -> None:
         """Searches earlier messages; again for an older match."""
@@ -200,8 +260,13 @@ class Prompt(Composer):
         self.write(entry.text, entry.pasted)
 
     def _send(self, entry: Entry) -> None:
-        """Posts the command that is written, else the message."""
+        """Posts the command that is written, else the message. Asks once for variables that are left."""
         self._offers.close()
+        filling, self._filling = self._filling, False
+        if filling and (left := variables(entry.text)):
+            self.post_message(self.Refused(f"not filled in: {', '.join(left)}. Enter again sends it like this"))
+            self.select_variable()
+            return
         text = self._folds.unfolded(entry.text)
         shown = entry.text
         if self._sources is not None and text.lstrip().startswith("/"):
@@ -217,7 +282,7 @@ class Prompt(Composer):
                 self.post_message(self.Refused(str(error)))
                 return
         self._sent = text, entry
-        self._hand_over(self.Submitted(text, shown))
+        self._hand_over(self.Submitted(text, shown, entry))
 
     def _give(self, command: Invocation | Refusal, entry: Entry) -> None:
         if isinstance(command, Refusal):

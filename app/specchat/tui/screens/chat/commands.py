@@ -12,7 +12,10 @@ from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
+from specchat.chat.history import as_typed
 from specchat.chat.server_limits import refused
+from specchat.chat.variables import variables
 from specchat.errors import SpecchatError
 from specchat.terminal.clipboard import copy
 from specchat.tui.screens.chat.parts import ChatParts
@@ -47,6 +50,10 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.conversations.show_system()
         case asked.ApplyPreset() | asked.SavePreset() | asked.ForgetPreset():
             _preset(parts, invocation)
+        case asked.UsePrompt() | asked.SavePrompt() | asked.ForgetPrompt():
+            _prompt(parts, invocation)
+        case asked.UseRole() | asked.SaveRole() | asked.ForgetRole():
+            _role(parts, invocation)
         case asked.SetTheme(name):
             _set_theme(parts, name)
         case asked.Regenerate():
@@ -161,10 +168,43 @@ def _preset(parts: ChatParts, invocation: OfPresets) -> None:
         return
     if done.settings is not None:
         parts.turns.change_settings(done.settings)
-    if "\n" in done.words:
-        parts.view.notice(done.words)
+    _tell(parts, done.words)
+
+
+def _prompt(parts: ChatParts, invocation: OfPrompts) -> None:
+    """Lists stored prompts, stores or removes one, or writes one into the prompt."""
+    last = parts.state.last_question
+    message = None if last is None else as_typed(last.content, parts.history.entries)
+    try:
+        done = do_prompt(invocation, message)
+    except SpecchatError as error:
+        parts.view.note(str(error))
+        return
+    if done.text is None:
+        _tell(parts, done.words)
+    elif parts.view.prompt.fill(done.text):
+        left = ", ".join(variables(done.text))
+        parts.view.note(f"fill in {left}: Tab goes to the next")
+
+
+def _role(parts: ChatParts, invocation: OfRoles) -> None:
+    """Lists stored roles, stores or removes one, or sets one as the system prompt."""
+    try:
+        done = do_role(invocation, parts.state.session.conversation.session.system)
+    except SpecchatError as error:
+        parts.view.note(str(error))
+        return
+    if done.text is not None:
+        parts.conversations.set_system(done.text)
+    _tell(parts, done.words)
+
+
+def _tell(parts: ChatParts, words: str) -> None:
+    """Shows one line as a note, and a list as a notice."""
+    if "\n" in words:
+        parts.view.notice(words)
     else:
-        parts.view.note(done.words)
+        parts.view.note(words)
 
 
 def copy_text(parts: ChatParts, text: str, what: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from specchat.chat.conversation import Conversation
 from specchat.chat.knobs import settings_from
+from specchat.chat.saved_texts import saved_roles
 from specchat.chat.session import new_conversation
 from specchat.chat.turn import TurnView
 from specchat.errors import SpecchatError
@@ -150,7 +151,11 @@ class Conversations:
     def show_system(self) -> None:
         """Shows the system prompt."""
         system = self._state.session.conversation.session.system
-        self._view.notice(f"The system prompt: {system}" if system else "There is no system prompt: /system TEXT")
+        if not system:
+            self._view.notice("There is no system prompt: /system TEXT, /role NAME")
+            return
+        role = saved_roles().name_of(system)
+        self._view.notice(f"The system prompt{f' (role {role})' if role else ''}: {system}")
 
     def set_seed(self, seed: int | None) -> None:
         """Sets the seed of this session, from the next answer on; None draws a new one."""
@@ -180,6 +185,9 @@ class Conversations:
     def _enter(self, conversation: Conversation) -> None:
         view = self._view
         view.give_back()
+        if count := self._state.outbox.clear():
+            view.note(f"{count} queued message{'' if count == 1 else 's'} not sent: ↑ recalls what was written")
+        view.show_outbox()
         self._state.editing = None
         self._state.session = self._state.session.renewed(conversation)
         view.show_conversation()

@@ -13,6 +13,7 @@ from specchat.chat.commands.invocations import Role
 from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
+from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.chat.server_limits import models_of
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnView
@@ -23,7 +24,9 @@ from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.advisor import Advisor
 from specchat.tui.screens.chat.conversations import Conversations, PromptCaches
 from specchat.tui.screens.chat.model_loader import ModelLoader
+from specchat.tui.screens.chat.outside_editor import OutsideEditor
 from specchat.tui.screens.chat.panels import Panels
+from specchat.tui.screens.chat.queue import Queue
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.step_mode import StepMode
 from specchat.tui.screens.chat.tour import TourGuide
@@ -56,8 +59,11 @@ class ChatParts:
         self.library = LibraryNames()
         self.link = EngineLink(client, screen)
         self.state = ChatState(ChatSession(options), archive)
-        self.view = ChatView(self.state, self._sources, History(history_file()), downloads)
+        self.history = History(history_file())
+        self.view = ChatView(self.state, self._sources, self.history, downloads)
         self.turns = TurnRunner(screen, self.state, self.view, self.link, self._turn_changed)
+        self.queue = Queue(self.state, self.view, self.turns, screen.refresh_bindings)
+        self.outside_editor = OutsideEditor(screen, self.view)
         caches = PromptCaches(client, memories_folder())
         self.conversations = Conversations(self.state, self.view, self.turns, caches)
         self.loader = ModelLoader(self.state, self.view, self.link, self.library)
@@ -105,6 +111,7 @@ class ChatParts:
         if turn is None:
             if isinstance(last, WorkerFailed):
                 self.loader.failed(last)
+                self.queue.hold()
             self.view.show_header()
             return
         if rounds:
@@ -126,7 +133,15 @@ class ChatParts:
         if server is None:
             self.library.refresh()
         models = self.library if server is None else dict.fromkeys(server.models, "").items
-        return Sources(drafters, self.state.session.k_max, models=models, themes=themes.items, presets=preset_names)
+        return Sources(
+            drafters,
+            self.state.session.k_max,
+            models=models,
+            themes=themes.items,
+            presets=preset_names,
+            prompts=saved_prompts().names,
+            roles=saved_roles().names,
+        )
 
     def _turn_changed(self) -> None:
         self.step_mode.show()
@@ -155,3 +170,6 @@ class ChatParts:
             if settings is not None and session.server is None:
                 self.screen.run_worker(self.advisor.look_back(session, settings, turn, last), group="advice")
             self.tour.answered(turn.answer.figures)
+            self.queue.answered()
+        else:
+            self.queue.hold()

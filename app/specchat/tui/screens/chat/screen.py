@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from specchat.chat.archive import Archive
+from specchat.chat.outbox import QueuedMessage
 from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.settings.options import ChatOptions
@@ -36,6 +37,7 @@ class ChatScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
+        Binding("escape", "take_back", "Take back", id="chat.take_back"),
         Binding("escape", "leave_tour", "Leave tour", id="chat.leave_tour"),
         Binding("f1", "help", "Help", id="chat.help"),
         Binding("f2", "knobs", "Knobs", id="chat.knobs"),
@@ -89,15 +91,17 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self.parts.loader.load)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc stops the answer, else leaves the knobs, else leaves the tour."""
+        """Esc stops the answer, else leaves the knobs, else takes back what is queued, else leaves the tour."""
         idle, knobs = self.parts.state.turn is None, self.has_class("-knobs")
         match action:
             case "stop":
                 return not idle
             case "leave_knobs":
                 return idle and knobs
+            case "take_back":
+                return idle and not knobs and self.parts.queue.can_take_back
             case "leave_tour":
-                return idle and not knobs and self.parts.tour.active
+                return idle and not knobs and not self.parts.queue.can_take_back and self.parts.tour.active
         return True
 
     async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
@@ -110,7 +114,7 @@ class ChatScreen(Screen[None]):
 
     def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         """Sends a message; loads the models again if that failed before."""
-        self.parts.turns.submit(message.text, message.shown)
+        self.parts.queue.submit(QueuedMessage(message.text, message.shown, message.entry))
         if self.parts.state.waiting is not None and self.parts.state.session.phase is Phase.FAILED:
             self.parts.loader.load()
 
@@ -123,8 +127,13 @@ class ChatScreen(Screen[None]):
         self.parts.view.transcript.move(message.where)
 
     def on_prompt_spared(self, message: Prompt.Spared) -> None:
-        """Controls step mode."""
-        self.parts.step_mode.press(message.key)
+        """Sends or takes back what is queued, or controls step mode."""
+        if not self.parts.queue.press(message.key):
+            self.parts.step_mode.press(message.key)
+
+    def on_prompt_editor_wanted(self) -> None:
+        """Opens the user's editor."""
+        self.parts.outside_editor.open()
 
     def on_text_area_changed(self) -> None:
         """Lets the engine read ahead, and shows which keys of step mode work while something is written."""
@@ -188,6 +197,10 @@ class ChatScreen(Screen[None]):
     async def action_leave_knobs(self) -> None:
         """Goes back from the knobs to the prompt."""
         await self.parts.panels.toggle_knobs()
+
+    def action_take_back(self) -> None:
+        """Puts the last queued message back into the prompt."""
+        self.parts.queue.take_back()
 
     def action_leave_tour(self) -> None:
         """Ends the tour."""

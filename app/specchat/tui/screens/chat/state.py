@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from specchat.chat.archive import Archive
+from specchat.chat.outbox import Outbox
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import model_name
@@ -135,6 +136,8 @@ class ChatState:
     editing: int | None = None
     live_view: View = View.TRACE
     frozen: bool = False
+    outbox: Outbox = field(default_factory=Outbox)
+    """What is sent after the answer that is being written."""
 
     @property
     def settings(self) -> Settings | None:

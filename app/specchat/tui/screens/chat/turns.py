@@ -47,14 +47,16 @@ class TurnRunner:
     def submit(self, text: str, shown: str) -> None:
         """Takes a message from the prompt; `shown` is its text with long pastes folded.
 
-        It is stored at once, and waits while the models are loading. While another one is answered or waits, it stays
-        in the prompt.
+        While another one is answered or waits, it stays in the prompt.
         """
+        if not self._view.is_busy():
+            self._view.prompt.taken()
+            self.send(text, shown)
+
+    def send(self, text: str, shown: str) -> None:
+        """Asks for an answer to a message. It is stored at once, and waits while the models are loading."""
         state, view, session = self._state, self._view, self._state.session
-        if view.is_busy():
-            return
         edited, state.editing = state.editing, None
-        view.prompt.taken()
         view.transcript.add(UserMessage(shown or text), follow=True)
         state.archive.said(session.conversation, session.ask(text, edited))
         if edited is not None:

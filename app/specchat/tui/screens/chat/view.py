@@ -28,6 +28,7 @@ from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.note_bar import NoteBar
+from specchat.tui.widgets.outbox_bar import OutboxBar
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.step_bar import StepBar, TourBar
 
@@ -51,6 +52,7 @@ class ChatView:
         self.step_bar = StepBar()
         self.tour_bar = TourBar()
         self.note_bar = NoteBar()
+        self.outbox_bar = OutboxBar()
         self.prompt = Prompt(sources, history)
 
     def compose(self) -> ComposeResult:
@@ -68,6 +70,7 @@ class ChatView:
         yield self.step_bar
         yield self.tour_bar
         yield self.note_bar
+        yield self.outbox_bar
         with Horizontal(id="entry"):
             yield Static("›", id="sign")
             yield self.prompt
@@ -113,6 +116,13 @@ class ChatView:
         """Shows the figures of a turn."""
         self.dashboard.show(view)
         self.dashboard_row.show(view)
+
+    def show_outbox(self) -> None:
+        """Shows what is queued, and leaves its keys to it."""
+        outbox = self._state.outbox
+        self.outbox_bar.show(outbox)
+        keys = ("up", "enter") if outbox.held else ("up",) if outbox.messages else ()
+        self.prompt.left_to_queue = frozenset(keys)
 
     def show_conversation(self) -> None:
         """Shows the whole conversation, scrolled to its end."""

@@ -1,0 +1,78 @@
+"""Messages that are sent while an answer streams: they wait for its end, and go out in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from specchat.chat.outbox import QueuedMessage
+from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.turns import TurnRunner
+from specchat.tui.screens.chat.view import ChatView
+
+
+class Queue:
+    """Sends a message at once if nothing is answered, else when its turn comes.
+
+    An answer that was stopped or that failed holds the queue, until Enter in an empty prompt sends it.
+    """
+
+    def __init__(self, state: ChatState, view: ChatView, turns: TurnRunner, on_change: Callable[[], None]) -> None:
+        """`on_change` is called when other keys work."""
+        self._state = state
+        self._view = view
+        self._turns = turns
+        self._on_change = on_change
+
+    @property
+    def can_take_back(self) -> bool:
+        """Whether there is a message to take back, and room for it in the prompt."""
+        return bool(self._state.outbox.messages) and not self._view.prompt.text
+
+    def submit(self, message: QueuedMessage) -> None:
+        """Takes a message from the prompt."""
+        state = self._state
+        if state.turn is None and state.waiting is None:
+            self._turns.submit(message.text, message.shown)
+            return
+        self._view.prompt.taken()
+        state.outbox.add(message)
+        self._show()
+
+    def answered(self) -> None:
+        """Sends the first message after an answer, unless the queue is held."""
+        if not self._state.outbox.held:
+            self.send_next()
+
+    def send_next(self) -> None:
+        """Sends the first message; the others follow after its answer."""
+        message = self._state.outbox.next()
+        self._show()
+        if message is not None:
+            self._turns.send(message.text, message.shown)
+
+    def hold(self) -> None:
+        """Keeps the messages until the user sends them."""
+        self._state.outbox.hold()
+        self._show()
+
+    def take_back(self) -> None:
+        """Puts the last message back into the prompt, where it can be changed, sent again, or deleted."""
+        message = self._state.outbox.take_back()
+        if message is not None:
+            self._view.prompt.recall(message.entry)
+        self._show()
+
+    def press(self, key: str) -> bool:
+        """Does what a key does that an empty prompt leaves to the queue. Returns False for another key."""
+        outbox = self._state.outbox
+        if key == "up" and outbox.messages:
+            self.take_back()
+        elif key == "enter" and outbox.held and self._state.turn is None:
+            self.send_next()
+        else:
+            return False
+        return True
+
+    def _show(self) -> None:
+        self._view.show_outbox()
+        self._on_change()

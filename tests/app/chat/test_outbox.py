@@ -1,0 +1,50 @@
+from specchat.chat.history import Entry
+from specchat.chat.outbox import Outbox, QueuedMessage
+
+
+def outbox(*texts: str) -> Outbox:
+    found = Outbox()
+    for text in texts:
+        found.add(QueuedMessage(text, text, Entry(text)))
+    return found
+
+
+def texts(found: Outbox) -> list[str]:
+    return [message.text for message in found.messages]
+
+
+def test_the_first_message_goes_out_first_and_the_last_is_taken_back() -> None:
+    found = outbox("a", "b", "c")
+    assert found.next() == QueuedMessage("a", "a", Entry("a"))
+    assert found.take_back() == QueuedMessage("c", "c", Entry("c"))
+    assert texts(found) == ["b"]
+
+
+def test_a_held_queue_is_held_until_something_is_sent_or_all_is_taken_back() -> None:
+    found = outbox("a", "b")
+    found.hold()
+    assert found.held
+    found.take_back()
+    assert found.held
+    found.next()
+    assert not found.held
+    found = outbox("a")
+    found.hold()
+    found.take_back()
+    assert not found.held
+
+
+def test_an_empty_queue_cannot_be_held() -> None:
+    found = outbox()
+    found.hold()
+    assert not found.held
+    assert found.next() is None
+    assert found.take_back() is None
+
+
+def test_a_cleared_queue_says_how_much_it_held() -> None:
+    found = outbox("a", "b")
+    found.hold()
+    assert found.clear() == 2
+    assert texts(found) == []
+    assert not found.held
