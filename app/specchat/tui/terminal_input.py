@@ -25,6 +25,7 @@ from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
+from specchat.errors import SpecchatError
 from specchat.terminal.background import ANSWER, LAST_ANSWER, Background
 
 _IDLE_SECONDS = 1.0
@@ -147,12 +148,18 @@ class TerminalApp(App[None]):
 
         Raises SuspendNotSupported if the terminal cannot be given away.
         """
-        with self.suspend(), self.batch_update():
+        failure: SpecchatError | None = None
+        with self.batch_update(), self.suspend():
             self.lent = True
             try:
                 yield
+            except SpecchatError as error:  # through `suspend`, it would leave the terminal as it is
+                failure = error
             finally:
                 self.lent = False
+        self.refresh(layout=True)
+        if failure is not None:
+            raise failure
 
     def keep_now(self) -> None:
         """Stores what would be lost, and closes what would go on, if the process ended now."""

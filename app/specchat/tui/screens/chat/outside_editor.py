@@ -28,6 +28,7 @@ class OutsideEditor:
 
         app, prompt = cast(TerminalApp, self._screen.app), self._view.prompt
         before = prompt.unfolded()
+        self._view.note("")
         try:
             command = editor_command()
             with app.lending():
