@@ -59,7 +59,9 @@ def read_attachment(path: Path) -> Attachment:
 
 def with_attachments(message: str, attachments: Sequence[Attachment]) -> str:
     """The message followed by each file, in a fence that is longer than any in the file."""
-    return message + "".join(f"\n\n{each.name}:\n\n{_fenced(each)}" for each in attachments)
+    return message + "".join(
+        f"\n\n{each.name}:\n\n{fenced(each.text, Path(each.name).suffix[1:])}" for each in attachments
+    )
 
 
 def _file(mention: Mention, folder: Path) -> tuple[str, Path] | None:
@@ -125,11 +127,11 @@ def _decoded(name: str, content: bytes) -> str:
     raise AttachmentError(f"{clean_line(name)} is not text in UTF-8: only text files can be attached")
 
 
-def _fenced(attachment: Attachment) -> str:
-    longest = max((len(run) for run in re.findall(r"`+", attachment.text)), default=0)
+def fenced(text: str, kind: str = "") -> str:
+    """A text as a code block, in a fence that is longer than any in the text."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    kind = Path(attachment.name).suffix[1:]
-    return f"{fence}{kind if kind.isalnum() else ''}\n{attachment.text.removesuffix(chr(10))}\n{fence}"
+    return f"{fence}{kind if kind.isalnum() else ''}\n{text.removesuffix(chr(10))}\n{fence}"
 
 
 _MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]*)("?)|([^\s"]\S*)?)')

@@ -14,12 +14,14 @@ from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
 from specchat.chat.knobs import settings_from
+from specchat.chat.outbox import with_outputs
 from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.chat.server_limits import models_of, refused
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.chat.variables import variables
 from specchat.errors import SpecchatError, TraceError
 from specchat.plain.paper import Paper, spoken, spoken_rejections
+from specchat.plain.shell import PlainShell
 from specchat.settings.presets import preset_names
 from specchat.stats.break_even import break_even
 from specchat.stats.explain import Shown, explanations, in_short
@@ -51,6 +53,7 @@ class Commands:
         self._last: Trace | None = None
         self._listed: tuple[int, ...] = ()
         """The sessions that /sessions listed last."""
+        self._shell = PlainShell(paper)
 
     def sources(self) -> Sources:
         """What commands can name."""
@@ -65,7 +68,8 @@ class Commands:
         )
 
     def ask(self, text: str) -> None:
-        """Answers a message."""
+        """Answers a message, with the outputs of the commands before it."""
+        text = with_outputs(text, self._shell.take_outputs())
         self._archive.said(self._session.conversation, self._session.ask(text))
         self._answer()
 
@@ -99,6 +103,8 @@ class Commands:
                 self._prompt(invocation)
             case asked.UseRole() | asked.SaveRole() | asked.ForgetRole():
                 self._role(invocation)
+            case asked.RunCommand(command):
+                self._shell.take(command)
             case asked.SetSystem(text):
                 self._archive.changed(session.conversation.change(system=text))
                 say(
@@ -172,6 +178,7 @@ class Commands:
                 sentence = command.plain if isinstance(command.plain, str) else command.help
                 self._paper.say(f"/{command.name} {command.arguments}".strip() + f": {sentence}")
         if name not in BY_NAME:
+            self._paper.say("!COMMAND runs a shell command, after asking; the next message takes its output along.")
             self._paper.say("Ctrl+C stops an answer. A backslash at the end of a line continues the message.")
 
     def _sessions(self, words: str) -> None:

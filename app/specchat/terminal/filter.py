@@ -46,6 +46,21 @@ class TerminalFilter:
         return _INVISIBLE.sub("", _CONTROLS.sub(REPLACEMENT, text))
 
 
+_SEQUENCE = re.compile(
+    r"""\x1b\[[0-?]*[ -/]*[@-~]                           # CSI: colours, cursor movements
+      | \x1b[\]PX^_].*?(?:\x07|\x1b\\|\x9c|\Z)            # OSC, DCS and the like, up to their end
+      | \x1b[ -/]*[0-~]                                   # two characters
+      | \x9b[0-?]*[ -/]*[@-~]                             # CSI in one character""",
+    re.VERBOSE | re.DOTALL,
+)
+_BACKSPACED = re.compile(r".\x08")
+
+
+def without_sequences(text: str) -> str:
+    """A whole text without escape sequences and overstrikes, filtered."""
+    return clean(_BACKSPACED.sub("", _SEQUENCE.sub("", text)))
+
+
 def clean(text: str) -> str:
     """A whole text, filtered."""
     return TerminalFilter().feed(text)

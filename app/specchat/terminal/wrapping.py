@@ -70,7 +70,8 @@ class Line:
     """One row of the screen. It begins at character `start` of the whole text.
 
     `ending` is what was there where the row was broken: a line end, spaces that do not fit, or nothing. `prefix` is
-    drawn before the row and is not part of the text. `ground` is a background style for the whole row.
+    drawn before the row and `label` at its right end; neither is part of the text. `ground` is a background style for
+    the whole row.
     """
 
     pieces: list[Piece] = field(default_factory=list)
@@ -78,6 +79,7 @@ class Line:
     start: int = 0
     prefix: tuple[Piece, ...] = ()
     ground: str = ""
+    label: Piece | None = None
 
     @property
     def text(self) -> str:

@@ -160,6 +160,7 @@ class SpecchatApp(ThemedApp):
         """Stores the running answer as far as it came, as cut off, then ends the engine."""
         if self._chat is not None:
             self._chat.parts.turns.cut_running()
+            self._chat.parts.shell.kill()
         self._archive.close()
         self.client.close()
 

@@ -1,9 +1,11 @@
 """The plain chat with scripted answers; `tests/e2e` runs the real one through a pipe."""
 
 import io
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -275,3 +277,26 @@ def test_the_last_message_becomes_a_prompt(chat: Chat) -> None:
     chat("/prompt save first", "Explain", "/prompt save first", "/prompt")
     assert "there is no message of yours yet" in chat.notes.getvalue()
     assert "first: Explain" in chat.notes.getvalue()
+
+
+def test_a_shell_command_runs_when_it_is_confirmed_and_goes_with_the_next_message(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    chat("!touch made", "Hi", "!echo hello; exit 2", "!", "Why?", "More", "!!now", "!")
+    assert not (tmp_path / "made").exists()
+    assert f"This runs in {tmp_path}: touch made" in chat.notes.getvalue()
+    said = [messages[-1].content for messages in chat.client.asked]
+    assert said == [
+        "Hi",
+        "Why?\n\nOutput of `echo hello; exit 2` (exit code 2):\n\n```\nhello\n```",
+        "More",
+        "!now",
+    ]
+    assert "hello\nexit code 2; the next message" in chat.notes.getvalue()
+
+
+def test_interrupting_a_shell_command_stops_it_and_not_the_chat(chat: Chat) -> None:
+    chat(f"!kill -INT {os.getpid()}; sleep 1000", "!", "Hi")
+    assert "stopped; the next message" in chat.notes.getvalue()
+    assert len(chat.client.asked) == 1

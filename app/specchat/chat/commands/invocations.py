@@ -123,6 +123,13 @@ class ShowSystem(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class RunCommand(Invocation):
+    """A shell command, whose output goes with the next message. An empty one confirms the last one."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
 class UseRole(Invocation):
     """A stored role as the system message; None for a list of all."""
 
@@ -271,9 +278,9 @@ class Learn(Invocation):
 
 @dataclass(frozen=True, slots=True)
 class Copy(Invocation):
-    """To the clipboard: the last answer, its last block of code, or the conversation."""
+    """To the clipboard: the last answer, its last block of code or that with a number, or the conversation."""
 
-    part: Part = "answer"
+    part: Part | int = "answer"
 
 
 @dataclass(frozen=True, slots=True)

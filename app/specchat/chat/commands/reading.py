@@ -195,11 +195,13 @@ def read_predict(argument: str, sources: Sources) -> Read:
 
 
 def read_copy(argument: str, _sources: Sources) -> Read:
-    """What to copy."""
+    """What to copy: a part, or the number of a code block."""
+    if argument.isascii() and argument.isdigit() and int(argument) > 0:
+        return Copy(int(argument))
     for part in PARTS:
         if argument.lower() == part:
             return Copy(part)
-    return Refusal(f"{argument!r} cannot be copied: use {', '.join(PARTS)}") if argument else Copy()
+    return Refusal(f"{argument!r} cannot be copied: use {', '.join(PARTS)}, or a number") if argument else Copy()
 
 
 def read_theme(argument: str, sources: Sources) -> Read:

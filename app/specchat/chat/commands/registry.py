@@ -246,7 +246,14 @@ COMMANDS: tuple[Command, ...] = (
         (Files(),),
         plain=True,
     ),
-    Command("copy", "[answer|code|chat]", "Copy to the clipboard.", reading.read_copy, (_fixed(*reading.PARTS),)),
+    Command(
+        "copy",
+        "[answer|code|chat|NUMBER]",
+        "Copy to the clipboard; a number is that of a code block in the last answer.",
+        reading.read_copy,
+        (_fixed(*reading.PARTS),),
+        open_ended=True,
+    ),
     Command("regen", "", "Another answer to the last message.", reading.alone(asked.Regenerate()), plain=True),
     Command("edit", "", "Change the last message and send it again.", reading.alone(asked.EditLast())),
     Command("branch", "", "Continue in a copy of the conversation.", reading.alone(asked.Branch())),
@@ -263,10 +270,13 @@ _TYPED = re.compile(r"/([^\s/]*)(?:\s+(.*))?", re.DOTALL)
 def parse(text: str, sources: Sources) -> asked.Invocation | asked.Refusal | None:
     """What the command asks for, or why it cannot be done; None for an ordinary message.
 
-    A message that is to begin with a slash begins with two. A first word with another slash in it is a path, and so
-    the beginning of a message.
+    A message that is to begin with a slash or an exclamation mark begins with two of them. A first word with another
+    slash in it is a path, and so the beginning of a message.
     """
-    match = _TYPED.fullmatch(text.strip())
+    text = text.strip()
+    if text.startswith("!") and not text.startswith("!!"):
+        return asked.RunCommand(text[1:].strip())
+    match = _TYPED.fullmatch(text)
     if match is None:
         return None
     found = _read(match[1].lower(), (match[2] or "").strip(), sources)
@@ -274,8 +284,8 @@ def parse(text: str, sources: Sources) -> asked.Invocation | asked.Refusal | Non
 
 
 def message_text(text: str) -> str:
-    """The message without the slash that distinguished it from a command."""
-    return text[1:] if text.startswith("//") else text
+    """The message without the sign that distinguished it from a command."""
+    return text[1:] if text.startswith(("//", "!!")) else text
 
 
 def _read(name: str, argument: str, sources: Sources) -> asked.Invocation | asked.Refusal:

@@ -23,6 +23,7 @@ _KEYS = (
         "new line; so do \\ at a line's end, and Shift+Enter in many terminals",
     ),
     ("prompt.editor", "Ctrl+X Ctrl+E, Alt+E", "write the message in $VISUAL or $EDITOR"),
+    ("", "!COMMAND", "run a shell command; its output goes with the next message, Esc stops it"),
     ("prompt.undo", "Ctrl+_", "undo in the message"),
     ("", "↑ ↓", "earlier messages, on the first and the last line; in an empty prompt, the last queued message"),
     ("prompt.search", "Ctrl+R", "search the messages you sent"),

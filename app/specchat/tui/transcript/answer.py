@@ -213,8 +213,10 @@ class Answer(Entry):
         for number in range(len(self._bodies), len(parts)):
             self._bodies.append(Body(parts[number], number, self.view, self._width))
         found = [self._head()]
+        codes = 0
         for number, body in enumerate(self._bodies):
-            found += body.sections(unfolded=number in self._unfolded)
+            found += body.sections(unfolded=number in self._unfolded, codes_above=codes)
+            codes += body.num_codes
         return [*found, self._foot()]
 
     def _text_section(self, number: int) -> tuple[int, list[Line]]:

@@ -56,10 +56,18 @@ class Body:
         """The row of a character of the part's text, in the trace view."""
         return self._rows.row_at(place) if isinstance(self._rows, Wrapper) else 0
 
-    def sections(self, *, unfolded: bool) -> tuple[list[Line], list[Line], list[Line]]:
-        """The line that folds a thought, the rows of text, and the thought's figures."""
+    @property
+    def num_codes(self) -> int:
+        """The number of code blocks, as far as they are shown as such."""
+        return len(self._rows.codes) if isinstance(self._rows, MarkdownRows) else 0
+
+    def sections(self, *, unfolded: bool, codes_above: int = 0) -> tuple[list[Line], list[Line], list[Line]]:
+        """The line that folds a thought, the rows of text, and the thought's figures.
+
+        `codes_above` is the number of code blocks in the parts before.
+        """
         if not self.part.thought:
-            return [], self._lines(), []
+            return [], self._lines(codes_above), []
         folded = self.part.over and not unfolded
         sign = "▸" if folded else "▾"
         word = "thought for" if self.part.over else "thinking …"
@@ -73,14 +81,14 @@ class Body:
         figures = self.part.figures() if self.part.over else ""
         return heads, self._lines(), [*([Line([Piece(figures, _THOUGHT_STYLE)], ending="\n")] if figures else []), *gap]
 
-    def _lines(self) -> list[Line]:
+    def _lines(self, codes_above: int = 0) -> list[Line]:
         """The rows of the text, with what was added since the last call."""
         pieces = self.part.pieces[self._written :]
         self._written = len(self.part.pieces)
         if self._view is View.MARKDOWN and not self.part.thought:
             text = "".join(piece.text for piece in pieces if piece.emitted)[: self.part.kept]
             if self._rows is None or isinstance(self._rows, Wrapper):
-                self._rows = MarkdownRows(self._width, text)
+                self._rows = MarkdownRows(self._width, text, codes_above=codes_above)
             elif text:
                 self.changed_from = self._rows.write(text)
         else:

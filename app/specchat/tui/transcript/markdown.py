@@ -202,8 +202,10 @@ _BLOCK = 1 << 32
 class MarkdownRows:
     """The rows of a Markdown text at one width. The text must have passed `pieces.shown`."""
 
-    def __init__(self, width: int, text: str = "") -> None:
+    def __init__(self, width: int, text: str = "", *, codes_above: int = 0) -> None:
+        """`codes_above` is the number of code blocks before this text."""
         self.width = width
+        self._codes_above = codes_above
         self.lines: list[Line] = []
         self._sealed: list[Block] = []
         self._live: list[Block] = []
@@ -239,6 +241,11 @@ class MarkdownRows:
     def _lay(self, blocks: list[Block]) -> None:
         """Put the rows of these blocks after those that are final."""
         self._live = blocks
+        number = self._codes_above + sum(isinstance(block, CodeBlock) for block in self._sealed)
+        for block in blocks:
+            if isinstance(block, CodeBlock):
+                number += 1
+                block.number = number
         del self.lines[self._sealed_lines :]
         for number, block in enumerate(blocks, len(self._sealed)):
             self._append(block.lay(self.width), number * _BLOCK, gap=block.gap)

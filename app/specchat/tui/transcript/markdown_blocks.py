@@ -80,12 +80,13 @@ class TextBlock:
 
 @dataclass
 class CodeBlock:
-    """Code on its own background, highlighted unless it is very long."""
+    """Code on its own background, highlighted unless it is very long. `/copy` knows it by its `number`."""
 
     code: str
     language: str
     margin: Margin = NO_MARGIN
     gap: bool = True
+    number: int = 0
 
     def lay(self, width: int) -> list[Line]:
         """Wrapped rows, one cell in from the edge of the background."""
@@ -94,6 +95,8 @@ class CodeBlock:
         wrapper.write(self._pieces)
         for line in wrapper.lines:
             line.prefix, line.ground = (Piece(" ", CODE_GROUND),), CODE_GROUND
+        if self.number:
+            wrapper.lines[0].label = Piece(f"{self.number} ", QUIET)
         return self.margin.before(wrapper.lines, width)
 
     @cached_property

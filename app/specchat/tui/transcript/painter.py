@@ -57,6 +57,10 @@ class Painter:
         before = [segment for piece in line.prefix for segment in self._segments(piece, ground)]
         after = [segment for piece in suffix for segment in self._segments(piece, ground)]
         whole = Strip([*_drawn(before), *body, *_drawn(after)])
+        if line.label is not None and whole.cell_length + len(line.label.text) < width:
+            room = width - len(line.label.text)
+            label = self._segments(line.label, ground)
+            whole = Strip([*whole.adjust_cell_length(room, self._style("", ground)), *label])
         return whole.adjust_cell_length(width, self._style("", ground))
 
     def blank(self, width: int) -> Strip:

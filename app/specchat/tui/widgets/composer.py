@@ -14,7 +14,7 @@ from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 from specchat.chat.history import Entry
 from specchat.chat.variables import variable_after
-from specchat.terminal.filter import clean
+from specchat.terminal.filter import clean, without_sequences
 
 _SCREENS_KEYS = ("f6", "f7")
 """Keys that select text in a text area. Here they are the screen's; Shift with the arrows selects too."""
@@ -24,15 +24,6 @@ _RETURN = "\r"
 MOST_LINES = 20
 MOST_CHARACTERS = 2_000
 """A paste above either limit is shown as a label."""
-
-_SEQUENCE = re.compile(
-    r"""\x1b\[[0-?]*[ -/]*[@-~]                           # CSI: colours, cursor movements
-      | \x1b[\]PX^_].*?(?:\x07|\x1b\\|\x9c|\Z)            # OSC, DCS and the like, up to their end
-      | \x1b[ -/]*[0-~]                                   # two characters
-      | \x9b[0-?]*[ -/]*[@-~]                             # CSI in one character""",
-    re.VERBOSE | re.DOTALL,
-)
-_BACKSPACED = re.compile(r".\x08")
 
 
 class Composer(TextArea, inherit_bindings=False):
@@ -98,7 +89,9 @@ class Composer(TextArea, inherit_bindings=False):
 
     def paste(self, text: str) -> None:
         """Replaces the selection with a text, or with a label if the text is long."""
-        result = self.replace(self._folds.fold(pasted_text(text)), *self.selection, maintain_selection_offset=False)
+        result = self.replace(
+            self._folds.fold(without_sequences(text)), *self.selection, maintain_selection_offset=False
+        )
         self.move_cursor(result.end_location)
 
     def action_paste(self) -> None:
@@ -181,11 +174,6 @@ def _location(text: str, index: int) -> Location:
     """The row and the column of a place in a text."""
     before = text[:index]
     return before.count("\n"), index - (before.rfind("\n") + 1)
-
-
-def pasted_text(text: str) -> str:
-    """The text without escape sequences, overstrikes and control characters."""
-    return clean(_BACKSPACED.sub("", _SEQUENCE.sub("", text)))
 
 
 class Folds:

@@ -1,13 +1,14 @@
-"""The rows above the prompt that show what is queued."""
+"""The rows above the prompt that show what goes out later."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from textual.content import Content
 from textual.widgets import Static
 
-from specchat.chat.outbox import Outbox
+from specchat.chat.outbox import Outbox, named_output
 from specchat.terminal.filter import clean_line
 
 _MOST_ROWS = 3
@@ -16,7 +17,7 @@ _HELD = "held · Enter sends · ↑ takes the last one back"
 
 
 class OutboxBar(Static):
-    """Shows the queued messages, one row each, and the keys for them; hidden if there are none."""
+    """Shows queued messages, outputs for the next message, and the keys for them; hidden if there are none."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS: ClassVar[str] = """
@@ -31,18 +32,28 @@ class OutboxBar(Static):
     """
 
     def show(self, outbox: Outbox) -> None:
-        """Shows the first messages and how many more there are."""
-        messages = outbox.messages
-        self.display = bool(messages)
-        if not messages:
-            return
-        shown = messages if len(messages) <= _MOST_ROWS else messages[: _MOST_ROWS - 1]
-        rows = [
-            Content.assemble((f"⋯ {place} ", "$quiet"), clean_line(message.shown))
-            for place, message in enumerate(shown, 1)
-        ]
-        if len(messages) > len(shown):
-            rows.append(Content.styled(f"⋯ and {len(messages) - len(shown)} more", "$quiet"))
-        hint = _HELD if outbox.held else _SENT_LATER
-        rows.append(Content.styled(f"queued: {hint}", "bold $text-warning" if outbox.held else "$quiet"))
+        """Shows the first messages, how many more there are, and the last output."""
+        rows = [*_message_rows(outbox), *_output_rows(outbox)]
+        self.display = bool(rows)
         self.update(Content("\n").join(rows))
+
+
+def _message_rows(outbox: Outbox) -> Iterator[Content]:
+    messages = outbox.messages
+    if not messages:
+        return
+    shown = messages if len(messages) <= _MOST_ROWS else messages[: _MOST_ROWS - 1]
+    for place, message in enumerate(shown, 1):
+        yield Content.assemble((f"⋯ {place} ", "$quiet"), clean_line(message.shown))
+    if len(messages) > len(shown):
+        yield Content.styled(f"⋯ and {len(messages) - len(shown)} more", "$quiet")
+    hint = _HELD if outbox.held else _SENT_LATER
+    yield Content.styled(f"queued: {hint}", "bold $text-warning" if outbox.held else "$quiet")
+
+
+def _output_rows(outbox: Outbox) -> Iterator[Content]:
+    outputs = outbox.outputs
+    if others := len(outputs[:-1]):
+        yield Content.styled(f"+ output of {others} more command{'' if others == 1 else 's'}", "$quiet")
+    if outputs:
+        yield Content.styled(f"+ {named_output(outputs[-1])} · Esc removes it", "$quiet")

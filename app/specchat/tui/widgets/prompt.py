@@ -269,7 +269,7 @@ class Prompt(Composer):
             return
         text = self._folds.unfolded(entry.text)
         shown = entry.text
-        if self._sources is not None and text.lstrip().startswith("/"):
+        if self._sources is not None and text.lstrip().startswith(("/", "!")):
             command = parse(text, self._sources())
             if command is not None:
                 self._give(command, entry)

@@ -112,3 +112,11 @@ def test_character_references_pass_the_filter_too(source: str) -> None:
     text = "".join(rows(shown(source)))
     assert text == shown(text)
     assert "b " in text
+
+
+def test_code_blocks_are_numbered_on_their_first_row_also_while_they_grow() -> None:
+    grown = MarkdownRows(40, codes_above=1)
+    for character in "```\na\nb\n```\n\ntext\n\n```\nc\n```\n":
+        grown.write(character)
+    numbers = [(line.text, line.label.text.strip()) for line in grown.lines if line.label is not None]
+    assert numbers == [("a", "2"), ("c", "3")]

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.terminal.filter import clean
-from specchat.tui.widgets.composer import MOST_CHARACTERS, MOST_LINES, Folds, pasted_text
+from specchat.terminal.filter import clean, without_sequences
+from specchat.tui.widgets.composer import MOST_CHARACTERS, MOST_LINES, Folds
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,12 @@ from specchat.tui.widgets.composer import MOST_CHARACTERS, MOST_LINES, Folds, pa
     ],
 )
 def test_a_paste_is_harmless_text(pasted: str, text: str) -> None:
-    assert pasted_text(pasted) == text
+    assert without_sequences(pasted) == text
 
 
 @given(st.text(st.one_of(st.characters(), st.sampled_from("\x1b[]\\\x07\x08\x9b\r\n;m1"))))
 def test_nothing_that_a_terminal_obeys_is_left_of_any_paste(text: str) -> None:
-    assert clean(pasted_text(text)) == pasted_text(text)
+    assert clean(without_sequences(text)) == without_sequences(text)
 
 
 def test_a_paste_up_to_the_limits_stays_as_it_is() -> None:

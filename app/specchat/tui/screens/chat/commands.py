@@ -54,6 +54,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             _prompt(parts, invocation)
         case asked.UseRole() | asked.SaveRole() | asked.ForgetRole():
             _role(parts, invocation)
+        case asked.RunCommand(command):
+            parts.shell.start(command)
         case asked.SetTheme(name):
             _set_theme(parts, name)
         case asked.Regenerate():
@@ -223,9 +225,17 @@ def _note(parts: ChatParts, do: Callable[[], str]) -> None:
         parts.view.note(str(error))
 
 
-def _copy_part(parts: ChatParts, part: str) -> None:
-    """Copies the last answer, its last block of code, or the whole chat."""
+def _copy_part(parts: ChatParts, part: str | int) -> None:
+    """Copies the last answer, its last block of code or that with a number, or the whole chat."""
     answers = [entry for entry in parts.view.transcript.entries if isinstance(entry, Answer)]
+    if isinstance(part, int):
+        codes = answers[-1].codes if answers else ()
+        if part > len(codes):
+            count = len(codes) or "no"
+            parts.view.note(f"the last answer has {count} code block{'' if count == 1 else 's'}")
+            return
+        copy_text(parts, codes[part - 1], f"code block {part}")
+        return
     if part == "chat":
         messages = parts.state.session.conversation.path()
         text = "\n\n".join(f"{message.role}: {message.content}" for message in messages)

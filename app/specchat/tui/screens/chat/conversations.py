@@ -187,6 +187,7 @@ class Conversations:
         view.give_back()
         if count := self._state.outbox.clear():
             view.note(f"{count} queued message{'' if count == 1 else 's'} not sent: ↑ recalls what was written")
+        self._state.commands_allowed = False
         view.show_outbox()
         self._state.editing = None
         self._state.session = self._state.session.renewed(conversation)

@@ -27,6 +27,7 @@ from specchat.tui.screens.chat.model_loader import ModelLoader
 from specchat.tui.screens.chat.outside_editor import OutsideEditor
 from specchat.tui.screens.chat.panels import Panels
 from specchat.tui.screens.chat.queue import Queue
+from specchat.tui.screens.chat.shell_commands import ShellCommands
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.step_mode import StepMode
 from specchat.tui.screens.chat.tour import TourGuide
@@ -63,6 +64,7 @@ class ChatParts:
         self.view = ChatView(self.state, self._sources, self.history, downloads)
         self.turns = TurnRunner(screen, self.state, self.view, self.link, self._turn_changed)
         self.queue = Queue(self.state, self.view, self.turns, screen.refresh_bindings)
+        self.shell = ShellCommands(screen, self.state, self.view)
         self.outside_editor = OutsideEditor(screen, self.view)
         caches = PromptCaches(client, memories_folder())
         self.conversations = Conversations(self.state, self.view, self.turns, caches)

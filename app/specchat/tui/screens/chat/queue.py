@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from specchat.chat.outbox import QueuedMessage
+from specchat.chat.outbox import QueuedMessage, named_output
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
@@ -25,17 +26,20 @@ class Queue:
 
     @property
     def can_take_back(self) -> bool:
-        """Whether there is a message to take back, and room for it in the prompt."""
-        return bool(self._state.outbox.messages) and not self._view.prompt.text
+        """Whether there is a message or an output to take back, and room for it in the prompt."""
+        outbox = self._state.outbox
+        return bool(outbox.messages or outbox.outputs) and not self._view.prompt.text
 
     def submit(self, message: QueuedMessage) -> None:
         """Takes a message from the prompt."""
         state = self._state
+        message = replace(message, outputs=state.outbox.take_outputs())
         if state.turn is None and state.waiting is None:
+            state.sent = message
             self._turns.submit(message.text, message.shown)
-            return
-        self._view.prompt.taken()
-        state.outbox.add(message)
+        else:
+            self._view.prompt.taken()
+            state.outbox.add(message)
         self._show()
 
     def answered(self) -> None:
@@ -48,6 +52,7 @@ class Queue:
         message = self._state.outbox.next()
         self._show()
         if message is not None:
+            self._state.sent = message
             self._turns.send(message.text, message.shown)
 
     def hold(self) -> None:
@@ -61,6 +66,14 @@ class Queue:
         if message is not None:
             self._view.prompt.recall(message.entry)
         self._show()
+
+    def leave(self) -> None:
+        """Takes the last message back, else removes the last output from the next message."""
+        if self._state.outbox.messages:
+            self.take_back()
+        elif (output := self._state.outbox.drop_output()) is not None:
+            self._view.note(f"not sent: {named_output(output)}")
+            self._show()
 
     def press(self, key: str) -> bool:
         """Does what a key does that an empty prompt leaves to the queue. Returns False for another key."""

@@ -35,6 +35,7 @@ class ChatScreen(Screen[None]):
 
     AUTO_FOCUS = "Prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "stop_command", "Stop command", id="chat.stop_command"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
         Binding("escape", "take_back", "Take back", id="chat.take_back"),
@@ -91,11 +92,14 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self.parts.loader.load)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc stops the answer, else leaves the knobs, else takes back what is queued, else leaves the tour."""
-        idle, knobs = self.parts.state.turn is None, self.has_class("-knobs")
+        """What Esc does: it stops, leaves the knobs, takes back what is queued, or leaves the tour, in this order."""
+        runs, knobs = self.parts.shell.running, self.has_class("-knobs")
+        idle = self.parts.state.turn is None and not runs
         match action:
+            case "stop_command":
+                return runs
             case "stop":
-                return not idle
+                return not runs and not idle
             case "leave_knobs":
                 return idle and knobs
             case "take_back":
@@ -190,6 +194,10 @@ class ChatScreen(Screen[None]):
 
     # Keys
 
+    def action_stop_command(self) -> None:
+        """Stops the shell command."""
+        self.parts.shell.stop()
+
     def action_stop(self) -> None:
         """Stops the answer."""
         self.parts.turns.stop()
@@ -199,8 +207,8 @@ class ChatScreen(Screen[None]):
         await self.parts.panels.toggle_knobs()
 
     def action_take_back(self) -> None:
-        """Puts the last queued message back into the prompt."""
-        self.parts.queue.take_back()
+        """Puts the last queued message back into the prompt, or removes the output of a command."""
+        self.parts.queue.leave()
 
     def action_leave_tour(self) -> None:
         """Ends the tour."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from specchat.chat.archive import Archive
-from specchat.chat.outbox import Outbox
+from specchat.chat.outbox import Outbox, QueuedMessage
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import model_name
@@ -136,6 +136,10 @@ class ChatState:
     editing: int | None = None
     live_view: View = View.TRACE
     frozen: bool = False
+    commands_allowed: bool = False
+    """Whether shell commands run in this conversation without asking again."""
+    sent: QueuedMessage | None = None
+    """The message that was sent last, as it was typed."""
     outbox: Outbox = field(default_factory=Outbox)
     """What is sent after the answer that is being written."""
 

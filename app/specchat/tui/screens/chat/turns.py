@@ -163,7 +163,7 @@ class TurnRunner:
                 turn.answer.remove()
                 view.unsay(outcome.unanswered)
             else:
-                view.prompt.give_back(outcome.unanswered)
+                view.put_back(outcome.unanswered)
         if outcome.failure is not None:
             view.notice(outcome.failure, failure=True)
             if state.settings is not None:
@@ -180,7 +180,7 @@ class TurnRunner:
         self._link.forget()
         unanswered = session.answered(turn.message.id, turn.text, turn.num_tokens, None, STOPPED)
         if unanswered is not None:
-            self._view.prompt.give_back(unanswered)
+            self._view.put_back(unanswered)
         if session.conversation.holds(turn.message.id):
             kept = session.conversation.message(turn.message.id)
             self._state.archive.left(session.conversation.put(replace(kept, state=State.STOPPED)))

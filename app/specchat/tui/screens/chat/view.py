@@ -140,9 +140,21 @@ class ChatView:
 
     def unsay(self, text: str) -> None:
         """Puts the last message of the transcript, which got no answer, back into the prompt."""
-        if self.prompt.give_back(text):
+        if self.put_back(text):
             said = [entry for entry in self.transcript.entries if isinstance(entry, UserMessage)]
             said[-1].remove()
+
+    def put_back(self, text: str) -> bool:
+        """Puts a message without an answer back into the prompt, as it was typed. Returns False if there is no room."""
+        sent = self._state.sent
+        if sent is None or sent.text != text:
+            return self.prompt.give_back(text)
+        if self.prompt.text:
+            return False
+        self.prompt.recall(sent.entry)
+        self._state.outbox.give_back(sent.outputs)
+        self.show_outbox()
+        return True
 
     def _entry(self, message: StoredMessage) -> Entry:
         session = self._state.session
