@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Key, Resize
 from textual.message import Message
-from textual.message_pump import MessagePump
 
 from specchat.chat.attachments import read_attachments, with_attachments, written
 from specchat.chat.commands.invocations import Attach, Invocation, Refusal
@@ -20,10 +17,10 @@ from specchat.chat.history import Entry, History, Recall
 from specchat.chat.variables import variables
 from specchat.errors import AttachmentError
 from specchat.tui.widgets.composer import Composer
+from specchat.tui.widgets.handover import Handover
 from specchat.tui.widgets.offers import Offers
 from specchat.tui.widgets.popup import Popup
 
-_PATIENCE = 1.0
 _CHORD, _AFTER_CHORD = "ctrl+x", "ctrl+e"
 """Together they open the editor, as in a shell."""
 
@@ -103,7 +100,7 @@ class Prompt(Composer):
         self._chord_begun = False
         self._filling = False
         """Whether variables of a stored prompt are left to fill in."""
-        self._handed_over: asyncio.Event | None = None
+        self._handover = Handover(self)
         self._sent: tuple[str, Entry] | None = None
 
     def on_mount(self) -> None:
@@ -112,10 +109,7 @@ class Prompt(Composer):
 
     async def ready_for_input(self) -> None:
         """Waits until a sent message was taken or left, so that the next keys are not lost with it."""
-        if self._handed_over is not None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._handed_over.wait(), _PATIENCE)
-            self._handed_over = None
+        await self._handover.done()
 
     def takes_key(self, event: Key) -> bool:
         """The popup takes its keys first, then the screen those that are spared."""
@@ -165,7 +159,7 @@ class Prompt(Composer):
     def taken(self) -> None:
         """Stores the message in the history and empties the prompt, because the screen took it."""
         self._remember(self._sent[1] if self._sent is not None else self.entry())
-        self._handed()
+        self._handover.end()
 
     def give_back(self, text: str) -> bool:
         """Puts an unanswered message back, unless the user is writing another one. Returns whether it did."""
@@ -282,7 +276,7 @@ class Prompt(Composer):
                 self.post_message(self.Refused(str(error)))
                 return
         self._sent = text, entry
-        self._hand_over(self.Submitted(text, shown, entry))
+        self._handover.begin(self.Submitted(text, shown, entry))
 
     def _give(self, command: Invocation | Refusal, entry: Entry) -> None:
         if isinstance(command, Refusal):
@@ -292,7 +286,7 @@ class Prompt(Composer):
         if isinstance(command, Attach):
             self.write(f"@{written(command.path)} ")
         else:
-            self._hand_over(self.Commanded(command))
+            self._handover.begin(self.Commanded(command))
 
     def _remember(self, entry: Entry) -> None:
         """Adds the entry to the history and empties the prompt."""
@@ -300,21 +294,3 @@ class Prompt(Composer):
             self._history.add(entry)
         self._recall = None
         self.write("")
-
-    def _hand_over(self, message: Message) -> None:
-        """Posts the message past the prompt's own queue, which waits until it is handled, and follows it up."""
-        self._handed_over = asyncio.Event()
-        above: list[MessagePump] = list(self.ancestors)
-        above[0].post_message(message)
-        self._follow(above)
-
-    def _follow(self, above: list[MessagePump]) -> None:
-        """Reaches each ancestor after the message. After the last one, the message has been handled."""
-        if above:
-            above[0].call_later(self._follow, above[1:])
-        else:
-            self._handed()
-
-    def _handed(self) -> None:
-        if self._handed_over is not None:
-            self._handed_over.set()
