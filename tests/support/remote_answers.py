@@ -1,0 +1,123 @@
+"""Answers of a real server: what their rounds add up to, what the last events say, and what the server counted."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from specchat.remote.address import read_address
+from specchat.remote.client import RemoteClient
+from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Recounted
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.settings import Settings
+from support.llama_servers import page_of
+
+COUNTERS = ("num_drafts", "num_draft_tokens", "num_accepted_tokens")
+AT_ONCE = 4
+_COUNTER = re.compile(r"^\w+:spec_decode_(\w+?)_total(?:\{[^}]*\})? ([0-9.e+]+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What some answers did: `shown` by their rounds, `told` in their last events, `counted` by the server.
+
+    `unequal` are the answers whose text is not that of their rounds.
+    """
+
+    name: str
+    answers: int
+    shown: Counter[str]
+    told: Counter[str]
+    counted: Counter[str]
+    unequal: int = 0
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all three are the same, and all texts."""
+        return self.shown == self.told == self.counted and not self.unequal
+
+    def __str__(self) -> str:
+        figures = "  ".join(f"{name} {self.shown[name]}/{self.told[name]}/{self.counted[name]}" for name in COUNTERS)
+        return f"{self.name:40} {self.answers:4} answers  {figures}  {'ok' if self.agrees else 'DIFFERENT'}"
+
+
+def counters(url: str, *, key: str = "") -> Counter[str]:
+    """The server's counters of speculation, from its `/metrics`."""
+    found = _COUNTER.findall(page_of(f"{url}/metrics", key=key))
+    return Counter({name: round(float(value)) for name, value in found if name in COUNTERS})
+
+
+@contextmanager
+def connected(url: str) -> Iterator[RemoteClient]:
+    """A client of the server. Raises RuntimeError if it does not answer."""
+    client = RemoteClient(read_address(url))
+    try:
+        last = list(client.load(client.first_target, None, LoadOptions()))[-1]
+        if not isinstance(last, Loaded):
+            raise RuntimeError(str(last))
+        yield client
+    finally:
+        client.close()
+
+
+def ask(client: RemoteClient, messages: Sequence[ChatMessage], settings: Settings) -> Iterator[Event]:
+    """The events of one answer."""
+    return client.generate(messages, turn=0, attempt=0, seed=7, settings=settings)
+
+
+def rounds_of(events: Sequence[Event]) -> list[Round]:
+    """The rounds of an answer, as they are in the end."""
+    again = [event for event in events if isinstance(event, Recounted)]
+    return [*again[-1].rounds] if again else [event for event in events if isinstance(event, Round)]
+
+
+def totals(events: Sequence[Event]) -> tuple[Counter[str], Counter[str]]:
+    """What the rounds of an answer add up to, and what its last event says. Raises RuntimeError if it failed."""
+    last = events[-1]
+    if not isinstance(last, Ended):
+        raise RuntimeError(str(last))
+    drafts = [event for event in rounds_of(events) if event.drafted]
+    shown = Counter(
+        num_drafts=len(drafts),
+        num_draft_tokens=sum(len(event.drafted) for event in drafts),
+        num_accepted_tokens=sum(event.num_accepted for event in drafts),
+    )
+    return shown, Counter({name: last.stats[name] for name in COUNTERS})
+
+
+def one_by_one(name: str, url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
+    """Answers prompts one after the other."""
+    before = counters(url)
+    shown, told, unequal = Counter[str](), Counter[str](), 0
+    with connected(url) as client:
+        for prompt in prompts:
+            events = list(ask(client, [ChatMessage("user", prompt)], settings))
+            ours, theirs = totals(events)
+            shown, told = shown + ours, told + theirs
+            unequal += "".join(event.text for event in rounds_of(events)) != getattr(events[-1], "text", None)
+    return Outcome(name, len(prompts), shown, told, counters(url) - before, unequal)
+
+
+def several_at_once(name: str, url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
+    """Answers prompts through several clients at the same time. Raises RuntimeError if one of them fails."""
+    before, results = counters(url), list[Outcome]()
+
+    def answer(part: Sequence[str]) -> None:
+        results.append(one_by_one(name, url, part, settings))
+
+    threads = [threading.Thread(target=answer, args=(prompts[place::AT_ONCE],)) for place in range(AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(results) < AT_ONCE:
+        raise RuntimeError(f"{name}: {AT_ONCE - len(results)} of {AT_ONCE} clients failed")
+    shown = sum((one.shown for one in results), Counter[str]())
+    told = sum((one.told for one in results), Counter[str]())
+    unequal = sum(one.unequal for one in results)
+    return Outcome(f"{name}, {AT_ONCE} at once", len(prompts), shown, told, counters(url) - before, unequal)
