@@ -38,11 +38,13 @@ def answer(session: Session, text: str, seed: int) -> list[int]:
 
 
 def explained(session: Session, alone: Sequence[int], beside: Sequence[int]) -> str:
-    """Why two answers of a session that has just given the first one differ: "near-tie", "edge" or "unexplained"."""
-    place = next(
-        (at for at, (one, other) in enumerate(zip(alone, beside, strict=False)) if one != other),
-        min(len(alone), len(beside)) - 1,
-    )
+    """Why two answers of a session that has just given the first one differ: "near-tie", "edge" or "unexplained".
+
+    One that begins with all of the other is unexplained: the token that ends an answer is one of its tokens.
+    """
+    place = next((at for at, (one, other) in enumerate(zip(alone, beside, strict=False)) if one != other), None)
+    if place is None:
+        return "unexplained"
     found = session.inspect(place, (alone[place], beside[place]))
     scores = []
     for token in (alone[place], beside[place]):

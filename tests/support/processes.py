@@ -1,4 +1,4 @@
-"""Pulls in another process, and checks that processes have ended."""
+"""Pulls in another process, the states of processes, and waiting for what they do."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def pulling() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_until(happened: Callable[[], bool], child: subprocess.Popen[bytes] | None = None) -> None:
-    """Waits for a condition while the child runs, at most half a minute."""
-    give_up = time.monotonic() + 30
+    """Waits for a condition while the child runs, at most a minute."""
+    give_up = time.monotonic() + 60
     while not happened():
         assert child is None or child.poll() is None, "the pull ended before it could be killed"
         assert time.monotonic() < give_up
@@ -59,9 +59,14 @@ def xet_processes(parent: int) -> list[int]:
     return found
 
 
+def state(pid: int) -> str:
+    """The state of a process as Linux has it: R, S, T or Z; empty for one that its parent has waited for."""
+    return next(iter(_fields(pid)), "")
+
+
 def is_gone(pid: int) -> bool:
     """True if a process has ended, even if its parent has not waited for it."""
-    return _fields(pid)[:1] in ([], ["Z"])
+    return state(pid) in ("", "Z")
 
 
 def _fields(pid: int) -> list[str]:

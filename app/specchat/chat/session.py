@@ -46,7 +46,7 @@ class Speculation(Enum):
 
 
 class HeaderView(NamedTuple):
-    """The header at one moment."""
+    """The header at one moment. The `shorter` names of the pair are for narrow screens, and all end with the `host`."""
 
     pair: str
     state: Speculation
@@ -54,6 +54,8 @@ class HeaderView(NamedTuple):
     ctx_used: int
     ctx_size: int
     seed: int
+    shorter: tuple[str, ...] = ()
+    host: str = ""
 
 
 class Question(NamedTuple):
@@ -193,7 +195,7 @@ class ChatSession:
             learning.forget()
             return "What was recorded and learned is deleted."
         if action == "off":
-            return "Nothing is recorded or trained any more. /learn forget deletes what was learned."
+            return "Nothing is recorded any more, and no training begins. /learn forget deletes what was learned."
         if self.options.draft is None:
             raise LibraryError("there is no draft model that could learn: load one with /draft")
         learned = learning.of(self.options.target, self.options.draft)
@@ -271,6 +273,8 @@ class ChatSession:
             ctx_used=used + tokens_now,
             ctx_size=self.loaded.n_ctx if self.loaded else 0,
             seed=self.seed,
+            shorter=self.loaded.shorter_names if self.loaded else (),
+            host=self.server.host if self.server else "",
         )
 
     def _status(self) -> tuple[Speculation, str]:

@@ -145,7 +145,7 @@ def _remote_chat(flags: Flags, remote: str | None, remote_model: str | None, api
 
 def _refuse_remote(command: str, remote: str | None) -> None:
     if remote is not None:
-        raise ConfigError(f"`{command}` measures the passes of an engine on this machine: omit --remote")
+        raise ConfigError(f"`{command}` needs a model on this machine: omit --remote")
 
 
 @app.command()

@@ -10,7 +10,7 @@ from time import monotonic
 
 from specchat.bench.comparison import compare
 from specchat.bench.document import Benchmark, Conditions, read_benchmark
-from specchat.bench.exports import Tool
+from specchat.bench.exports import EXPORTED, Tool
 from specchat.bench.measure import Runner, Setup, peak_memory_bytes
 from specchat.bench.plan import (
     NEED_MODELS,
@@ -114,10 +114,9 @@ def _tool(request: Request) -> Tool | None:
         return None
     if request.as_json:
         raise ConfigError("--json and --export both want standard output: choose one")
-    try:
-        return Tool(request.export)
-    except ValueError:
-        raise ConfigError(f"there is no export {request.export!r}: use {' or '.join(Tool)}") from None
+    if request.export not in EXPORTED:
+        raise ConfigError(f"there is no export {request.export!r}: use {' or '.join(EXPORTED)}")
+    return Tool(request.export)
 
 
 def _conditions(

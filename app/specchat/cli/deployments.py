@@ -6,11 +6,12 @@ import shlex
 import sys
 from dataclasses import dataclass
 
+from specchat.bench.exports import Tool
 from specchat.cli.reporting import say
 from specchat.errors import ConfigError
 from specchat.remote.deploy.commands import PORTS, Where, command, is_file
 from specchat.remote.deploy.manifests import compose, kubernetes
-from specchat.remote.deploy.planning import Method, Plan, Tool, plan
+from specchat.remote.deploy.planning import Method, Plan, plan
 from specchat_assets.catalog import catalog
 from specchat_engine.settings import K_LIMIT
 

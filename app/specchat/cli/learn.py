@@ -12,7 +12,7 @@ from specchat.cli.reporting import one_line_errors, print_json, print_lines, pri
 from specchat.cli.store import Debug, Json
 
 if TYPE_CHECKING:
-    from specchat.learning import Adoption, Learned
+    from specchat.learning import Adoption, History, Learned
 
 learn = typer.Typer(
     help="A draft model that learns from your chats while nobody waits. Off until you turn it on; nothing leaves this "
@@ -41,7 +41,7 @@ def off(debug: Debug = False) -> None:
         from specchat.learning import Learning
 
         Learning().turn(on=False)
-        say("nothing is recorded or trained any more; `specchat learn forget` deletes what was learned")
+        say("nothing is recorded any more, and no training begins; `specchat learn forget` deletes what was learned")
 
 
 @learn.command()
@@ -51,14 +51,15 @@ def show(json: Json = False, debug: Debug = False) -> None:
         from specchat.learning import Learning, learned_lines
 
         learning = Learning()
-        known = learning.all()
+        known = [(one, one.history) for one in learning.all()]
         if json:
-            print_json(*map(_as_json, known))
+            print_json(*(_as_json(one, history) for one, history in known))
             return
         say(f"learning is {'on' if learning.is_on else 'off'}")
-        print_rows(("draft", "in use", "learned"), ((one.base.name, one.current.name, one.told()) for one in known))
-        for one in known:
-            print_lines(f"\n{one.base.name}", partial(learned_lines, one))
+        rows = ((one.base.name, one.in_use(history).name, history.told()) for one, history in known)
+        print_rows(("draft", "in use", "learned"), rows)
+        for one, history in known:
+            print_lines(f"\n{one.base.name}", partial(learned_lines, history))
 
 
 @learn.command()
@@ -87,16 +88,16 @@ def forget(debug: Debug = False) -> None:
         say("what was recorded and learned is deleted")
 
 
-def _as_json(learned: Learned) -> Mapping[str, object]:
+def _as_json(learned: Learned, history: History) -> Mapping[str, object]:
     """One line of `show --json`."""
     return {
         "type": "learned",
         "draft": str(learned.base),
-        "in_use": str(learned.current),
-        "seen": learned.seen,
+        "in_use": str(learned.in_use(history)),
+        "seen": history.seen,
         "recorded": learned.recorded.num_tokens,
-        "adoptions": [*map(_adoption, learned.adoptions)],
-        "undone": [*map(_adoption, learned.undone)],
+        "adoptions": [*map(_adoption, history.in_force)],
+        "undone": [*map(_adoption, history.undone)],
         "alphas": [
             {
                 "tokens": one.tokens,
@@ -106,7 +107,7 @@ def _as_json(learned: Learned) -> Mapping[str, object]:
                 "rejected": one.num_rejected_tokens,
                 "alpha": one.alpha,
             }
-            for one in learned.alphas
+            for one in history.alphas
         ],
     }
 

@@ -86,9 +86,7 @@ def train(options: ChatOptions, request: Request) -> int:
     _check(request)
     from specchat.cli.train_data import read_data
 
-    texts, left_out = read_data(request.data)
-    if left_out:
-        say(f"left out because they are no text: {left_out} file{'s' * (left_out > 1)}")
+    texts = read_data(request.data)
     if request.kind == "answers":
         from specchat.cli.train_answers import answer
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from specchat.cli.reporting import say
 from specchat.errors import ConfigError
 from specchat.models.datasets import dataset_files
 from specchat.texts import CHATS, own_chats
@@ -13,11 +14,11 @@ from specchat_engine.training.texts import Chat, Text, read_texts
 HUB = "hub:"
 
 
-def read_data(names: Sequence[str]) -> tuple[list[Text], int]:
-    """All texts and chats of what `--data` names, and how many files were left out because they are no text. Of the
-    user's own chats the one that was used last comes last.
+def read_data(names: Sequence[str]) -> list[Text]:
+    """All texts and chats of what `--data` names. Of the user's own chats the one that was used last comes last.
 
-    Raises SettingError, StoreError, HubError or ConfigError for what cannot be read.
+    Says how many files in folders were left out because they are no text. Raises SettingError, StoreError, HubError or
+    ConfigError for what cannot be read.
     """
     texts: list[Text] = []
     left_out = 0
@@ -33,4 +34,6 @@ def read_data(names: Sequence[str]) -> tuple[list[Text], int]:
         found, more = read_texts(paths)
         texts += found
         left_out += more
-    return texts, left_out
+    if left_out:
+        say(f"left out because they are no text: {left_out} file{'s' * (left_out > 1)}")
+    return texts

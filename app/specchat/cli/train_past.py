@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from specchat.cli.reporting import say
 from specchat.cli.train_data import read_data
 from specchat.learning import Learned
 from specchat.texts import CHATS
@@ -26,9 +25,7 @@ def teacher_of(target: Path, learned: Learned, data: Sequence[str]) -> RecordedT
     turns = learned.recorded.turns()
     if not data:
         return RecordedTeacher(turns, LONGEST)
-    texts, left_out = read_data(sorted(data, key=lambda name: name == CHATS))
-    if left_out:
-        say(f"left out because they are no text: {left_out} file{'s' * (left_out > 1)}")
+    texts = read_data(sorted(data, key=lambda name: name == CHATS))
     teacher = Teacher(target, (), n_ctx=LONGEST, threads=read_processors().usual)
     try:
         return TeacherOfBoth(turns, partial(documents_of, texts), teacher, LONGEST)

@@ -42,15 +42,37 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True)
-class _History:
-    """`used` adoptions are in force, and the last of them is the draft in use. `seen` tokens were recorded in all,
-    `trained` of them when the last training began. `alphas` says what was accepted meanwhile."""
+class History:
+    """What a draft has learned up to a moment.
+
+    `used` adoptions are in force, and the last of them is the draft in use. `seen` tokens were recorded in all, also
+    those that the ring buffer no longer has, `trained` of them when the last training began. `alphas` says what was
+    accepted of the drafts in recorded answers, by kind of text, over recorded tokens.
+    """
 
     adoptions: tuple[Adoption, ...] = ()
     used: int = 0
     seen: int = 0
     trained: int = 0
     alphas: tuple[AlphaEntry, ...] = ()
+
+    @property
+    def in_force(self) -> tuple[Adoption, ...]:
+        """The adoptions that are in force, the oldest first."""
+        return self.adoptions[: self.used]
+
+    @property
+    def undone(self) -> tuple[Adoption, ...]:
+        """The adoptions that were undone, until another one takes their place."""
+        return self.adoptions[self.used :]
+
+    def told(self) -> str:
+        """What was learned so far, in one line."""
+        adopted = self.in_force
+        if not adopted:
+            return f"{self.seen:,} tokens recorded, {NEW_TOKENS:,} are needed for a training; nothing adopted yet"
+        steps = " → ".join(f"{alpha:.2f}" for alpha in (adopted[0].before, *(one.after for one in adopted)))
+        return f"{self.seen:,} tokens recorded; adopted {len(adopted)} ×, α on later turns {steps}"
 
 
 class Learned:
@@ -62,39 +84,32 @@ class Learned:
         self.recorded = TurnBuffer(folder / "turns")
 
     @property
+    def history(self) -> History:
+        """What was learned so far, read from the file; an empty one if there is none or it cannot be read."""
+        try:
+            return from_json(History, json.loads((self.folder / "learned.json").read_text("utf-8")))
+        except (OSError, ValueError):
+            return History()
+
+    @property
     def adoptions(self) -> tuple[Adoption, ...]:
         """The adoptions that are in force, the oldest first."""
-        history = self._history
-        return history.adoptions[: history.used]
-
-    @property
-    def undone(self) -> tuple[Adoption, ...]:
-        """The adoptions that were undone, until another one takes their place."""
-        history = self._history
-        return history.adoptions[history.used :]
-
-    @property
-    def alphas(self) -> tuple[AlphaEntry, ...]:
-        """What was accepted of the drafts in recorded answers, by kind of text, over recorded tokens."""
-        return self._history.alphas
-
-    @property
-    def seen(self) -> int:
-        """How many tokens were recorded in all, also those that the ring buffer no longer has."""
-        return self._history.seen
+        return self.history.in_force
 
     @property
     def current(self) -> Path:
         """The draft in use: the last one that was adopted, or the one that it began with."""
-        for adoption in reversed(self.adoptions):
-            if (file := self.folder / adoption.file).is_file():
-                return file
-        return self.base
+        return self.in_use(self.history)
+
+    def in_use(self, history: History) -> Path:
+        """The draft that was in use at that moment, as far as its file is still there."""
+        files = [self.folder / adoption.file for adoption in reversed(history.in_force)]
+        return next((file for file in files if file.is_file()), self.base)
 
     @property
     def is_due(self) -> bool:
         """Whether enough was recorded since the last training."""
-        history = self._history
+        history = self.history
         return history.seen - history.trained >= NEW_TOKENS
 
     def saw(self, tokens: int, kind: str = "", tested: Iterable[tuple[Path, AcceptanceCounts]] = ()) -> None:
@@ -106,7 +121,7 @@ class Learned:
             elif file.resolve().parent == self.folder.resolve():
                 learned += counts
 
-        def counted(history: _History) -> _History:
+        def counted(history: History) -> History:
             seen = history.seen + tokens
             return replace(history, seen=seen, alphas=extended(history.alphas, seen, kind, original, learned))
 
@@ -118,16 +133,17 @@ class Learned:
 
     def adopt(self, file: Path, before: float, after: float) -> Adoption:
         """Takes over a trained draft, whose file it moves. Raises LibraryError if that fails."""
-        history = self._history
-        number = 1 + max((_number(one.file) for one in history.adoptions), default=0)
-        adoption = Adoption(f"draft-{number}.gguf", history.seen, before, after)
         try:
-            file.replace(self.folder / adoption.file)
+            with self._locked():
+                history = self.history
+                number = 1 + max((_number(one.file) for one in history.adoptions), default=0)
+                adoption = Adoption(f"draft-{number}.gguf", history.seen, before, after)
+                file.replace(self.folder / adoption.file)
+                kept = (*history.in_force, adoption)
+                self._write(replace(history, adoptions=kept, used=len(kept)))
+                self._delete_all_but([one.file for one in kept])
         except OSError as error:
             raise LibraryError(f"{file} cannot be adopted: {error.strerror or error}") from None
-        kept = (*history.adoptions[: history.used], adoption)
-        self._change(lambda history: replace(history, adoptions=kept, used=len(kept)))
-        self._delete_all_but([one.file for one in kept])
         return adoption
 
     def _delete_all_but(self, adopted: Sequence[str]) -> None:
@@ -141,18 +157,14 @@ class Learned:
 
     def back(self) -> Path:
         """Goes back to the draft before the last adoption. Raises LibraryError if there is none."""
-        if not self._history.used:
+        if not self.history.used:
             raise LibraryError(f"{self.base.name} is as it was: nothing was adopted")
         self._change(lambda history: replace(history, used=max(0, history.used - 1)))
         return self.current
 
     def told(self) -> str:
         """What was learned so far, in one line."""
-        history, adopted = self._history, self.adoptions
-        if not adopted:
-            return f"{history.seen:,} tokens recorded, {NEW_TOKENS:,} are needed for a training; nothing adopted yet"
-        steps = " → ".join(f"{alpha:.2f}" for alpha in (adopted[0].before, *(one.after for one in adopted)))
-        return f"{history.seen:,} tokens recorded; adopted {len(adopted)} ×, α on later turns {steps}"
+        return self.history.told()
 
     def claim(self) -> None:
         """Notes whose folder it is, so that `Learning` finds it."""
@@ -173,21 +185,20 @@ class Learned:
             else:
                 yield True
 
-    @property
-    def _history(self) -> _History:
-        try:
-            return from_json(_History, json.loads((self.folder / "learned.json").read_text("utf-8")))
-        except (OSError, ValueError):
-            return _History()
+    def _change(self, change: Callable[[History], History]) -> None:
+        with suppress(OSError), self._locked():  # what cannot be noted is learned again
+            self._write(change(self.history))
 
-    def _change(self, change: Callable[[_History], _History]) -> None:
-        """Changes the history. The chat counts tokens while the training adopts drafts, so one of them waits."""
-        with suppress(OSError):  # what cannot be noted is learned again
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / ".history").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                text = json.dumps(to_json(change(self._history)), indent=1)
-                replace_text(self.folder / "learned.json", text)
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Nobody else changes the history meanwhile: the chat counts tokens while the training adopts drafts."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / ".history").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _write(self, history: History) -> None:
+        replace_text(self.folder / "learned.json", json.dumps(to_json(history), indent=1))
 
 
 class Learning:

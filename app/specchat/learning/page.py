@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from specchat.learning.learned import Adoption, Learned, Learning
+from specchat.learning.learned import Adoption, History, Learning
 from specchat.stats.charts import Line, Style, wrapped
 from specchat.stats.learning_curve import ADOPTED, UNDONE, learning_curve
 
@@ -20,19 +20,19 @@ def learned_page(learning: Learning, target: Path, draft: Path | None, width: in
     width = min(width, _WIDEST)
     if draft is None:
         return wrapped(_NO_DRAFT, width, Style.QUIET)
-    learned = learning.of(target, draft)
-    lines = wrapped(f"Learning is {'on' if learning.is_on else 'off'}: {learned.told()}.", width, Style.STRONG)
-    if not learning.is_on and not learned.seen:
+    history, is_on = learning.of(target, draft).history, learning.is_on
+    lines = wrapped(f"Learning is {'on' if is_on else 'off'}: {history.told()}.", width, Style.STRONG)
+    if not is_on and not history.seen:
         return lines + wrapped(_OFF, width, Style.QUIET)
-    curve = learned_lines(learned, width)
+    curve = learned_lines(history, width)
     return [*lines, _EMPTY, *(curve or wrapped(_NO_CURVE, width, Style.QUIET))]
 
 
-def learned_lines(learned: Learned, width: int) -> list[Line]:
+def learned_lines(history: History, width: int) -> list[Line]:
     """α over recorded tokens, and a sentence for each adoption. Nothing before the first recorded answer."""
     width = min(width, _WIDEST)
-    told = [(one, True) for one in learned.adoptions] + [(one, False) for one in learned.undone]
-    lines = learning_curve(learned.alphas, {one.tokens: in_force for one, in_force in told}, width)
+    told = [(one, True) for one in history.in_force] + [(one, False) for one in history.undone]
+    lines = learning_curve(history.alphas, {one.tokens: in_force for one, in_force in told}, width)
     adoptions = [line for one, in_force in told for line in _adoption(one, width, in_force=in_force)]
     return [*lines, *([_EMPTY] if lines and adoptions else []), *adoptions]
 

@@ -67,8 +67,8 @@ class Commands:
             say(why)
             return True
         match invocation:
-            case asked.ShowModels() if session.loaded is not None and session.server is not None:
-                for line in models_of(session.server, session.loaded.target.name).splitlines():
+            case asked.ShowModels() if session.server is not None:
+                for line in models_of(session.server).splitlines():
                     say(line)
             case asked.Quit():
                 return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from specchat import __version__
@@ -13,32 +12,21 @@ from specchat.remote.rounds import reader_for
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import Thinking
 from specchat.remote.values import mapping, number, text
-from specchat.worker.protocol import ChatMessage, Ended, Event, Notice, Recounted, Started
+from specchat.worker.protocol import Ended, Event, Generate, Notice, Recounted, Started
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA
-from specchat_engine.settings import LOSSY_VERIFIERS, Settings
+from specchat_engine.settings import LOSSY_VERIFIERS
 
-_REASONS: Mapping[str, str] = {"stop": "end", "eos": "end", "length": "length"}
 _FILTERED = "content_filter"
 _METRICS = "it tells its rounds if it is started with --per-request-spec-decode-metrics detailed"
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What was asked: the messages as the server got them, and what decides about the noise."""
-
-    messages: tuple[ChatMessage, ...]
-    settings: Settings
-    seed: int
-    number: int
-
-
-def start_line(server: Server, host: str, turn: Turn, prompt_tokens: int | None) -> dict[str, Any]:
+def start_line(server: Server, host: str, question: Generate, prompt_tokens: int | None) -> dict[str, Any]:
     """The first line of the trace. What the server does not tell is null."""
     steered = bool(server.drafters)
-    verifier = turn.settings.verifier
+    verifier = question.settings.verifier
     return {
         "type": "start",
         "schema": REMOTE_SCHEMA,
@@ -46,28 +34,31 @@ def start_line(server: Server, host: str, turn: Turn, prompt_tokens: int | None)
         "engine": {"kind": server.engine.value, "version": server.version, "host": host},
         "target": {"name": server.model.name, "n_params": server.model.n_params},
         "draft": {"name": server.draft, "n_params": 0} if server.draft else None,
-        "drafter": turn.settings.drafter if steered else SOURCE,
+        "drafter": question.settings.drafter if steered else SOURCE,
         "verifier": verifier if steered else "",
         "lossless": verifier not in LOSSY_VERIFIERS if steered else None,
-        "params": {"k": turn.settings.k} | to_json(turn.settings.sampling),
-        "seed": turn.seed,
-        "turn": turn.number,
+        "params": {"k": question.settings.k} | to_json(question.settings.sampling),
+        "seed": question.seed,
+        "turn": question.turn,
         **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),
-        "messages": [{"role": message.role, "content": message.content} for message in turn.messages],
+        "messages": [{"role": message.role, "content": message.content} for message in question.messages],
         "versions": {"specchat": __version__},
         "machine": {},
     }
 
 
 class RemoteAnswer:
-    """Takes the chunks of one answer. `clock` gives the milliseconds since the request was sent."""
+    """Takes the chunks of one answer. `clock` gives the milliseconds since the request was sent.
 
-    def __init__(self, server: Server, host: str, turn: Turn, clock: Callable[[], float]) -> None:
+    The messages of the question are those that the server got.
+    """
+
+    def __init__(self, server: Server, host: str, question: Generate, clock: Callable[[], float]) -> None:
         self._server = server
         self._host = host
-        self._turn = turn
+        self._question = question
         self._clock = clock
-        self._reader = reader_for(server.engine, speculates=bool(server.speculates))
+        self._reader = reader_for(server.engine, speculates=server.speculates)
         self._thinking = Thinking()
         self._rounds: list[Round] = []
         self._text: list[str] = []
@@ -120,7 +111,7 @@ class RemoteAnswer:
 
     def _started(self, now: float) -> Started:
         self._first_ms = now
-        return Started(start_line(self._server, self._host, self._turn, self._prompt_tokens))
+        return Started(start_line(self._server, self._host, self._question, self._prompt_tokens))
 
     def _numbered(self, rounds: Sequence[Round]) -> list[Round]:
         before = self._rounds[-1].t_ms if self._rounds else 0.0
@@ -137,8 +128,8 @@ class RemoteAnswer:
 
     def _reason(self) -> str:
         if self._finish == "length":
-            return "length" if self._turn.settings.max_tokens else "context"
-        return _REASONS.get(self._finish, "end")
+            return "length" if self._question.settings.max_tokens else "context"
+        return "end"
 
     def _whole_text(self) -> str:
         if self._end is not None and text(self._end.get("text")):

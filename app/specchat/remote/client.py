@@ -13,10 +13,12 @@ from specchat.errors import RemoteError
 from specchat.remote.address import Address
 from specchat.remote.limits import CANNOT_BRANCH, CANNOT_KEEP, needs_this_machine
 from specchat.remote.making import SOURCE
+from specchat.terminal.filter import clean_line
 from specchat.worker.protocol import (
     ChatMessage,
     Ended,
     Event,
+    Generate,
     Kept,
     Loaded,
     Notice,
@@ -27,12 +29,12 @@ from specchat.worker.protocol import (
 from specchat_engine.load_options import ModelInfo
 
 if TYPE_CHECKING:
-    from specchat.remote.answer import Turn
     from specchat.remote.servers import Server
-    from specchat.remote.transport import Stream, Timeouts, Transport
+    from specchat.remote.transport import Questions, Stream, Timeouts, Transport
     from specchat_engine import LoadOptions, Settings
 
 _NEXT_ANSWER = "the server takes other settings from the next answer on"
+_STOPPED = "loading was stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +65,31 @@ class RemoteClient:
         self._patience = patience or Patience()
         self._transport: Transport | None = None
         self._server: Server | None = None
-        self._stream: Stream | None = None
+        self._running: Questions | Stream | None = None
         self._answering = self._changed = self._closed = False
         self._stops = 0
         self._stopped = threading.Event()
         self._said: set[str] = set()
         self._one_at_a_time = threading.Lock()
+        self._connecting = threading.Lock()
 
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
         """Asks the server what it is and takes its model of this name: Loaded or WorkerFailed.
 
-        A target that is the server's host stands for its first model, or for the one that the address names.
+        A target that is the server's host stands for its first model, or for the one that the address names. A load
+        that is stopped, and one after `close`, ends with WorkerFailed.
         """
         with self._one_at_a_time:
-            from specchat.remote.servers import recognise
-
-            named = "" if target == self.first_target else target.as_posix()
-            address = replace(self._address, model=named or self._address.model)
+            stops = self._stops
             try:
-                self._server = recognise(self._connected(), address)
+                server = self._recognised(target, lambda: self._stops > stops)
             except RemoteError as error:
-                yield WorkerFailed(str(error))
+                yield WorkerFailed(_STOPPED if self._stops > stops and not self._closed else str(error))
                 return
-            yield self._loaded(self._server)
+            finally:
+                self._running = None
+            self._server = server
+            yield self._loaded(server)
 
     @property
     def first_target(self) -> Path:
@@ -109,20 +113,20 @@ class RemoteClient:
         A `cancel` after this call closes the connection, also before the first event.
         """
         stops = self._stops
+        question = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen, prediction)
 
         def answer() -> Iterator[Event]:
             with self._one_at_a_time:
-                if prefix:
+                if question.prefix:
                     yield WorkerFailed(CANNOT_BRANCH)
                 elif self._server is None or self._closed:
                     yield WorkerFailed("there is no connection to a server")
                 else:
                     self._answering, self._changed = True, False
                     try:
-                        question = _Question(tuple(messages), turn, attempt, seed, settings, prediction)
                         yield from self._unsaid(self._answer(self._server, question, lambda: self._stops > stops))
                     finally:
-                        self._answering, self._stream = False, None
+                        self._answering, self._running = False, None
 
         return answer()
 
@@ -169,25 +173,46 @@ class RemoteClient:
         """Does nothing, for the same reason."""
 
     def cancel(self) -> None:
-        """Stops the running answer: the connection is closed, so that the server stops, too."""
+        """Stops the running load or answer: the connection is closed, so that the server stops, too."""
         self._stops += 1
         self._stopped.set()
-        if (stream := self._stream) is not None:
-            stream.close()
+        if (running := self._running) is not None:
+            running.close()
 
     def close(self) -> None:
-        """Stops the running answer, which then ends with WorkerFailed, and closes all connections."""
+        """Stops the running load or answer, which then ends with WorkerFailed, and closes all connections."""
         self._closed = True
         self.cancel()
-        if self._transport is not None:
-            self._transport.close()
+        with self._connecting:
+            transport = self._transport
+        if transport is not None:
+            transport.close()
 
     def _connected(self) -> Transport:
+        """Where requests are sent. Raises RemoteError if it was closed."""
+        from specchat.remote.refusals import Closed
         from specchat.remote.transport import Transport
 
-        if self._transport is None:
-            self._transport = Transport(self._address, self._timeouts)
-        return self._transport
+        with self._connecting:
+            if self._closed:
+                raise Closed
+            if self._transport is None:
+                self._transport = Transport(self._address, self._timeouts)
+            return self._transport
+
+    def _recognised(self, target: Path, stopped: Callable[[], bool]) -> Server:
+        """The server with the model that a load names. Raises RemoteError, also if it was stopped."""
+        from specchat.remote.refusals import Closed
+        from specchat.remote.servers import recognise
+
+        named = "" if target == self.first_target else target.as_posix()
+        questions = self._running = self._connected().questions()
+        if stopped():  # between the line before and this one
+            questions.close()
+        server = recognise(questions, replace(self._address, model=named or self._address.model))
+        if stopped():  # while it was asked something that it need not answer
+            raise Closed
+        return server
 
     def _loaded(self, server: Server) -> Loaded:
         model, steered = server.model, bool(server.drafters)
@@ -201,7 +226,13 @@ class RemoteClient:
             refusal=None,
             n_ctx=model.n_ctx,
             server=ServerInfo(
-                server.engine.value, self._address.host, server.version, server.models, steered, server.engine.recounts
+                server.engine.value,
+                self._address.host,
+                clean_line(model.id),
+                server.version,
+                server.models,
+                steered,
+                server.engine.recounts,
             ),
         )
 
@@ -214,29 +245,28 @@ class RemoteClient:
                 self._said.add(event.text)
             yield event
 
-    def _answer(self, server: Server, question: _Question, stopped: Callable[[], bool]) -> Iterator[Event]:
+    def _answer(self, server: Server, question: Generate, stopped: Callable[[], bool]) -> Iterator[Event]:
         """Asks until the server answers: again where it is busy, with fewer messages where they do not fit."""
-        from specchat.remote.answer import Turn
         from specchat.remote.fitting import shortened
         from specchat.remote.refusals import Refused, Unreachable
-        from specchat.remote.requests import request_body, seed_of
+        from specchat.remote.requests import request_body
+        from specchat_engine.sampling.noise import turn_seed
 
         self._stopped.clear()
-        messages, failures = question.messages, 0
-        seed = seed_of(question.seed, question.turn, question.attempt)
+        failures = 0
+        seed = turn_seed(question.seed, question.turn, question.attempt)
         while True:
-            body = request_body(server, messages, question.settings, seed=seed, prediction=question.prediction)
+            body = request_body(server, question.messages, question.settings, seed=seed, prediction=question.prediction)
             if body.untaken:
                 names = ", ".join(body.untaken)
                 yield Notice(f"{server.engine} does not take {names}: this has no effect there")
-            turn = Turn(messages, question.settings, question.seed, question.turn)
             try:
-                yield from self._attempt(server, turn, body.json, stopped)
+                yield from self._attempt(server, question, body.json, stopped)
                 return
             except Refused as error:
-                fewer = shortened(messages) if error.is_too_long else None
+                fewer = shortened(question.messages) if error.is_too_long else None
                 if fewer is not None:
-                    messages = fewer
+                    question = replace(question, messages=fewer)
                     yield Notice("the oldest messages no longer fit the server's context: it reads the latest only")
                     continue
                 failures += 1
@@ -254,7 +284,7 @@ class RemoteClient:
             self._stopped.wait(wait)
 
     def _attempt(
-        self, server: Server, turn: Turn, body: dict[str, object], stopped: Callable[[], bool]
+        self, server: Server, question: Generate, body: dict[str, object], stopped: Callable[[], bool]
     ) -> Iterator[Event]:
         """The events of one request. Raises RemoteError before the first event, and ends with WorkerFailed after it."""
         from specchat.remote.answer import RemoteAnswer
@@ -262,11 +292,11 @@ class RemoteClient:
         from specchat.remote.refusals import streamed_error
 
         began = time.monotonic()
-        answer = RemoteAnswer(server, self._address.host, turn, lambda: (time.monotonic() - began) * 1000)
+        answer = RemoteAnswer(server, self._address.host, question, lambda: (time.monotonic() - began) * 1000)
         if stopped():
             yield from self._stopped_at(answer.end("cancelled"))
             return
-        stream = self._stream = self._connected().stream(self._address.api("/chat/completions"), body)
+        stream = self._running = self._connected().stream(self._address.api("/chat/completions"), body)
         if stopped():  # between the line before and this one
             stream.close()
         try:
@@ -294,15 +324,7 @@ class RemoteClient:
 
     def _stopped_at(self, end: Iterator[Event]) -> Iterator[Event]:
         """The end of an answer that was stopped: a failure if that was because everything is closed."""
+        from specchat.remote.refusals import Closed
+
         for event in end:
-            yield WorkerFailed("the connection was closed") if self._closed and isinstance(event, Ended) else event
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    messages: tuple[ChatMessage, ...]
-    turn: int
-    attempt: int
-    seed: int
-    settings: Settings
-    prediction: str
+            yield WorkerFailed(str(Closed())) if self._closed and isinstance(event, Ended) else event

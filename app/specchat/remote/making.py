@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from specchat.remote.chunks import Token
+from specchat.remote.values import milliseconds
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 
 SOURCE = "remote"
@@ -14,7 +15,6 @@ SOURCE = "remote"
 
 _PLAIN = "none"
 _MOST_DRAFTED = 4096
-_LONGEST = 2.0**53
 
 
 def drafted_round(tokens: Sequence[Token], drafted: int, accepted: int, *, ms: float, t_ms: float) -> Round:
@@ -92,4 +92,4 @@ def _share(value: float | None) -> float | None:
 
 
 def _time(value: float) -> float:
-    return value if 0 <= value <= _LONGEST else 0.0
+    return milliseconds(value) or 0.0

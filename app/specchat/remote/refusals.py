@@ -1,4 +1,4 @@
-"""What a server says when it does not do what it was asked: the error's status and message in one line."""
+"""Why a request has no answer: the error that a server sends in one line, no connection, or a closed one."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ _TOO_LONG = re.compile(
 
 class Unreachable(RemoteError):
     """No connection could be made."""
+
+
+class Closed(RemoteError):
+    """The connection was closed on this side."""
+
+    def __init__(self) -> None:
+        super().__init__("the connection was closed")
 
 
 class Refused(RemoteError):

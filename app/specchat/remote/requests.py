@@ -10,7 +10,6 @@ from typing import Any
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import without_thoughts
 from specchat.worker.protocol import ChatMessage
-from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
@@ -83,11 +82,6 @@ def request_body(
     elif prediction:
         untaken.append("the prediction")
     return Body(body, (*untaken, *unsteered))
-
-
-def seed_of(session_seed: int, turn: int, attempt: int) -> int:
-    """The seed of an attempt at a turn."""
-    return turn_seed(session_seed, turn, attempt)
 
 
 def _message(message: ChatMessage) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -49,7 +49,10 @@ _DRAFTING = re.compile(r"^vllm:spec_decode_num_drafts", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """A model of a server. `id` is its name in requests, `name` what the user reads; sizes are 0 if unknown."""
+    """A model of a server. `id` is its name in requests; sizes are 0 if unknown.
+
+    `name` is what the user reads, and under which statistics are kept: no other model of the server has it.
+    """
 
     id: str
     name: str
@@ -63,15 +66,15 @@ class ServedModel:
 class Server:
     """A server and the model of it that answers.
 
-    `speculates` says that it drafts, None if that is not known. `drafters` are what requests may choose, empty if they
-    may not. `sampling` are the parameters that it recommends.
+    `speculates` says that it is known to draft. `drafters` are what requests may choose, empty if they may not.
+    `sampling` are the parameters that it recommends.
     """
 
     engine: Engine
     model: ServedModel
     models: tuple[str, ...]
     version: str = ""
-    speculates: bool | None = None
+    speculates: bool = False
     drafters: tuple[str, ...] = ()
     draft: str = ""
     sampling: SamplingParams = field(default_factory=SamplingParams)
@@ -92,7 +95,7 @@ def recognise(transport: Asking, address: Address) -> Server:
         raise RemoteError(f"{clean_line(address.host)} lists no models at /v1/models: check the address")
     entry = _chosen(entries, address)
     engine = _OWNERS.get(text(entry.get("owned_by")).lower(), Engine.OPENAI)
-    server = Server(engine, _model(entry), tuple(clean_line(one["id"]) for one in entries))
+    server = Server(engine, _model(entry, entries), tuple(clean_line(one["id"]) for one in entries))
     match engine:
         case Engine.LLAMA_SERVER:
             return _llama_server(server, mapping(_optional(transport, f"{address.root}/props")))
@@ -118,16 +121,27 @@ def _chosen(entries: list[Mapping[str, Any]], address: Address) -> Mapping[str, 
     raise RemoteError(f"{clean_line(address.host)} has no model {clean_line(address.model)}: it has {names}")
 
 
-def _model(entry: Mapping[str, Any]) -> ServedModel:
+def _model(entry: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> ServedModel:
     meta, identity = mapping(entry.get("meta")), text(entry["id"])
     return ServedModel(
         identity,
-        clean_line(identity.rpartition("/")[2] or identity),
+        _name(identity, [text(one["id"]) for one in entries]),
         count(entry.get("max_model_len")) or count(meta.get("n_ctx")) or 0,
         count(meta.get("n_params")) or 0,
         count(meta.get("n_vocab")) or 0,
         count(meta.get("size")) or 0,
     )
+
+
+def _name(identity: str, identities: Sequence[str]) -> str:
+    """The last part of an id, or all of it if another model of the server has the same last part."""
+    name = _last_part(identity)
+    shared = any(other != identity and _last_part(other) == name for other in identities)
+    return clean_line(identity if shared else name)
+
+
+def _last_part(identity: str) -> str:
+    return identity.rpartition("/")[2] or identity
 
 
 def _llama_server(server: Server, props: Mapping[str, Any]) -> Server:
@@ -144,14 +158,14 @@ def _llama_server(server: Server, props: Mapping[str, Any]) -> Server:
 def _vllm(server: Server, transport: Asking, address: Address) -> Server:
     version = mapping(_optional(transport, f"{address.root}/version")).get("version")
     metrics = _optional(transport, f"{address.root}/metrics")
-    speculates = _DRAFTING.search(metrics) is not None if isinstance(metrics, str) else None
+    speculates = isinstance(metrics, str) and _DRAFTING.search(metrics) is not None
     return replace(server, version=clean_line(text(version)), speculates=speculates)
 
 
 def _sglang(server: Server, transport: Asking, address: Address) -> Server:
     told = mapping(_optional(transport, f"{address.root}/server_info"))
     told = told or mapping(_optional(transport, f"{address.root}/get_server_info"))
-    speculates = bool(told["speculative_algorithm"]) if "speculative_algorithm" in told else None
+    speculates = bool(told.get("speculative_algorithm"))
     return replace(server, version=clean_line(text(told.get("version"))), speculates=speculates)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from specchat.remote.chunks import Chunk, Token
 from specchat.stats.kinds import THINKING_TAGS
 
@@ -47,10 +45,10 @@ class Thinking:
         return closing
 
 
-def without_thoughts(answer: str, marks: Sequence[tuple[str, str]] = THINKING_TAGS) -> str:
+def without_thoughts(answer: str) -> str:
     """An earlier answer as a server is to read it again: without the thought that it began with."""
-    for opening, closing in marks:
-        begin = answer.lstrip()
+    begin = answer.lstrip()
+    for opening, closing in THINKING_TAGS:
         if begin.startswith(opening) and closing in begin:
             return begin.partition(closing)[2].lstrip("\n")
     return answer

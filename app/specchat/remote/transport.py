@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -21,7 +21,7 @@ import httpx2
 from specchat import __version__
 from specchat.errors import RemoteError
 from specchat.remote.address import Address
-from specchat.remote.refusals import Unreachable, refusal
+from specchat.remote.refusals import Closed, Unreachable, refusal
 from specchat.terminal.filter import clean_line
 
 Answer = TypeVar("Answer")
@@ -51,32 +51,37 @@ class Transport:
         self._timeouts = timeouts or Timeouts()
         self._loop = asyncio.new_event_loop()
         self._client: httpx2.AsyncClient | None = None
+        self._closed = False
+        self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._loop.run_forever, name="remote", daemon=True)
         self._thread.start()
 
-    def ask(self, url: str) -> Any:
-        """What a GET of this URL gives: JSON, or a text. Raises RemoteError."""
-        return self._run(self._ask(url)).result()
+    def questions(self) -> Questions:
+        """A few questions that belong together."""
+        return Questions(lambda url: self._run(self._ask(url)))
 
     def stream(self, url: str, body: Mapping[str, Any]) -> Stream:
         """A request whose answer is a stream of messages."""
         return Stream(lambda put: self._run(self._read_stream(url, body, put)))
 
     def close(self) -> None:
-        """Ends all requests and the thread."""
-        if self._loop.is_closed():
-            return
-        with suppress(TimeoutError, RuntimeError):
-            self._run(self._end()).result(self._timeouts.ask)
+        """Ends all requests and the thread. Later ones raise RemoteError."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(self._timeouts.ask)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    def _run(self, work: Awaitable[Answer]) -> Future[Answer]:
-        async def run() -> Answer:
-            return await work
-
-        return asyncio.run_coroutine_threadsafe(run(), self._loop)
+    def _run(self, work: Coroutine[Any, Any, Answer]) -> Future[Answer]:
+        with self._closing:
+            if self._closed:
+                work.close()
+                raise Closed
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _end(self) -> None:
         running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
@@ -110,7 +115,8 @@ class Transport:
                 async for event in httpx2.EventSource(response):
                     if event.data.strip() == _END:
                         return
-                    while not put(_object(event.data)):
+                    message = _object(event.data)
+                    while not put(message):
                         await asyncio.sleep(0.01)
         except httpx2.SSEError as error:
             raise RemoteError(f"{self._address.host} sends no stream: {clean_line(str(error))}") from None
@@ -137,6 +143,31 @@ class Transport:
         return RemoteError(f"the connection to {host} broke: {why}")
 
 
+class Questions:
+    """Asks one URL after the other. `close` ends the question that is asked and all that follow, from any thread."""
+
+    def __init__(self, start: Callable[[str], Future[Any]]) -> None:
+        self._start = start
+        self._asked: Future[Any] | None = None
+        self._closed = False
+
+    def ask(self, url: str) -> Any:
+        """What a GET of this URL gives: JSON, or a text. Raises RemoteError, also if it was closed."""
+        asked = self._asked = self._start(url)
+        if self._closed:
+            asked.cancel()
+        try:
+            return asked.result()
+        except CancelledError:
+            raise Closed from None
+
+    def close(self) -> None:
+        """Closes the connection. Whoever asks gets RemoteError."""
+        self._closed = True
+        if (asked := self._asked) is not None:
+            asked.cancel()
+
+
 class Stream:
     """The messages of one answer, in order. Reading raises RemoteError where it breaks off; `close` ends it at once."""
 
@@ -150,11 +181,6 @@ class Stream:
             yield message[0]
         if not self._task.cancelled():
             self._task.result()
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed before its end."""
-        return self._task.cancelled()
 
     def close(self) -> None:
         """Closes the connection. Whoever reads gets what has arrived, and no more."""

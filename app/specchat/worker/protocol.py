@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from specchat.bench.samples import Gain
-from specchat.models.formatting import pair_name
+from specchat.models.formatting import model_name, pair_name
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.codec import from_json, to_json
@@ -170,13 +170,14 @@ class Loading:
 class ServerInfo:
     """The server behind the models, if they are reached over HTTP.
 
-    `kind` is the engine's name and `models` what the server offers. A server that is `steered` takes k, the drafter and
-    the verifier with each request; others draft as they were started. One that `recounts` tells at the end of an answer
-    what it had drafted.
+    `kind` is the engine's name, `models` are the ids of what the server offers, and `model` is the one that answers. A
+    server that is `steered` takes k, the drafter and the verifier with each request; others draft as they were started.
+    One that `recounts` tells at the end of an answer what it had drafted.
     """
 
     kind: str
     host: str
+    model: str = ""
     version: str = ""
     models: tuple[str, ...] = ()
     steered: bool = False
@@ -218,8 +219,18 @@ class Loaded:
     @property
     def pair_name(self) -> str:
         """What is loaded, as the user reads it."""
-        models = pair_name(self.target, self.draft, self.head.name if self.head else "", self.further)
-        return f"{models} · {self.server.name}" if self.server else models
+        return f"{self._models} · {self.server.name}" if self.server else self._models
+
+    @property
+    def shorter_names(self) -> tuple[str, ...]:
+        """The same without the server's engine, then without the draft; empty for models on this machine."""
+        if self.server is None:
+            return ()
+        return tuple(f"{models} at {self.server.host}" for models in (self._models, model_name(self.target)))
+
+    @property
+    def _models(self) -> str:
+        return pair_name(self.target, self.draft, self.head.name if self.head else "", self.further)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,14 @@ def test_what_the_tool_lacks_is_said_and_its_best_is_taken(tool: Tool, speeds: d
     assert f"so this is {best}" in found.note
 
 
+@pytest.mark.parametrize("tool", [Tool.LLAMA_SERVER, Tool.VLLM])
+@pytest.mark.parametrize("own", [Arm("store", 4), Arm("recycling", 4), Arm("my-drafter", 4)])
+def test_a_drafter_that_only_specchat_has_is_replaced_by_the_best_that_the_tool_has(tool: Tool, own: Arm) -> None:
+    found = exported(benchmark({PLAIN: (100.0, 100.0), own: (190.0, 190.0), LOOKUP: (120.0, 120.0)}), tool)
+    assert f"{tool} does not support {own.label}, so this is lookup 8" in found.note
+    assert "ngram" in found.command
+
+
 def test_where_plain_is_best_nothing_speculates() -> None:
     assert exported(run(model=80, lookup=90), Tool.LLAMA_SERVER) == Export(
         "llama-server -m /models/guide.gguf -c 0 -np 1 -t 2", ""

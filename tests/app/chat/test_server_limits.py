@@ -8,7 +8,7 @@ from specchat.chat.commands.registry import parse
 from specchat.chat.server_limits import models_of, refused
 from specchat.worker.protocol import ServerInfo
 
-VLLM = ServerInfo("vLLM", "host:8000", "0.32.0", ("org/a", "org/b"))
+VLLM = ServerInfo("vLLM", "host:8000", "org/b", "0.32.0", ("org/a", "org/b", "other/b", "b"))
 SPECCHAT = ServerInfo("specchat", "host:8080", steered=True)
 
 
@@ -40,10 +40,12 @@ def test_everything_else_works() -> None:
 
 
 def test_the_models_are_listed_with_the_one_that_answers() -> None:
-    assert models_of(VLLM, "b").splitlines() == [
+    assert models_of(VLLM).splitlines() == [
         "The models of vLLM at host:8000:",
         "  org/a",
         "• org/b",
+        "  other/b",
+        "  b",
         "/model NAME takes another one of them.",
     ]
-    assert models_of(ServerInfo("vLLM", "h", models=("x",)), "x").count("\n") == 1
+    assert models_of(ServerInfo("vLLM", "h", "x", models=("x",))).count("\n") == 1

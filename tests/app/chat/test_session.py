@@ -221,6 +221,24 @@ def test_a_server_that_is_told_how_to_draft_has_the_usual_status() -> None:
     assert session.header().state is Speculation.OFF
 
 
+def narrow(session: ChatSession, width: int) -> str:
+    """The header in so many cells, without the blanks between its parts."""
+    return " ".join(header(session.header(), "", width).plain.split())
+
+
+def test_a_narrow_header_names_the_model_and_the_host_of_a_server() -> None:
+    target, draft = (replace(LOADED.target, name=f"Qwen2.5-Coder-{size}-Instruct") for size in ("7B", "0.5B"))
+    session = ChatSession(chat_options(draft=None, k=4))
+    host = "llm.example.org:8080"
+    session.ready(replace(LOADED, target=target, draft=draft, server=ServerInfo("specchat", host, steered=True)))
+    chip = "● active · hybrid · k 4"
+    whole = f"Qwen2.5-Coder-7B-Instruct ⇠ Qwen2.5-Coder-0.5B-Instruct · specchat at {host} {chip}"
+    assert whole in narrow(session, 130)
+    assert narrow(session, 120).startswith(f"Qwen2.5-Coder-7B-Instruct ⇠ Qwen2.5-Coder-0.5B-Instruct at {host} {chip}")
+    assert narrow(session, 80) == f"Qwen2.5-Coder-7B-Instruct at {host} {chip}"
+    assert narrow(session, 70) == f"Qwen2.5-Coder-7B-In… at {host} {chip}"
+
+
 def test_the_length_of_a_prompt_may_be_told_at_the_end() -> None:
     session = ready()
     say(session, "x", 3, replace(ended(script("> x")), stats=ended(script("> x")).stats | {"prompt_tokens": 40}))

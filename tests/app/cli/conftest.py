@@ -1,9 +1,18 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 
 import pytest
+
+
+def read_terminal(descriptor: int) -> bytes:
+    """What a program writes next; empty at the end."""
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        return b""
 
 
 @pytest.fixture(autouse=True)

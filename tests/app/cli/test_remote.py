@@ -104,8 +104,8 @@ def test_a_failure_in_the_middle_is_one_line_and_an_exit_code(
         (["chat", "--remote", "host:1", "--head", "mtp"], "--head is for models on this machine"),
         (["run", "x", "--remote", "host:1", "-c", "512"], "--ctx-size is for models on this machine"),
         (["run", "x", "--remote-model", "a"], "give --remote URL as well"),
-        (["bench", "--remote", "host:1"], "`bench` measures the passes of an engine on this machine: omit --remote"),
-        (["verify", "--remote", "host:1"], "`verify` measures the passes of an engine on this machine: omit --remote"),
+        (["bench", "--remote", "host:1"], "`bench` needs a model on this machine: omit --remote"),
+        (["verify", "--remote", "host:1"], "`verify` needs a model on this machine: omit --remote"),
         (["run", "x", "--remote", "host:1", "--api-key", "two words"], "no header can hold"),
     ],
 )

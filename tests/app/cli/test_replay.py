@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from app.cli.conftest import read_terminal
 from specchat.cli import main
 from specchat.cli.replay import play, read_speed, read_turns
 from specchat.errors import ConfigError
@@ -250,7 +251,7 @@ def on_a_terminal(words: Sequence[str], interrupt_at: bytes = b"") -> tuple[byte
     ) as process:
         os.close(theirs)
         shown = b""
-        while chunk := _read(ours):
+        while chunk := read_terminal(ours):
             shown += chunk
             if interrupt_at and interrupt_at in shown:
                 process.send_signal(signal.SIGINT)
@@ -260,13 +261,6 @@ def on_a_terminal(words: Sequence[str], interrupt_at: bytes = b"") -> tuple[byte
         code = process.wait(20)
     os.close(ours)
     return shown, said, code
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:
-        return b""
 
 
 def test_a_terminal_gets_the_question_and_the_coloured_answer(written: Callable[..., str]) -> None:

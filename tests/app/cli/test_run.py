@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from app.cli.conftest import read_terminal
 from specchat.cli import main
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Round
@@ -280,13 +281,6 @@ def test_a_terminal_gets_coloured_tokens_or_their_shapes_without_colour(pair: li
     assert (b"38;2;" in shown) is not no_color
     assert b"\x1b[2;9" in shown
     assert b"\x1b[4" in shown
-
-
-def read_terminal(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:
-        return b""
 
 
 def test_a_predicted_text_is_drafted_and_changes_no_token(

@@ -109,15 +109,15 @@ def test_what_drafts_of_the_pair_accepted_is_kept_over_recorded_tokens(learned: 
     learned.saw(600, "code", [(learned.base, counts), (learned.base, counts), (learned.current, counts)])
     learned.saw(600, "free", [(foreign, counts), (learned.current, AcceptanceCounts(1, 1))])
     learned.saw(600, "free")
-    assert learned.seen == 1800
-    assert [(one.tokens, one.kind, one.learned, one.num_tested_tokens) for one in learned.alphas] == [
+    assert learned.history.seen == 1800
+    assert [(one.tokens, one.kind, one.learned, one.num_tested_tokens) for one in learned.history.alphas] == [
         (600, "code", False, 16),
         (600, "code", True, 8),
         (1200, "free", True, 2),
     ]
     learned.back()
-    assert len(learned.alphas) == 3
-    assert [one.file for one in learned.undone] == ["draft-1.gguf"]
+    assert len(learned.history.alphas) == 3
+    assert [one.file for one in learned.history.undone] == ["draft-1.gguf"]
 
 
 def test_a_history_of_an_earlier_version_is_read(learned: Learned) -> None:
@@ -125,8 +125,41 @@ def test_a_history_of_an_earlier_version_is_read(learned: Learned) -> None:
     kept = {"adoptions": [adoption], "used": 1, "seen": 700, "trained": 5}
     (learned.folder / "learned.json").write_text(json.dumps(kept))
     learned.saw(50, "code", [(learned.base, AcceptanceCounts(3, 1))])
-    assert learned.seen == 750
-    assert len(learned.adoptions) == len(learned.alphas) == 1
+    assert learned.history.seen == 750
+    assert len(learned.adoptions) == len(learned.history.alphas) == 1
+
+
+def test_two_processes_that_adopt_at_the_same_time_lose_no_adoption(learned: Learned, tmp_path: Path) -> None:
+    adopting = (
+        "import sys\nfrom pathlib import Path\nfrom specchat.learning import Learned\n"
+        "learned, new = Learned(Path(sys.argv[1]), Path('d').resolve()), Path(sys.argv[2])\n"
+        "print(flush=True)\nsys.stdin.read()\n"
+        "for number in range(40):\n    new.touch()\n    learned.adopt(new, 0.5, 0.6)\n"
+    )
+    pipe = subprocess.PIPE
+    started = [
+        subprocess.Popen([sys.executable, "-c", adopting, learned.folder, tmp_path / name], stdin=pipe, stdout=pipe)
+        for name in ("one", "two")
+    ]
+    for process in started:
+        assert process.stdout
+        process.stdout.readline()
+    for process in started:
+        assert process.stdin
+        process.stdin.close()
+    for process in started:
+        with process:
+            assert process.wait() == 0
+    names = [one.file for one in learned.adoptions]
+    assert names == [f"draft-{number}.gguf" for number in range(1, 81)]
+    assert sorted(file.name for file in learned.folder.glob("draft-*")) == names[-5:]
+
+
+def test_a_draft_whose_adoption_cannot_be_noted_is_not_adopted(learned: Learned, tmp_path: Path) -> None:
+    (learned.folder / "learned.json").mkdir()
+    with pytest.raises(LibraryError, match=r"new\.gguf cannot be adopted"):
+        learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
+    assert learned.current == learned.base
 
 
 def test_only_one_process_trains_a_draft(learned: Learned) -> None:
@@ -197,4 +230,4 @@ def test_tokens_that_are_counted_meanwhile_lose_no_adoption(learned: Learned, tm
     assert process.wait() == 0
     assert len(learned.adoptions) == 40
     assert learned.told().startswith("300 tokens recorded")
-    assert sum(one.num_accepted_tokens for one in learned.alphas) == 600
+    assert sum(one.num_accepted_tokens for one in learned.history.alphas) == 600

@@ -31,6 +31,16 @@ def test_before_the_first_answer_it_says_what_will_be_shown(tmp_path: Path) -> N
     assert "after the next answer" in page(tmp_path)
 
 
+def test_a_drawing_reads_the_history_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Learning().turn(on=True)
+    learned = Learning().of(tmp_path / "target.gguf", tmp_path / "draft.gguf")
+    learned.saw(3000, "free", [(learned.base, AcceptanceCounts(150, 50))])
+    read, times = Path.read_text, list[str]()
+    monkeypatch.setattr(Path, "read_text", lambda file, *how: times.append(file.name) or read(file, *how))
+    assert "free ○ 0.75" in " ".join(page(tmp_path).split())
+    assert times.count("learned.json") == 1
+
+
 @pytest.mark.parametrize("width", [34, 80, 140])
 def test_it_shows_the_curve_and_each_adoption(tmp_path: Path, width: int) -> None:
     Learning().turn(on=True)

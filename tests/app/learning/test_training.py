@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from specchat.learning import BackgroundTraining, Learned, Learning
 from specchat.learning import training as module
 from specchat.learning.learned import NEW_TOKENS
 from specchat.learning.training import on_mains_power
+from support.processes import is_gone, state, wait_until
 
 
 @pytest.fixture
@@ -32,28 +31,6 @@ def due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learned:
     return learned
 
 
-def state(pid: int) -> str:
-    """R, S, T or Z as Linux has it; empty for a process that is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
-
-
-def ignores_hangups(pid: int) -> bool:
-    """Whether a process would outlive a hangup."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    ignored = next(line for line in status.splitlines() if line.startswith("SigIgn:"))
-    return bool(int(ignored.split()[1], 16) & 1 << (signal.SIGHUP - 1))
-
-
-def soon(holds: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 20
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.02)
-    return holds()
-
-
 def children() -> list[int]:
     found = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     return [int(pid) for pid in found.read_text().split()]
@@ -67,9 +44,9 @@ def test_it_stands_still_during_an_answer_and_goes_on_after_it(due: Learned, tmp
     (pid,) = [child for child in children() if child not in before]
     assert os.getpriority(os.PRIO_PROCESS, pid) == 19
     training.pause()
-    assert soon(lambda: state(pid) == "T")
+    wait_until(lambda: state(pid) == "T")
     training.resume()
-    assert soon(lambda: state(pid) in ("S", "R"))
+    wait_until(lambda: state(pid) in ("S", "R"))
     training.pause()
     training.stop()
     assert not training.is_running
@@ -105,9 +82,8 @@ background.PROGRAM, module.is_busy, module.on_mains_power = {background.PROGRAM!
 target, draft = Path({str(tmp_path / "target.gguf")!r}), Path({str(tmp_path / "draft.gguf")!r})
 training = BackgroundTraining()
 training.begin(target, Learning().of(target, draft))
-print(training._running.pid, flush=True)
-sys.stdin.readline()
 training.pause()
+print(training._running.pid, flush=True)
 sys.stdin.read()
 """
     chat = subprocess.Popen(
@@ -118,17 +94,12 @@ sys.stdin.read()
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert chat.stdout
-    pid = int(chat.stdout.readline())
-    assert soon(lambda: not ignores_hangups(pid))
-    assert chat.stdin
-    chat.stdin.write(b"pause\n")
-    chat.stdin.flush()
-    assert soon(lambda: state(pid) == "T")
-    chat.send_signal(signal.SIGKILL)
-    chat.wait()
-    chat.stdout.close()
-    chat.stdin.close()
-    assert soon(lambda: state(pid) in ("", "Z"))
+    with chat:
+        pid = int(chat.stdout.readline())
+        wait_until(lambda: state(pid) == "T")
+        chat.send_signal(signal.SIGKILL)
+        chat.wait()
+    wait_until(lambda: is_gone(pid))
 
 
 @pytest.mark.parametrize(

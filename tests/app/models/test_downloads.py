@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,19 +14,13 @@ from specchat.settings.paths import unfinished_file
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, tiny_model, tiny_repository
 from support.hub_server import Hub, Repository
+from support.processes import wait_until
 
 NAME = f"{REPOSITORY}:F16"
 
 
 def wanted(repository: str = REPOSITORY) -> Wanted:
     return Wanted(f"{repository}:F16", client().files(repository).choose())
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def state(downloads: Downloads, key: int) -> PullState:
@@ -48,7 +40,7 @@ def test_a_complete_pair_can_be_loaded(hub: Hub, downloads: Downloads) -> None:
     hub.repositories = {"a/big-GGUF": tiny_repository(1), "a/small-GGUF": tiny_repository(2)}
     both = [client().files(name).choose() for name in hub.repositories]
     key = downloads.start(Wanted("the pair", *both))
-    until(lambda: state(downloads, key) is PullState.DONE)
+    wait_until(lambda: state(downloads, key) is PullState.DONE)
     arrived = downloads.arrived(key)
     assert arrived is not None
     assert arrived.target is not None
@@ -60,24 +52,24 @@ def test_one_of_several_downloads_pauses(hub: Hub, downloads: Downloads) -> None
     hub.repositories = {"a/one-GGUF": tiny_repository(1), "a/two-GGUF": tiny_repository(2)}
     hub.slow = 0.02
     one, two = (downloads.start(wanted(name)) for name in hub.repositories)
-    until(lambda: begun(downloads, one) and begun(downloads, two))
+    wait_until(lambda: begun(downloads, one) and begun(downloads, two))
     downloads.pause(one)
-    until(lambda: state(downloads, two) is PullState.DONE)
+    wait_until(lambda: state(downloads, two) is PullState.DONE)
     assert state(downloads, one) is PullState.PAUSED
     assert downloads.arrived(one) is None
     downloads.resume(one)
-    until(lambda: state(downloads, one) is PullState.DONE)
+    wait_until(lambda: state(downloads, one) is PullState.DONE)
 
 
 def test_a_cancelled_download_continues_where_it_stopped(hub: Hub, tiny: Repository, downloads: Downloads) -> None:
     hub.slow = 0.02
     key = downloads.start(wanted())
-    until(lambda: begun(downloads, key))
+    wait_until(lambda: begun(downloads, key))
     downloads.cancel(key)
-    until(lambda: state(downloads, key) is PullState.CANCELLED)
+    wait_until(lambda: state(downloads, key) is PullState.CANCELLED)
     hub.slow = 0.0
     assert downloads.start(wanted()) == key
-    until(lambda: state(downloads, key) is PullState.DONE)
+    wait_until(lambda: state(downloads, key) is PullState.DONE)
     assert "Range" in hub.transfers()[-1].headers
     assert len(downloads.views()) == 1
 
@@ -85,11 +77,11 @@ def test_a_cancelled_download_continues_where_it_stopped(hub: Hub, tiny: Reposit
 def test_a_failed_download_can_be_resumed(hub: Hub, tiny: Repository, downloads: Downloads) -> None:
     hub.misbehave(*[Fault(Wrong.CUT, 100)] * 10)
     key = downloads.start(wanted())
-    until(lambda: state(downloads, key) is PullState.FAILED)
+    wait_until(lambda: state(downloads, key) is PullState.FAILED)
     assert "run this again" in downloads.view(key).progress.error
     hub.misbehave()
     downloads.resume(key)
-    until(lambda: state(downloads, key) is PullState.DONE)
+    wait_until(lambda: state(downloads, key) is PullState.DONE)
 
 
 def test_closing_keeps_what_has_arrived_and_returns_the_incomplete_ones(
@@ -97,7 +89,7 @@ def test_closing_keeps_what_has_arrived_and_returns_the_incomplete_ones(
 ) -> None:
     hub.slow = 0.02
     key = downloads.start(wanted())
-    until(lambda: begun(downloads, key))
+    wait_until(lambda: begun(downloads, key))
     left = downloads.close()
     assert [view.name for view in left] == [NAME]
     assert 0 < left[0].percent < 100
@@ -107,7 +99,7 @@ def test_closing_keeps_what_has_arrived_and_returns_the_incomplete_ones(
     again = Downloads(IMPATIENT)
     hub.slow = 0.0
     key = again.start(wanted())
-    until(lambda: state(again, key) is PullState.DONE)
+    wait_until(lambda: state(again, key) is PullState.DONE)
     assert again.close() == []
 
 
@@ -118,7 +110,7 @@ def test_an_unfinished_download_is_listed_and_continues_in_the_next_run(
     both = Wanted("the pair", *(client().files(name).choose() for name in hub.repositories))
     hub.slow = 0.02
     key = downloads.start(both)
-    until(lambda: begun(downloads, key))
+    wait_until(lambda: begun(downloads, key))
     downloads.close()
     hub.slow = 0.0
     again = Downloads(IMPATIENT)
@@ -129,7 +121,7 @@ def test_an_unfinished_download_is_listed_and_continues_in_the_next_run(
     assert left.progress.done == sum(bytes_here(file, hub_environment()) for file in both.files)
     begun_files = [file for file in both.files if bytes_here(file, hub_environment())]
     again.resume(left.id)
-    until(lambda: state(again, left.id) is PullState.DONE)
+    wait_until(lambda: state(again, left.id) is PullState.DONE)
     resumed = [asked for asked in hub.transfers() if "Range" in asked.headers]
     assert len(resumed) == len(begun_files)
     arrived = again.arrived(left.id)
@@ -146,7 +138,7 @@ def test_a_download_whose_part_is_gone_is_not_listed(
 ) -> None:
     hub.slow = 0.02
     key = downloads.start(wanted())
-    until(lambda: begun(downloads, key))
+    wait_until(lambda: begun(downloads, key))
     downloads.close()
     assert unfinished() == [wanted()]
     (part,) = hugging_face_home.rglob("*.part")
@@ -176,7 +168,7 @@ def test_only_a_download_that_has_ended_can_be_forgotten(hub: Hub, tiny: Reposit
     downloads.forget(key)
     assert len(downloads.views()) == 1
     downloads.cancel(key)
-    until(lambda: not downloads.view(key).active)
+    wait_until(lambda: not downloads.view(key).active)
     downloads.forget(key)
     assert downloads.views() == []
     assert Downloads(IMPATIENT).views() == []

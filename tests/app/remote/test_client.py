@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.drawn_rounds import made_round
 from support.llama_servers import free_port
-from support.replaying import Replaying, page, recorded, replaying, stream
+from support.replaying import Replaying, Reply, page, recorded, replaying, stream
 
 GREEDY = Settings(sampling=SamplingParams(temperature=0.0, top_k=0, min_p=0.0))
 OPENAI_PAGES = {"/v1/models": page(models("openai", "guide", "other"))}
@@ -233,6 +234,77 @@ def test_closing_ends_a_running_answer_with_a_failure() -> None:
         reading.join(10)
         assert list(answer(client)) == [WorkerFailed("there is no connection to a server")]
     assert events[-1] == WorkerFailed("the connection was closed")
+
+
+@contextmanager
+def silent() -> Iterator[tuple[str, Callable[[], socket.socket]]]:
+    """The address of a server that never answers, and what waits until a client has asked it something."""
+    with socket.create_server(("127.0.0.1", 0)) as listening, ExitStack() as opened:
+        listening.settimeout(10)
+
+        def asked() -> socket.socket:
+            connection = opened.enter_context(listening.accept()[0])
+            connection.settimeout(10)
+            assert connection.recv(4096)
+            return connection
+
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", asked
+
+
+@pytest.mark.parametrize(
+    ("stop", "message"),
+    [(RemoteClient.close, "the connection was closed"), (RemoteClient.cancel, "loading was stopped")],
+)
+def test_a_load_that_waits_for_a_silent_server_can_be_stopped(
+    stop: Callable[[RemoteClient], None], message: str
+) -> None:
+    with silent() as (url, asked):
+        client = RemoteClient(read_address(url))
+        events: list[Event] = []
+        loading = threading.Thread(target=lambda: events.extend(client.load(client.first_target, None, LoadOptions())))
+        loading.start()
+        connection = asked()
+        stop(client)
+        loading.join(5)
+        assert not loading.is_alive()
+        assert connection.recv(4096) == b"", "the server learns that nobody listens"
+        client.close()
+    assert events == [WorkerFailed(message)]
+
+
+def test_a_cancel_ends_a_load_also_where_the_server_need_not_answer() -> None:
+    pages = VLLM_PAGES | {"/metrics": Reply([b"x"], hold_after=0)}
+    with replaying(pages=pages) as server:
+        client = RemoteClient(read_address(server.url))
+        events: list[Event] = []
+        loading = threading.Thread(target=lambda: events.extend(client.load(client.first_target, None, LoadOptions())))
+        loading.start()
+        assert server.held.wait(10)
+        client.cancel()
+        loading.join(5)
+        assert list(answer(client)) == [WorkerFailed("there is no connection to a server")]
+        client.close()
+    assert events == [WorkerFailed("loading was stopped")]
+
+
+def test_a_load_after_a_cancel_is_a_new_one() -> None:
+    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
+        client.cancel()
+        (loaded,) = client.load(client.first_target, None, LoadOptions())
+    assert isinstance(loaded, Loaded)
+
+
+@pytest.mark.parametrize("was_loaded", [True, False])
+def test_nothing_is_loaded_after_closing(was_loaded: bool) -> None:
+    with replaying(pages=OPENAI_PAGES) as server:
+        client = RemoteClient(read_address(server.url))
+        if was_loaded:
+            list(client.load(client.first_target, None, LoadOptions()))
+        client.close()
+        before = len(server.asked)
+        (failed,) = client.load(client.first_target, None, LoadOptions())
+        assert failed == WorkerFailed("the connection was closed")
+        assert len(server.asked) == before
 
 
 def test_a_busy_server_is_asked_again_before_the_first_token() -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from app.remote.samples import QUESTION, server
-from specchat.remote.requests import Body, request_body, seed_of
+from specchat.remote.requests import Body, request_body
 from specchat.remote.servers import Engine
 from specchat.worker.protocol import ChatMessage
+from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
@@ -94,7 +95,7 @@ def test_earlier_answers_go_without_their_thoughts() -> None:
 
 
 def test_another_attempt_has_another_seed_that_every_server_can_hold() -> None:
-    seeds = {seed_of(7, turn, attempt) for turn in range(3) for attempt in range(3)}
+    seeds = {turn_seed(7, turn, attempt) for turn in range(3) for attempt in range(3)}
     assert len(seeds) == 9
     for seed in seeds:
         sent = request_body(server(), QUESTION, Settings(), seed=seed).json["seed"]

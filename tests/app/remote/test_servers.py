@@ -56,7 +56,7 @@ def test_a_vllm_that_drafts_has_counters_of_drafts() -> None:
     assert (found.engine, found.version, found.speculates) == (Engine.VLLM, "0.32.0", True)
     assert (found.model.id, found.model.n_ctx) == ("guide", 1024)
     assert recognised(pages | {"/metrics": "vllm:num_requests_running 0"}).speculates is False
-    assert recognised(pages).speculates is None
+    assert recognised(pages).speculates is False
 
 
 def test_sglang_tells_its_algorithm_under_its_new_and_its_old_address() -> None:
@@ -80,7 +80,7 @@ def test_specchat_tells_what_a_request_may_choose() -> None:
 
 def test_any_other_is_used_as_it_is() -> None:
     found = recognised({"/v1/models": models("openai", "gpt-x")})
-    assert (found.engine, found.speculates, found.drafters) == (Engine.OPENAI, None, ())
+    assert (found.engine, found.speculates, found.drafters) == (Engine.OPENAI, False, ())
     assert (found.sampling.top_k, found.sampling.min_p) == (0, 0.0)
 
 
@@ -93,6 +93,12 @@ def test_a_model_is_found_by_its_name_or_a_part_of_it() -> None:
     for unclear in ("llama", "gpt"):
         with pytest.raises(RemoteError, match=f"host:1 has no model {unclear}: it has org/Llama-8B, org/llama-70b"):
             recognised(pages, unclear)
+
+
+def test_each_model_of_a_server_has_a_name_of_its_own() -> None:
+    pages = {"/v1/models": models("vllm", "org/a", "org/b", "other/a", "a")}
+    names = {identity: recognised(pages, identity).model.name for identity in ("org/b", "org/a", "other/a", "a")}
+    assert names == {"org/b": "b", "org/a": "org/a", "other/a": "other/a", "a": "a"}
 
 
 @pytest.mark.parametrize("told", [{}, [], "hello", {"data": []}, {"data": [{"id": 3}, None]}])

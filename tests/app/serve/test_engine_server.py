@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import threading
@@ -15,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
+from app.worker.conftest import records
 from specchat.serve import upkeep
 from specchat.serve.answering import Asked
 from specchat.serve.asking import Exchange
@@ -84,11 +84,6 @@ def serving(models: TinyModels, options: LoadOptions = OPTIONS, keep_every_s: fl
 def process(tiny_models: TinyModels) -> Iterator[Process]:
     with serving(tiny_models) as process:
         yield process
-
-
-def records() -> list[dict[str, Any]]:
-    """What was kept of what the engine learned."""
-    return [json.loads(path.read_text()) for path in Path.home().rglob("specchat/pairs/*.json")]
 
 
 def test_an_error_that_nobody_foresaw_fails_one_request_in_one_line_and_empties_its_place(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from specchat.stats.charts import Line, as_text
+from app.stats.test_charts import widths
+from specchat.stats.charts import as_text
 from specchat.stats.plot import DOTTED, SOLID
 from specchat.stats.what_if import WhatIf, what_if
 from specchat.stats.what_if_chart import BEST, POINTS, what_if_chart
@@ -18,10 +19,6 @@ def prediction(k_max: int = 12, ran: int | str = 4) -> WhatIf:
     found = what_if(simulated((0.85,) * 6, 6, lambda _: 2.9, 0.1, rounds=200), COSTS, ran, k_max)  # type: ignore[arg-type]
     assert found is not None
     return found
-
-
-def widths(lines: list[Line]) -> list[int]:
-    return [sum(len(text) for text, _ in line) for line in lines]
 
 
 @pytest.mark.parametrize("width", [30, 80, 140])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from specchat.settings.paths import sessions_db
 from specchat.store import Store, StoredMessage, StoredSession
 from specchat.texts import CHATS, Collections, Refreshing
+from support.processes import wait_until
 from support.tiny_models import TinyModels
 
 
@@ -25,20 +25,13 @@ def chats() -> Collections:
     return collections
 
 
-def finished(refreshing: Refreshing) -> bool:
-    end = time.monotonic() + 60
-    while refreshing.is_busy and time.monotonic() < end:
-        time.sleep(0.05)
-    return not refreshing.is_busy
-
-
 def test_after_an_answer_the_store_of_past_chats_is_brought_up_to_date(
     chats: Collections, tiny_models: TinyModels
 ) -> None:
     refreshing = Refreshing()
     refreshing.after_answer(tiny_models.target)
     assert refreshing.is_busy
-    assert finished(refreshing)
+    wait_until(lambda: not refreshing.is_busy)
     assert [one.tokens > 10 for one in chats.get(CHATS).made.values()] == [True]
     refreshing.after_answer(tiny_models.target)
     assert not refreshing.is_busy, "the next update waits for its time"

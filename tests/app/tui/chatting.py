@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import SpecchatApp
@@ -92,6 +93,11 @@ def figures(pilot: Chat) -> str:
 
 def prompt(pilot: Chat) -> Prompt:
     return pilot.app.screen.query_one(Prompt)
+
+
+def text_at(pilot: Chat, name: str) -> str:
+    """What the widget with this id shows."""
+    return str(pilot.app.screen.query_one(f"#{name}", Static).render())
 
 
 def shown(pilot: Chat) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +36,11 @@ def process_of(client: WorkerClient) -> subprocess.Popen[bytes]:
 def text_of(events: list[Event]) -> str:
     assert isinstance(events[-1], Ended)
     return events[-1].text
+
+
+def records() -> list[dict[str, Any]]:
+    """What was kept of what engines learned."""
+    return [json.loads(path.read_text()) for path in Path.home().rglob("specchat/pairs/*.json")]
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def test_what_was_accepted_of_the_original_and_of_the_learned_draft_is_kept_by_k
     settings = replace(SHORT, drafter="model", max_tokens=40)
     events = list(answer(loaded, settings))
     learned = Learning().of(tiny_models.target, tiny_models.draft)
-    (first,) = learned.alphas
+    (first,) = learned.history.alphas
     assert (first.kind, first.learned, first.tokens) == ("prose", False, 40)
     rounds = [event for event in events if isinstance(event, Round)]
     accepted = sum(event.num_accepted for event in rounds)
@@ -88,13 +88,13 @@ def test_what_was_accepted_of_the_original_and_of_the_learned_draft_is_kept_by_k
     learned.adopt(new, 0.5, 0.6)
     list(answer(loaded, replace(SHORT, k=0)))
     list(answer(loaded, replace(settings, drafter="model-2")))
-    by_draft = {entry.learned: entry for entry in learned.alphas}
+    by_draft = {entry.learned: entry for entry in learned.history.alphas}
     assert by_draft[True].tokens == 88
     assert by_draft[True].num_accepted_tokens == accepted, "the copy drafts as the original did"
     learned.back()
     list(answer(loaded, replace(SHORT, k=0)))
     before = by_draft[False].num_tested_tokens
     list(answer(loaded, replace(settings, drafter="model-2")))
-    again = {entry.learned: entry for entry in learned.alphas}
+    again = {entry.learned: entry for entry in learned.history.alphas}
     assert again[True] == by_draft[True]
     assert again[False].num_tested_tokens > before, "what drafts as model-2 is the original again"

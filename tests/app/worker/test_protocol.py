@@ -100,7 +100,7 @@ EVENTS: list[Event] = [
         SamplingParams(),
         None,
         0,
-        server=ServerInfo("vLLM", "localhost:8000", "0.32.0", ("t", "u")),
+        server=ServerInfo("vLLM", "localhost:8000", "t", "0.32.0", ("t", "u")),
     ),
     Started({"type": "start", "seed": 7}),
     Notice("dropped the oldest turn"),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from app.worker.conftest import records
 from specchat.worker.protocol import (
     ChatMessage,
     Command,
@@ -31,6 +30,7 @@ from specchat.worker.server import Server
 from specchat_engine import Engine, LoadOptions, Session, Settings
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.threads.processors import read_processors
+from support.processes import wait_until
 from support.tiny_models import TinyModels, write_tiny_model
 
 SETTINGS = Settings(k=2, max_tokens=4)
@@ -57,45 +57,33 @@ def tell(tiny_models: TinyModels) -> Iterator[Tell]:
         assert not server.is_alive()
 
 
-def until(happened: Callable[[], bool]) -> bool:
-    """Waits for it, twenty seconds at most."""
-    end = time.monotonic() + 20
-    while not happened() and time.monotonic() < end:
-        time.sleep(0.02)
-    return happened()
-
-
 def test_what_is_being_written_is_read_ahead(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     monkeypatch.setattr(Session, "prepare", lambda _, messages, __: read.append(messages[-1].content))
     tell(Prepare(WRITTEN, seed=1, settings=SETTINGS))
-    assert until(lambda: read == ["what is being writ"])
-
-
-def records() -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in Path.home().rglob("specchat/pairs/*.json")]
+    wait_until(lambda: read == ["what is being writ"])
 
 
 def test_what_an_answer_taught_is_kept_for_the_next_start(tell: Tell) -> None:
     tell(Generate(WRITTEN, turn=0, attempt=0, seed=1, settings=SETTINGS))
-    assert until(lambda: any(record["acceptance"] for record in records()))
+    wait_until(lambda: any(record["acceptance"] for record in records()))
 
 
 def test_what_was_measured_is_kept_although_nothing_was_asked_and_other_threads_are_measured_too(tell: Tell) -> None:
-    assert until(lambda: [[*record["target"]] for record in records()] == [["1"]])
+    wait_until(lambda: [[*record["target"]] for record in records()] == [["1"]])
     tell(Threads(2, 1))
-    assert until(lambda: [[*record["target"]] for record in records()] == [["1", "2"]])
+    wait_until(lambda: [[*record["target"]] for record in records()] == [["1", "2"]])
     assert [[*record["drafts"]["model"]] for record in records()] == [["1"]]
 
 
 def test_passes_that_were_disturbed_are_measured_again_after_an_answer(
     tell: Tell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert until(lambda: bool(records()))
+    wait_until(lambda: bool(records()))
     measured: list[int] = []
     monkeypatch.setattr(Engine, "measuring", lambda _: iter(measured.append(1) or ()))
     tell(Generate(WRITTEN, turn=0, attempt=0, seed=1, settings=SETTINGS))
-    assert until(lambda: measured == [1])
+    wait_until(lambda: measured == [1])
 
 
 def test_why_memory_shortened_a_context_goes_out_with_the_loaded_pair(
@@ -110,7 +98,7 @@ def test_why_memory_shortened_a_context_goes_out_with_the_loaded_pair(
         server = threading.Thread(target=Server(commands, events).run)
         server.start()
         pipe.write(encode(Load(str(path), None, LoadOptions(threads=1))))
-        assert until(lambda: b'"loaded"' in events.getvalue().lower())
+        wait_until(lambda: b'"loaded"' in events.getvalue().lower())
         pipe.write(encode(Quit()))
         server.join(20)
     [loaded] = [event for line in events.getvalue().splitlines() if isinstance(event := decode_event(line), Loaded)]
@@ -120,7 +108,7 @@ def test_why_memory_shortened_a_context_goes_out_with_the_loaded_pair(
 def test_free_threads_are_chosen_while_nothing_is_asked(tell: Tell) -> None:
     tell(Threads("auto", "auto"))
     several = read_processors().usual > 1
-    assert until(lambda: any(bool(record["threads"]) == several and record["drafts"] for record in records()))
+    wait_until(lambda: any(bool(record["threads"]) == several and record["drafts"] for record in records()))
 
 
 class Pipe(BytesIO):

@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from queue import Empty, Queue
 
+from app.worker.conftest import ENDLESS, HELLO, text_of
 from specchat.worker.client import WorkerClient
-from specchat.worker.protocol import ChatMessage, Ended, Event, Inspected, Started, WorkerFailed
+from specchat.worker.protocol import Ended, Event, Inspected, Started, WorkerFailed
 from specchat_engine import Settings
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.sampling.params import SamplingParams
 
-HELLO = (ChatMessage("user", "hello"),)
-ENDLESS = Settings(k=2, sampling=SamplingParams(temperature=0.0))
 SHORT = Settings(k=2, max_tokens=24)
 SILENCE = 0.3
 
@@ -63,11 +61,6 @@ class Listener:
 
 def answer(client: WorkerClient, settings: Settings, *, frozen: bool = False) -> Listener:
     return Listener(client.generate(HELLO, turn=0, attempt=0, seed=7, settings=settings, frozen=frozen))
-
-
-def text_of(events: list[Event]) -> str:
-    assert isinstance(events[-1], Ended)
-    return events[-1].text
 
 
 def test_a_frozen_answer_starts_and_waits_for_each_step(loaded: WorkerClient) -> None:

@@ -5,19 +5,19 @@ The flags are those of vLLM 0.32.0, SGLang 0.5.23 and the llama.cpp in llama-cpp
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specchat.remote.deploy.planning import Method, Plan, Tool
-from specchat_engine.settings import Settings
+from specchat.bench.exports import Tool, llama_server_speculation, vllm_speculation
+from specchat.remote.deploy.planning import Method, Plan
 
 PORTS = {Tool.VLLM: 8000, Tool.SGLANG: 30000, Tool.LLAMA_SERVER: 8080}
 """The port that each server listens on if none is given."""
 
-_LOOKUP = Settings()
+_DRAFTERS = {Method.DRAFT: "model", Method.EAGLE3: "eagle3", Method.MTP: "mtp", Method.LOOKUP: "lookup"}
 _NGRAM_MAX = 8
+"""The most tokens that vLLM's lookup compares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +49,12 @@ def _vllm(plan: Plan, where: Where) -> list[str]:
         words += ["--max-model-len", str(where.n_ctx)]
     if plan.method is Method.NONE:
         return words
-    config: dict[str, Any] = {}
-    match plan.method:
-        case Method.DRAFT:
-            config = {"method": "draft_model", "model": plan.draft}
-            if where.gpus > 1:
-                config["draft_tensor_parallel_size"] = where.gpus
-            if plan.mixed:
-                config["use_heterogeneous_vocab"] = True
-        case Method.EAGLE3:
-            config = {"method": "eagle3", "model": plan.draft}
-        case Method.MTP:
-            config = {"method": "mtp"}
-        case Method.LOOKUP:
-            config = {"method": "ngram", "prompt_lookup_min": _LOOKUP.ngram_min, "prompt_lookup_max": _NGRAM_MAX}
-    config["num_speculative_tokens"] = plan.k
-    return [*words, "--speculative-config", json.dumps(config), "--per-request-spec-decode-metrics", "detailed"]
+    further: dict[str, Any] = {}
+    if plan.method is Method.DRAFT:
+        further |= {"draft_tensor_parallel_size": where.gpus} if where.gpus > 1 else {}
+        further |= {"use_heterogeneous_vocab": True} if plan.mixed else {}
+    words += vllm_speculation(_DRAFTERS[plan.method], plan.k, plan.draft or None, ngram_max=_NGRAM_MAX, **further)
+    return [*words, "--per-request-spec-decode-metrics", "detailed"]
 
 
 def _sglang(plan: Plan, where: Where) -> list[str]:
@@ -90,19 +80,11 @@ def _llama_server(plan: Plan, where: Where) -> list[str]:
         words += ["-c", str(where.n_ctx)]
     if where.gpus:
         words += ["-ngl", "all"]
-    match plan.method:
-        case Method.DRAFT:
-            words += ["--spec-type", "draft-simple", *_model(plan.draft, "-md", "-hfd")]
-        case Method.EAGLE3:
-            words += ["--spec-type", "draft-eagle3", *_model(plan.draft, "-md", "-hfd")]
-        case Method.MTP:
-            words += ["--spec-type", "draft-mtp"]
-        case Method.LOOKUP:
-            sizes = ["--spec-ngram-simple-size-n", str(_LOOKUP.ngram_min), "--spec-ngram-simple-size-m", str(plan.k)]
-            return [*words, "--spec-type", "ngram-simple", *sizes]
-        case Method.NONE:
-            return words
-    return [*words, "--spec-draft-n-max", str(plan.k), *(["-ngld", "all"] if where.gpus and plan.draft else [])]
+    if plan.method is Method.NONE:
+        return words
+    draft = _model(plan.draft, "-md", "-hfd") if plan.draft else []
+    offload = ["-ngld", "all"] if where.gpus and plan.draft else []
+    return words + llama_server_speculation(_DRAFTERS[plan.method], plan.k, draft, offload)
 
 
 def is_file(name: str) -> bool:

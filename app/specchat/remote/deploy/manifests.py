@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from specchat.bench.exports import Tool
 from specchat.remote.deploy.commands import Where, command, is_file
-from specchat.remote.deploy.planning import Plan, Tool
+from specchat.remote.deploy.planning import Plan
 
 _IMAGES = {Tool.VLLM: "vllm/vllm-openai:v0.32.0", Tool.SGLANG: "lmsysorg/sglang:v0.5.23"}
 _LLAMA = "ghcr.io/ggml-org/llama.cpp:server"
@@ -113,9 +115,8 @@ def _entry(plan: Plan) -> list[str]:
 
 def _words(plan: Plan, where: Where) -> list[str]:
     """The arguments of the program, with files where the container has them."""
-    skipped = {Tool.VLLM: 2, Tool.SGLANG: 3, Tool.LLAMA_SERVER: 1}[plan.tool]
-    inside = Where("0.0.0.0", where.port, where.gpus, where.n_ctx)
-    words = command(plan, inside)[skipped:]
+    inside = replace(where, host="0.0.0.0")
+    words = command(plan, inside)[len(_entry(plan)) :]
     return [_inside(word) if is_file(word) else word for word in words]
 
 

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeVar
 
+from specchat.bench.exports import Tool
 from specchat.errors import ConfigError
-from specchat_assets.catalog import Model, Pair, Report, catalog
+from specchat_assets.catalog import Head, Model, Pair, Report, catalog
 from specchat_engine.settings import USUAL_K
-
-T = TypeVar("T")
-
-
-class Tool(StrEnum):
-    """The servers that can be started."""
-
-    VLLM = "vllm"
-    SGLANG = "sglang"
-    LLAMA_SERVER = "llama-server"
 
 
 class Method(StrEnum):
@@ -73,7 +62,7 @@ def plan(tool: Tool, model: str, draft: str | None = None, k: int | None = None)
     length = found.k or _USUAL_K[found.method] if k is None else k
     if found.method is Method.NONE or length == 0:
         return Plan(tool, target, Method.NONE, why=found.why)
-    return Plan(tool, target, found.method, found.draft, length, found.mixed, found.why)
+    return replace(found, k=length)
 
 
 def _chosen(tool: Tool, known: Model | None, target: str) -> Plan:
@@ -82,17 +71,16 @@ def _chosen(tool: Tool, known: Model | None, target: str) -> Plan:
         return Plan(tool, target, Method.LOOKUP, why="the catalog does not know this model")
     heads = [head for head in catalog().heads if head.target == known and head.kind == "eagle3"]
     if heads and tool is not Tool.LLAMA_SERVER:  # it needs the head as GGUF, which nobody publishes
-        head = _best(heads, lambda one: one.reports)
-        return Plan(tool, target, Method.EAGLE3, head.repository, _length(head.reports), why=_reported(head.reports))
+        return _with_head(tool, target, max(heads, key=_speedup))
     pairs = [pair for pair in catalog().drafts_for(known) if _fits(tool, pair)]
     if "mtp" in known.heads and not any(pair.reports for pair in pairs):
         return Plan(tool, target, Method.MTP, why="its weights carry layers for multi-token prediction")
     if not pairs:
         return Plan(tool, target, Method.LOOKUP, why=f"the catalog knows no draft for it that {tool} can use")
-    pair = _best(pairs, lambda one: one.reports)
-    why = _reported(pair.reports) or "of its family, without a published measurement"
-    name = _name(tool, pair.draft, _DRAFT_FILES)
-    return Plan(tool, target, Method.DRAFT, name, _length(pair.reports), _differ(pair), why)
+    pair = max(pairs, key=_speedup)
+    best = _best_report(pair)
+    why = "of its family, without a published measurement" if best is None else _told(best)
+    return Plan(tool, target, Method.DRAFT, _name(tool, pair.draft, _DRAFT_FILES), _k(best), _differ(pair), why)
 
 
 def _with_draft(tool: Tool, known: Model | None, target: str, draft: str) -> Plan:
@@ -100,7 +88,7 @@ def _with_draft(tool: Tool, known: Model | None, target: str, draft: str) -> Pla
     if head is not None:
         if known is not None and head.target != known:
             raise ConfigError(f"{draft} is a head for {head.target.name}: it reads no other model's hidden states")
-        return Plan(tool, target, Method.EAGLE3, draft, _length(head.reports), why=_reported(head.reports))
+        return replace(_with_head(tool, target, head), draft=draft)
     small = _known(draft)
     if small is None:
         return Plan(tool, target, Method.DRAFT, draft, why="as you asked")
@@ -110,6 +98,11 @@ def _with_draft(tool: Tool, known: Model | None, target: str, draft: str) -> Pla
             f"SGLang needs equal vocabularies, and those of {target} and {draft} differ: try --draft lookup"
         )
     return Plan(tool, target, Method.DRAFT, _name(tool, small, _DRAFT_FILES), mixed=mixed, why="as you asked")
+
+
+def _with_head(tool: Tool, target: str, head: Head) -> Plan:
+    best = _best_report(head)
+    return Plan(tool, target, Method.EAGLE3, head.repository, _k(best), why="" if best is None else _told(best))
 
 
 def _known(name: str) -> Model | None:
@@ -148,31 +141,28 @@ def _differ(pair: Pair) -> bool:
     return len(sizes) > 1 and None not in sizes
 
 
-def _best(found: list[T], reports: Callable[[T], tuple[Report, ...]]) -> T:
-    """The one with the largest reported speed-up; without reports the first."""
-
-    def reported(one: T) -> float:
-        return max((report.speedup or 0.0 for report in reports(one)), default=0.0)
-
-    return max(found, key=reported)
+def _best_report(one: Pair | Head) -> Report | None:
+    """The report with the largest speed-up; None without reports."""
+    return max(one.reports, key=lambda report: report.speedup or 0.0, default=None)
 
 
-def _length(reports: tuple[Report, ...]) -> int:
-    """The k of the best report; 0 if none tells one."""
-    told = [report for report in reports if report.k is not None]
-    best = max(told, key=lambda report: report.speedup or 0.0, default=None)
-    return 0 if best is None or best.k is None else best.k
+def _speedup(one: Pair | Head) -> float:
+    """The largest reported speed-up; 0 without one."""
+    best = _best_report(one)
+    return 0.0 if best is None else best.speedup or 0.0
 
 
-def _reported(reports: tuple[Report, ...]) -> str:
-    """The best report in words; empty without one."""
-    best = max(reports, key=lambda report: report.speedup or 0.0, default=None)
-    if best is None:
-        return ""
-    if best.speedup:
-        figure = f"{best.speedup:g} × plain"
-    elif best.block_efficiency:
-        figure = f"{best.block_efficiency:g} tokens a pass"
+def _k(report: Report | None) -> int:
+    """The k of a report; 0 if it does not tell it."""
+    return 0 if report is None else report.k or 0
+
+
+def _told(report: Report) -> str:
+    """A report in words."""
+    if report.speedup:
+        figure = f"{report.speedup:g} × plain"
+    elif report.block_efficiency:
+        figure = f"{report.block_efficiency:g} tokens a pass"
     else:
-        figure = f"{100 * (best.acceptance_rate or 0):.0f} % accepted"
-    return f"reported {figure} ({best.setting}): {best.source}"
+        figure = f"{100 * (report.acceptance_rate or 0):.0f} % accepted"
+    return f"reported {figure} ({report.setting}): {report.source}"

@@ -12,6 +12,8 @@ from specchat.tui.widgets.lines import Lines
 _NOTE_SECONDS = 2.5
 _APART = 4
 """The least blanks between the three parts together."""
+_LEAST_NAME = 6
+"""The least cells for a model's name beside its server's host."""
 
 _STYLES = {
     Speculation.LOADING: "$quiet",
@@ -67,19 +69,20 @@ def header(view: HeaderView, note: str, width: int) -> Content:
     """The header in exactly `width` cells. On narrow screens the least important parts are left out first."""
     context = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
     status = _status(view)
-    for name, word, right in (
-        ("specchat   ", "speculation ", f"{context}   seed {view.seed}"),
-        ("specchat   ", "speculation ", context),
-        ("", "speculation ", context),
-        ("", "", context),
-        ("", "", ""),
+    names = (view.pair, *view.shorter)
+    for app, word, right, pair in (
+        ("specchat   ", "speculation ", f"{context}   seed {view.seed}", view.pair),
+        ("specchat   ", "speculation ", context, view.pair),
+        ("", "speculation ", context, view.pair),
+        *(("", "", context, name) for name in names),
+        ("", "", "", names[-1]),
     ):
         right = note or right
-        left_width, chip_width = cell_len(name + view.pair), cell_len(word + status)
+        left_width, chip_width = cell_len(app + pair), cell_len(word + status)
         free = width - left_width - chip_width - cell_len(right)
         if free >= _APART:
             break
-    left = Content.assemble((name, "bold"), (view.pair, "$text-secondary"))
+    left = Content.assemble((app, "bold"), (pair, "$text-secondary"))
     chip = Content.assemble((word, "$quiet"), (status, _STYLES[view.state]))
     end = Content.styled(right, "bold $text-warning" if note else "$quiet")
     if free >= _APART:
@@ -87,9 +90,18 @@ def header(view: HeaderView, note: str, width: int) -> Content:
         before = min(half, free - 2)
         return Content("").join([left, Content(" " * before), chip, Content(" " * (free - before)), end])
     chip = chip.truncate(max(width // 2, width - left.cell_length - end.cell_length - 3), ellipsis=True)
-    left = left.truncate(max(width - chip.cell_length - end.cell_length - 3, 0), ellipsis=True)
+    room = max(width - chip.cell_length - end.cell_length - 3, 0)
+    left = Content.styled(_shortened(pair, view.host, room), "$text-secondary")
     gap = max(width - left.cell_length - chip.cell_length - end.cell_length - 2, 1)
     return Content("").join([left, Content("  "), chip, Content(" " * gap), end]).truncate(width)
+
+
+def _shortened(pair: str, host: str, room: int) -> str:
+    """The pair in at most `room` cells. What is left out comes before the host, if there is room for that."""
+    end = f" at {host}" if host else ""
+    if cell_len(end) + _LEAST_NAME > room:
+        return Content(pair).truncate(room, ellipsis=True).plain
+    return f"{Content(pair.removesuffix(end)).truncate(room - cell_len(end), ellipsis=True).plain}{end}"
 
 
 def _status(view: HeaderView) -> str:

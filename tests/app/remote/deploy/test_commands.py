@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from specchat.bench.exports import Tool
 from specchat.remote.deploy.commands import Where, command
-from specchat.remote.deploy.planning import Method, Plan, Tool, plan
+from specchat.remote.deploy.planning import Method, Plan, plan
 from specchat_assets import builtin_pair
 from support.llama_servers import free_port, is_built, started, told
 

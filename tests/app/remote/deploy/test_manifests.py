@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from specchat.bench.exports import Tool
 from specchat.remote.deploy.commands import Where, command
 from specchat.remote.deploy.manifests import compose, kubernetes
-from specchat.remote.deploy.planning import Plan, Tool, plan
+from specchat.remote.deploy.planning import Plan, plan
 
 yaml = pytest.importorskip("yaml")
 

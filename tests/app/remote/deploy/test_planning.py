@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from specchat.bench.exports import Tool
 from specchat.errors import ConfigError
-from specchat.remote.deploy.planning import Method, Plan, Tool, plan
+from specchat.remote.deploy.planning import Method, Plan, plan
 from specchat_assets.catalog import catalog
 
 

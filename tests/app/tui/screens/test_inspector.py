@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, header, quiet, shown
+from app.tui.chatting import Chat, ask, chat, header, quiet, shown, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.traces.trace import Trace
 from specchat.tui.screens.inspector import InspectorScreen, asked_at, position_of, prefix_at, spots, visible
@@ -25,19 +24,15 @@ async def inspecting(client: ScriptedClient) -> AsyncIterator[Chat]:
         yield pilot
 
 
-def text(pilot: Chat, name: str) -> str:
-    return str(pilot.app.screen.query_one(f"#{name}", Static).render())
-
-
 async def test_the_last_round_is_shown_with_outcomes_and_alternatives() -> None:
     client = ScriptedClient(script("> one| two~bad~/late/> three"))
     async with inspecting(client) as pilot:
-        assert "round 2 of 2" in text(pilot, "round")
-        rows = text(pilot, "tokens").split("\n")[1:]
+        assert "round 2 of 2" in text_at(pilot, "round")
+        rows = text_at(pilot, "tokens").split("\n")[1:]
         assert [row[2] for row in rows] == ["●", "○", "·", "◆"]
         assert "rejected: the target drew ·three" in rows[1]
         assert "never compared" in rows[2]
-        assert "inspecting" not in text(pilot, "others")
+        assert "inspecting" not in text_at(pilot, "others")
 
 
 async def test_the_engine_inspects_the_marked_position_and_all_tokens_of_it() -> None:
@@ -47,7 +42,7 @@ async def test_the_engine_inspects_the_marked_position_and_all_tokens_of_it() ->
         await pilot.pause(0.6)
         assert [(position, asked) for _, position, asked in client.inspected] == [(1, (1,)), (2, (1, 2))]
         assert client.inspected[0][0] == (2, 1, 2)
-        assert "removed by top-k" in text(pilot, "others")
+        assert "removed by top-k" in text_at(pilot, "others")
 
 
 async def test_a_rejected_token_can_begin_a_branch() -> None:
@@ -62,9 +57,9 @@ async def test_a_rejected_token_can_begin_a_branch() -> None:
 async def test_raw_probabilities_are_one_key_away() -> None:
     client = ScriptedClient(script("> three"))
     async with inspecting(client) as pilot:
-        assert "1.000" in text(pilot, "others")
+        assert "1.000" in text_at(pilot, "others")
         await pilot.press("r")
-        assert "0.500" in text(pilot, "others")
+        assert "0.500" in text_at(pilot, "others")
 
 
 async def test_a_running_answer_cannot_be_inspected() -> None:
@@ -80,7 +75,7 @@ async def test_a_token_that_ends_the_answer_cannot_begin_a_branch() -> None:
     async with inspecting(client) as pilot:
         await pilot.press("enter")
         assert isinstance(pilot.app.screen, InspectorScreen)
-        assert "it ends the answer" in text(pilot, "others")
+        assert "it ends the answer" in text_at(pilot, "others")
         assert len(client.asked) == 1
 
 

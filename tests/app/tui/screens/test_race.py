@@ -6,9 +6,8 @@ import threading
 from dataclasses import replace
 
 import pytest
-from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, command, header, parts, quiet, shown
+from app.tui.chatting import Chat, ask, chat, command, header, parts, quiet, shown, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.traces.timeline import Race
 from specchat.tui.screens.race import RaceScreen, lane_title, lead_line, most_lead, verdict_line
@@ -30,10 +29,6 @@ async def raced(pilot: Chat) -> None:
     await pilot.pause(0.2)
 
 
-def row(pilot: Chat, name: str) -> str:
-    return str(pilot.app.screen.query_one(f"#{name}", Static).render())
-
-
 async def test_both_answers_use_the_last_answers_noise_and_leave_the_conversation_alone() -> None:
     client = ScriptedClient(ROUNDS)
     async with chat(client) as pilot:
@@ -47,8 +42,8 @@ async def test_both_answers_use_the_last_answers_noise_and_leave_the_conversatio
         assert [settings.drafter for settings in client.settings[-2:]] == ["none", "hybrid"]
         assert client.noises[-1] == client.noises[-2] == client.noises[-3]
         assert client.noises[-1] != client.noises[0]
-        assert "texts equal" in row(pilot, "verdict")
-        assert "6 tok" in row(pilot, "plain-title")
+        assert "texts equal" in text_at(pilot, "verdict")
+        assert "6 tok" in text_at(pilot, "plain-title")
         await pilot.press("escape")
         await quiet(pilot)
         assert shown(pilot) == before
@@ -63,7 +58,7 @@ async def test_escape_stops_the_recording_and_the_chat_continues() -> None:
         client.hold_after, client.go = 1, threading.Event()
         await pilot.press("f6")
         await quiet(pilot)
-        assert "Esc stops it" in row(pilot, "recording")
+        assert "Esc stops it" in text_at(pilot, "recording")
         await pilot.press("escape")
         await quiet(pilot)
         assert client.stopped
@@ -80,7 +75,7 @@ async def test_the_verdict_names_the_first_difference_of_the_texts() -> None:
         client.variants = [script("> one| two> 2"), script("> one| two> 3")]
         await pilot.press("f6")
         await raced(pilot)
-        assert "the texts differ from character 9" in row(pilot, "verdict")
+        assert "the texts differ from character 9" in text_at(pilot, "verdict")
 
 
 async def test_an_engine_failure_is_shown_in_the_window() -> None:
@@ -91,7 +86,7 @@ async def test_an_engine_failure_is_shown_in_the_window() -> None:
         await pilot.press("f6")
         await pilot.pause(0.5)
         assert isinstance(pilot.app.screen, RaceScreen)
-        assert "no memory left" in row(pilot, "recording")
+        assert "no memory left" in text_at(pilot, "recording")
 
 
 async def test_without_an_answer_there_is_nothing_to_race() -> None:

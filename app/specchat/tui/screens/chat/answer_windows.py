@@ -8,10 +8,10 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from specchat.chat.server_limits import COMPARISON, INSPECTION
+from specchat.chat.server_limits import COMPARISON, INSPECTION, learns_nothing
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError, TraceError
-from specchat.stats.charts import Line
+from specchat.stats.charts import Line, wrapped
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages
 from specchat.tui.recording import (
@@ -159,6 +159,8 @@ class AnswerWindows:
 
     def _learned(self, width: int) -> list[Line]:
         """The page about what the draft model has learned."""
+        if server := self._state.session.server:
+            return wrapped(learns_nothing(server), width)
         from specchat.learning import Learning, learned_page  # numpy, which it needs, is loaded after the first frame
 
         options = self._state.session.options

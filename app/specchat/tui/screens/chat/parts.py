@@ -84,7 +84,7 @@ class ChatParts:
         """Opens the model browser, to choose a target or a draft; lists the models of a server."""
         loaded = self.state.session.loaded
         if loaded is not None and loaded.server is not None:
-            self.view.notice(models_of(loaded.server, loaded.target.name))
+            self.view.notice(models_of(loaded.server))
         else:
             self.model_windows.browse(role)
 

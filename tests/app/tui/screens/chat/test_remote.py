@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from textual.widgets import Static, TabbedContent
+
 from app.remote.samples import VLLM, VLLM_PAGES, delta, models
 from app.tui.chatting import Chat, answer, answers, ask, header, note_above_the_prompt, notices, quiet
 from app.tui.scripted_client import chat_options
@@ -29,11 +31,11 @@ class Watched(RemoteClient):
     def __init__(self, server: Replaying) -> None:
         super().__init__(read_address(server.url, key="sk-secret"))
         self._held = server.held
-        self._running = False
+        self._events_to_come = False
 
     @property
     def idle(self) -> bool:
-        return not self._running or self._held.is_set()
+        return not self._events_to_come or self._held.is_set()
 
     def load(self, *given: Any) -> Iterator[Event]:
         yield from self._watched(super().load(*given))
@@ -42,9 +44,9 @@ class Watched(RemoteClient):
         return self._watched(super().generate(*given, **how))
 
     def _watched(self, events: Iterator[Event]) -> Iterator[Event]:
-        self._running = True
+        self._events_to_come = True
         yield from events
-        self._running = False
+        self._events_to_come = False
 
 
 @asynccontextmanager
@@ -68,6 +70,13 @@ async def test_the_header_names_the_model_the_engine_and_the_host() -> None:
     async with chatting() as (pilot, server):
         assert f"guide · vLLM at {server.url.removeprefix('http://')}" in header(pilot)
         assert "as the server was started" in header(pilot)
+
+
+async def test_80_columns_are_enough_for_the_model_and_the_whole_host_beside_a_long_name() -> None:
+    pages = {"/v1/models": page(models("vllm", "org/a-model-with-a-name-that-is-far-too-long-for-the-header"))}
+    async with chatting(pages, (80, 24)) as (pilot, server):
+        assert header(pilot).startswith("a-model-with-a-name-that-")
+        assert f"… at {server.url.removeprefix('http://')}  ● as the server was started" in header(pilot)
 
 
 async def test_an_answer_ends_with_the_rounds_that_the_server_counted() -> None:
@@ -158,6 +167,18 @@ async def test_what_needs_a_model_on_this_machine_is_one_sentence() -> None:
             await pilot.press(key)
             assert "drafts as it was started" in noted(pilot)
         assert not pilot.app.screen.query_one(LoadKnobs).display
+
+
+async def test_the_page_about_learning_says_that_only_models_on_this_machine_learn() -> None:
+    async with chatting() as (pilot, _):
+        await pilot.press("f7", "left")
+        await quiet(pilot)
+        tabs = pilot.app.screen.query_one(TabbedContent)
+        assert tabs.active == "learning"
+        assert tabs.active_pane is not None
+        shown = " ".join(str(tabs.active_pane.query_one(Static).render()).split())
+        assert shown.startswith("Only draft models on this machine learn. vLLM at 127.0.0.1")
+        assert shown.endswith("start specchat without --remote.")
 
 
 async def test_a_server_that_cannot_be_reached_is_a_notice_and_a_message_tries_again() -> None:
