@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -29,6 +29,9 @@ from support.remote_trials import LLAMA_SERVER, VLLM, Gauges, trials
 from support.vllm_servers import running_vllm
 
 _MOST_TOKENS = 96
+_SAMPLING = SamplingParams(top_k=0, top_p=1.0)
+"""vLLM's build for CPUs ends with an error if it verifies a draft and samples with top-k or top-p."""
+
 _LONG_PROMPT = 2400
 """The number of characters of a long prompt: some 700 tokens of a context of 1024."""
 
@@ -69,7 +72,7 @@ def outcomes(case: Case, url: str, answers: int) -> Iterator[Outcome]:
     prompts = list(islice(cycle([one for several in benchmark_prompts().values() for one in several]), answers))
     long = [(prompt * _LONG_PROMPT)[:_LONG_PROMPT] for prompt in prompts[: answers // 5]]
     for temperature in case.temperatures:
-        settings = Settings(sampling=SamplingParams(temperature=temperature), max_tokens=_MOST_TOKENS)
+        settings = Settings(sampling=replace(_SAMPLING, temperature=temperature), max_tokens=_MOST_TOKENS)
         name = f"{case.name}, T {temperature:g}"
         yield one_by_one(name, url, prompts, settings)
         yield several_at_once(name, url, prompts, settings)
