@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -29,7 +29,6 @@ class Outcome:
     `unequal` are the answers whose text is not that of their rounds.
     """
 
-    name: str
     answers: int
     shown: Counter[str]
     told: Counter[str]
@@ -43,7 +42,11 @@ class Outcome:
 
     def __str__(self) -> str:
         figures = "  ".join(f"{name} {self.shown[name]}/{self.told[name]}/{self.counted[name]}" for name in COUNTERS)
-        return f"{self.name:40} {self.answers:4} answers  {figures}  {'ok' if self.agrees else 'DIFFERENT'}"
+        return f"{self.answers} answers  {figures}  {self.unequal} other texts"
+
+
+Compare = Callable[[str, Sequence[str], Settings], Outcome]
+"""Asks the server at a URL some prompts with these settings."""
 
 
 def counters(url: str, *, key: str = "") -> Counter[str]:
@@ -90,7 +93,7 @@ def totals(events: Sequence[Event]) -> tuple[Counter[str], Counter[str]]:
     return shown, Counter({name: last.stats[name] for name in COUNTERS})
 
 
-def one_by_one(name: str, url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
+def one_by_one(url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
     """Answers prompts one after the other."""
     before = counters(url)
     shown, told, unequal = Counter[str](), Counter[str](), 0
@@ -100,15 +103,15 @@ def one_by_one(name: str, url: str, prompts: Sequence[str], settings: Settings) 
             ours, theirs = totals(events)
             shown, told = shown + ours, told + theirs
             unequal += "".join(event.text for event in rounds_of(events)) != getattr(events[-1], "text", None)
-    return Outcome(name, len(prompts), shown, told, counters(url) - before, unequal)
+    return Outcome(len(prompts), shown, told, counters(url) - before, unequal)
 
 
-def several_at_once(name: str, url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
+def several_at_once(url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
     """Answers prompts through several clients at the same time. Raises RuntimeError if one of them fails."""
     before, results = counters(url), list[Outcome]()
 
     def answer(part: Sequence[str]) -> None:
-        results.append(one_by_one(name, url, part, settings))
+        results.append(one_by_one(url, part, settings))
 
     threads = [threading.Thread(target=answer, args=(prompts[place::AT_ONCE],)) for place in range(AT_ONCE)]
     for thread in threads:
@@ -116,8 +119,8 @@ def several_at_once(name: str, url: str, prompts: Sequence[str], settings: Setti
     for thread in threads:
         thread.join()
     if len(results) < AT_ONCE:
-        raise RuntimeError(f"{name}: {AT_ONCE - len(results)} of {AT_ONCE} clients failed")
+        raise RuntimeError(f"{AT_ONCE - len(results)} of {AT_ONCE} clients failed")
     shown = sum((one.shown for one in results), Counter[str]())
     told = sum((one.told for one in results), Counter[str]())
     unequal = sum(one.unequal for one in results)
-    return Outcome(f"{name}, {AT_ONCE} at once", len(prompts), shown, told, counters(url) - before, unequal)
+    return Outcome(len(prompts), shown, told, counters(url) - before, unequal)

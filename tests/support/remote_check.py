@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import argparse
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.llama_servers import is_built, running_llama_server
-from support.remote_answers import AT_ONCE, Outcome, one_by_one, several_at_once
+from support.remote_answers import AT_ONCE, Compare, one_by_one, several_at_once
 from support.remote_program import programs
 from support.remote_trials import LLAMA_SERVER, VLLM, Gauges, trials
 from support.vllm_servers import running_vllm
@@ -32,8 +34,8 @@ _MOST_TOKENS = 96
 _SAMPLING = SamplingParams(top_k=0, top_p=1.0)
 """vLLM's build for CPUs ends with an error if it verifies a draft and samples with top-k or top-p."""
 
-_LONG_PROMPT = 2400
-"""The number of characters of a long prompt: some 700 tokens of a context of 1024."""
+_LONG_PROMPT = 1400
+"""The number of characters of a long prompt: up to 700 tokens of a context of 1024."""
 
 
 @dataclass(frozen=True)
@@ -67,27 +69,37 @@ def cases(work: Path, vllm: Path | None) -> Iterator[Case]:
         yield Case("vLLM draft_model", "vLLM", lambda: running_vllm(vllm, "draft_model", work), VLLM, (0.0,))
 
 
-def outcomes(case: Case, url: str, answers: int) -> Iterator[Outcome]:
-    """What was compared with one server."""
+Check = tuple[str, Callable[[str], bool]]
+"""What should hold for the server at a URL, with its name."""
+
+
+def comparisons(case: Case, answers: int) -> Iterator[Check]:
+    """Compares answers with the server's counters, and prints them."""
     prompts = list(islice(cycle([one for several in benchmark_prompts().values() for one in several]), answers))
     long = [(prompt * _LONG_PROMPT)[:_LONG_PROMPT] for prompt in prompts[: answers // 5]]
+
+    def agrees(compare: Compare, asked: Sequence[str], settings: Settings, url: str) -> bool:
+        outcome = compare(url, asked, settings)
+        print(f"  {outcome}", flush=True)  # noqa: T201
+        return outcome.agrees
+
     for temperature in case.temperatures:
         settings = Settings(sampling=replace(_SAMPLING, temperature=temperature), max_tokens=_MOST_TOKENS)
-        name = f"{case.name}, T {temperature:g}"
-        yield one_by_one(name, url, prompts, settings)
-        yield several_at_once(name, url, prompts, settings)
-        yield several_at_once(f"{name}, long prompts", url, long, settings)
+        name = f"temperature {temperature:g}"
+        yield f"{name}, one by one", partial(agrees, one_by_one, prompts, settings)
+        yield f"{name}, {AT_ONCE} at once", partial(agrees, several_at_once, prompts, settings)
+        yield f"{name}, {AT_ONCE} at once, long prompts", partial(agrees, several_at_once, long, settings)
 
 
 def check(case: Case, url: str, answers: int) -> bool:
     """Prints what was compared and tried with one server, and returns whether all of it is as it should be."""
     well = True
-    for outcome in outcomes(case, url, answers):
-        print(outcome, flush=True)  # noqa: T201
-        well &= outcome.agrees
-    for what, holds in (*trials(case.gauges), *programs(case.engine)):
-        found = holds(url)
-        print(f"{case.name}: {what}: {'ok' if found else 'FAILED'}", flush=True)  # noqa: T201
+    for what, holds in (*comparisons(case, answers), *trials(case.gauges), *programs(case.engine)):
+        try:
+            found, why = holds(url), ""
+        except (RuntimeError, AssertionError, OSError, subprocess.SubprocessError) as error:
+            found, why = False, f" {error}"
+        print(f"{case.name}: {what}: {'ok' if found else f'FAILED{why}'}", flush=True)  # noqa: T201
         well &= found
     return well
 

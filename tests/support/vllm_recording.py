@@ -2,8 +2,8 @@
 
     python -m support.vllm_recording --vllm PYTHON FOLDER
 
-It writes streams of answers with n-gram and with draft-model speculation: one that is cancelled, one to a long prompt,
-and several at once. It also writes what the server answers to a question that does not fit its context.
+It writes streams that the app would get: an answer that is cancelled, one to a long prompt, several at once, and what
+comes instead of an answer. The build for CPUs ends with an error if it verifies a draft and samples with top-k.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ from specchat_engine.settings import Settings
 from support.vllm_servers import running_vllm
 
 _AT_ONCE = ("What is a round?", "Count from one to ten.", "Say one two three four, twice.", "What is a draft model?")
+_ENDLESS = "Count as far as you can."
+_TWICE = "Say one two three four, twice, and one two three four again."
 _COPY = "Repeat this text.\n\n"
-_LINES = "The draft model proposes a few tokens, and the target verifies all of them in one pass.\n"
+_TEXT = "The draft model proposes a few tokens, and the target verifies all of them in one pass.\n"
 
 
-def body(text: str, most: int) -> dict[str, Any]:
-    """What the app asks."""
+def body(text: str, most: int, **sampling: float) -> dict[str, Any]:
+    """What the app asks, greedily if nothing else is said."""
     server = Server(Engine.VLLM, ServedModel("guide", "guide", 1024), ("guide",))
-    settings = Settings(sampling=SamplingParams(temperature=0.0), max_tokens=most)
+    usual: dict[str, Any] = {"temperature": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
+    settings = Settings(sampling=SamplingParams(**(usual | sampling)), max_tokens=most)
     return request_body(server, [ChatMessage("user", text)], settings, seed=7).json
 
 
@@ -72,13 +75,15 @@ def main() -> int:
     folder: Path = options.folder
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
-        for method, name in (("ngram", "ngram"), ("draft_model", "draft")):
-            with running_vllm(options.vllm, method, Path(work)) as url:
-                record(url, body("Count as far as you can.", 200), folder / f"{name}-cancelled.txt", 6)
-                record(url, body(_COPY + _LINES * 30, 40), folder / f"{name}-long-prompt.txt")
-                record_at_once(url, _AT_ONCE, 24, folder, f"{name}-at-once")
-                record(url, body(_LINES * 300, 8), folder / "too-long.json")
-                record(url, body(_LINES * 30, 800), folder / "too-many-tokens.json")
+        with running_vllm(options.vllm, "draft_model", Path(work)) as url:
+            record(url, body(_ENDLESS, 200), folder / "draft-chat-cancelled.txt", 6)
+            record_at_once(url, _AT_ONCE, 24, folder, "draft-chat-at-once")
+            record(url, body(_TEXT * 300, 8), folder / "too-long.json")
+            record(url, body(_ENDLESS, 24, temperature=0.8, min_p=0.1), folder / "refused-min-p.txt")
+        with running_vllm(options.vllm, "ngram", Path(work)) as url:
+            record(url, body(_COPY + _TEXT * 30, 40), folder / "ngram-chat-long-prompt.txt")
+            record(url, body(_TWICE, 60, temperature=0.8, top_k=40), folder / "engine-died.txt")
+            record(url, body(_ENDLESS, 24), folder / "engine-dead.json")
     return 0
 
 
