@@ -15,13 +15,19 @@ from specchat_engine.prompt.encoding import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """The other answers that share a target pass: how many there are, how many tokens of theirs it reads, and how many
-    they emitted after their last passes. `reading` says that one of them reads a prompt."""
+    """The other answers that share the passes of an answer: how many there are, and how many tokens of theirs its last
+    target pass read. `usual_tokens` and `usual_emitted` are what they add to a pass and get from it on average.
+    `reading` says that one of them read a prompt in it.
+
+    `draft_share` is the answer's part of the time of its draft passes before, of which each sharer has as much.
+    """
 
     answers: int = 0
     tokens: int = 0
-    emitted: int = 0
+    usual_tokens: float = 0.0
+    usual_emitted: float = 0.0
     reading: bool = False
+    draft_share: float = 1.0
 
 
 ALONE: Final = Company()

@@ -19,6 +19,7 @@ from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
+from specchat_engine.decoding.given import GivenDrafter
 from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
@@ -44,6 +45,7 @@ from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of
 from specchat_engine.settings import Settings
+from specchat_engine.verifiers import COUPLED
 
 
 class Session:
@@ -60,6 +62,10 @@ class Session:
 
     `watch`, if there is one, sees every pass of the target; see `generate.Watch`. `LogProbs` is one.
 
+    `drafts_for`, if there is one, drafts instead of all drafters. It is called before each round with the output
+    position and returns ids of the vocabulary, of which a round verifies as many as a pass takes. Like `hold` it may
+    wait.
+
     `prediction` is a text that the next answer will probably repeat, such as the file that it edits: prompt lookup
     drafts from it. It holds for one answer.
     """
@@ -73,6 +79,7 @@ class Session:
         self.settings = settings or Settings()
         self.messages: list[Message] = [Message("system", system)] if system else []
         self.hold: Callable[[], None] | None = None
+        self.drafts_for: Callable[[int], Sequence[int]] | None = None
         self.prediction = ""
         self.watch: Watch | None = None
         self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because, pair.company)
@@ -270,7 +277,7 @@ class Session:
                 context = self._read_prompt(turn, constraint)
                 if turn.end_reason == "error":
                     yield from self._decode(turn, context, times, began)
-                if turn.stats.num_drafts:
+                if turn.stats.num_drafts and not self.drafts_for:
                     spent_ms = turn.stats.decode_ms
                     measure_plain(
                         pair.target, context, times, pair.controller.target, spent_ms, partial(self._disturbed, turn)
@@ -359,6 +366,10 @@ class Session:
         if self.hold:
             with self.pair.released():
                 recorder.hold(self.hold)
+        given = None
+        if self.drafts_for:
+            with self.pair.released():
+                given = GivenDrafter(recorder.hold(partial(self.drafts_for, context.position)))
         if turn.cancel.asked:
             raise Cancelled("stopped")
         if self.pair.target.user is not context:
@@ -368,6 +379,9 @@ class Session:
             settings.sampling.check_tokens(self.pair.vocabulary.size)
             sampler = Sampler(settings.sampling, turn.seed, sampler.constraint)
             turn.in_force.append((context.position, settings.sampling))
+        if given:
+            most = min(self.pair.target.max_rows, turn.transcript.remaining) - 1
+            return Plan(given, min(len(given.tokens), most), sampler, "drafted elsewhere", COUPLED)
         read_ms = planner.draft_prompt_ms
         plan = planner.plan(context, settings, sampler, turn.transcript.remaining, after_pause=recorder.after_pause)
         if planner.draft_prompt_ms > read_ms:

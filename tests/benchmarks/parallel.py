@@ -49,11 +49,12 @@ class Measured:
 
 
 def run(answer: Answer, tasks: Sequence[Task], clients: int) -> Measured:
-    """Lets clients work off the tasks."""
+    """Lets clients work off the tasks: each takes the next one when it is free."""
+    waiting = iter(tasks)
 
     def work(client: int) -> list[tuple[int, float]]:
         found = []
-        for task in tasks[client::clients]:
+        for task in waiting:
             began = time.perf_counter()
             tokens = answer(client, task)
             found.append((tokens, time.perf_counter() - began))
@@ -131,11 +132,11 @@ def main() -> int:
                         dice.randrange(2**31),
                         asked.max_tokens,
                     )
-                    for number, (kind, text) in enumerate(dice.sample(prompts, 2 * most))
+                    for number, (kind, text) in enumerate(dice.sample(prompts, 3 * most))
                 ]
                 for clients in asked.clients:
                     for name in dice.sample([*tools], len(tools)):
-                        found = run(tools[name], tasks[: 2 * max(clients, 4)], clients)
+                        found = run(tools[name], tasks[: 3 * max(clients, 2)], clients)
                         if block >= 0:  # in the first block everybody warms up
                             measured[name, clients].append(found)
                         print(f"block {block + 1}: {clients} clients, {name}: {found.together:.0f}/s", file=sys.stderr)

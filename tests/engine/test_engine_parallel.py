@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, get_ident
 
 import pytest
 
@@ -66,9 +66,11 @@ def test_answers_share_passes(engine: Engine, monkeypatch: pytest.MonkeyPatch) -
     from specchat_engine.llama.native import NativeContext
 
     shared: list[int] = []
+    callers: set[int] = set()
     compute = NativeContext.compute
 
     def counting(context: NativeContext, parts: Sequence[object]) -> object:
+        callers.add(get_ident())
         if context.max_rows > 1:
             shared.append(len(parts))
         return compute(context, parts)  # type: ignore[arg-type]
@@ -80,6 +82,7 @@ def test_answers_share_passes(engine: Engine, monkeypatch: pytest.MonkeyPatch) -
         session.hold = partial(wait_for_the_others, session, all_begun)
     together(at_once)
     assert 4 in shared
+    assert len(callers) == 1, "OpenMP has one team of threads for each caller"
 
 
 def test_what_prompts_begin_with_is_read_once(engine: Engine) -> None:

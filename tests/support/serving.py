@@ -6,7 +6,7 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from specchat.serve.engine_client import EngineClient
+from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.in_progress import Part
 from specchat.serve.protocol import Begun, Finished, Made, Request
 from specchat.worker.protocol import Load
@@ -23,10 +23,10 @@ SEED = 7
 ENDLESS = Settings(k=2, sampling=SamplingParams(temperature=0.0))
 
 
-def client_of(folder: Path, models: TinyModels, *, places: int = PLACES, waiting: int = WAITING) -> EngineClient:
+def client_of(folder: Path, models: TinyModels, *, places: int = PLACES, waiting: int = WAITING) -> ProcessEngine:
     """A client that has started nothing yet; its log is in the folder."""
     load = Load(str(models.target), str(models.draft), LoadOptions(threads=1, n_ctx=2048))
-    return EngineClient(folder / "logs" / "serve.log", load, places=places, waiting=waiting)
+    return ProcessEngine(folder / "logs" / "serve.log", load, places=places, waiting=waiting)
 
 
 def asking(text: str, settings: Settings = SHORT, seed: int = SEED) -> Request:
@@ -34,12 +34,12 @@ def asking(text: str, settings: Settings = SHORT, seed: int = SEED) -> Request:
     return Request(settings, seed, ({"role": "user", "content": text},))
 
 
-async def parts_of(client: EngineClient, request: Request) -> list[Part]:
+async def parts_of(client: ProcessEngine, request: Request) -> list[Part]:
     """The whole answer."""
     return [part async for part in client.answer(request)]
 
 
-async def text_of(client: EngineClient, request: Request) -> str:
+async def text_of(client: ProcessEngine, request: Request) -> str:
     """The text of the whole answer, of which all parts are checked to be there and to agree."""
     begun, *made, finished = await parts_of(client, request)
     assert isinstance(begun, Begun)
@@ -49,7 +49,7 @@ async def text_of(client: EngineClient, request: Request) -> str:
     return finished.text
 
 
-async def read(client: EngineClient, request: Request, parts: int) -> int:
+async def read(client: ProcessEngine, request: Request, parts: int) -> int:
     """Reads so many parts of an answer and leaves, or all if there are fewer; returns how many there were."""
     count = 0
     async with aclosing(client.answer(request)) as answer:
@@ -60,7 +60,7 @@ async def read(client: EngineClient, request: Request, parts: int) -> int:
     return count
 
 
-async def until_idle(client: EngineClient) -> None:
+async def until_idle(client: ProcessEngine) -> None:
     """Waits until nobody has a place, a minute at most."""
     async with asyncio.timeout(60):
         while client.running or client.waiting:

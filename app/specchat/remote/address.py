@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from specchat.errors import ConfigError
+from specchat.hosts import is_loopback
 from specchat.terminal.filter import clean_line
 
 _API = "/v1"
@@ -31,11 +31,7 @@ class Address:
     @property
     def is_loopback(self) -> bool:
         """Whether the server runs on this machine."""
-        name = urlsplit(self.root).hostname or ""
-        try:
-            return ip_address(name).is_loopback
-        except ValueError:
-            return name == "localhost" or name.endswith(".localhost")
+        return is_loopback(urlsplit(self.root).hostname or "")
 
     def api(self, path: str) -> str:
         """The URL of a path of OpenAI's API, such as `/models`."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from specchat.errors import ConfigError
+from specchat.hosts import is_loopback
 from specchat.serve.api_errors import ApiError
 from specchat.settings.serving import Serving
 from specchat.settings.values import api_key
@@ -54,15 +53,6 @@ def _keys_in(file: Path) -> list[str]:
     return keys
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine reach an address, or come from it."""
-    name = host.strip("[]").partition("%")[0]
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name.lower().rstrip(".") == "localhost"
-
-
 def check_reach(serving: Serving, keys: Keys, *, no_auth: bool) -> None:
     """Raises ConfigError if other machines could reach a server that asks for no key, unless that is wanted."""
     if not is_loopback(serving.host) and not keys and not no_auth:
@@ -72,12 +62,15 @@ def check_reach(serving: Serving, keys: Keys, *, no_auth: bool) -> None:
 
 
 class Guard:
-    """Lets requests in by their headers, whose names are in lower case."""
+    """Lets requests in by their headers, whose names are in lower case.
+
+    `origins` are the web pages that may use the server, as browsers write them: in lower case.
+    """
 
     def __init__(self, serving: Serving, keys: Keys) -> None:
         self._keys = keys
         self._local_only = is_loopback(serving.host)
-        self._origins = frozenset(origin.lower().rstrip("/") for origin in serving.cors)
+        self.origins = frozenset(origin.lower().rstrip("/") for origin in serving.cors)
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
         """Raises ApiError for a web page that may not use the server, also one that pretends to be this machine.
@@ -88,7 +81,8 @@ class Guard:
         if self._local_only and not is_loopback(_name(host)):
             raise ApiError(403, f"this server answers to localhost only, not to {host[:100]!r}", code="host_refused")
         origin = headers.get("origin", "").lower()
-        if origin and not ({"*", origin} & self._origins or urlsplit(origin).netloc == host.lower()):
+        own = {f"{scheme}://{host.lower()}" for scheme in ("http", "https") if host}
+        if origin and not {"*", origin} & (self.origins | own):
             message = f"pages of {origin[:100]!r} may not use this server; --cors allows them"
             raise ApiError(403, message, code="origin_refused")
 

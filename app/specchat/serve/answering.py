@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from threading import Lock, Thread
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from specchat.serve.asking import Exchange, prompt_of, tokens_of, with_required_calls
 from specchat.serve.places import Places
 from specchat.serve.protocol import Ask, Count, Counted, Event, Failed, Finished
+from specchat.worker.streams import unexpected
 from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.errors import Cancelled, ContextOverflowError, EngineError, SettingError, TemplateError
 
@@ -21,12 +22,7 @@ Send = Callable[[Event], None]
 """Sends an event, from any thread. Raises BrokenPipeError if nobody reads the events any more."""
 
 
-def unexpected(error: Exception) -> str:
-    """One line about an error that nobody foresaw."""
-    return " ".join(f"an unexpected {type(error).__name__}: {error}; the engine's log has more".splitlines())
-
-
-class Asked:
+class OpenRequest:
     """A request from the moment when it was heard to its last event."""
 
     def __init__(self, ask: Ask) -> None:
@@ -55,48 +51,64 @@ class Asked:
 
 
 class Answers:
-    """The answers that are being given."""
+    """The answers that are being given, and the prompts whose tokens are counted."""
 
-    def __init__(self, engine: Engine, send: Send, ended: Callable[[Asked], None]) -> None:
-        """`ended` is called in the thread of an answer after its last event."""
+    def __init__(self, engine: Engine, send: Send, ended: Callable[[int], None]) -> None:
+        """`ended` gets the number of a request after its last event, in the thread that worked on it."""
         self.places = Places(engine)
         self._engine = engine
         self._send = send
         self._ended = ended
         self._guard = Lock()
-        self._running = 0
+        self._threads: Counter[Literal["answer", "count"]] = Counter()
 
     @property
-    def running(self) -> int:
-        """How many answers have had no last event yet."""
-        return self._running
+    def idle(self) -> bool:
+        """Whether nothing is answered or counted, so that nothing disturbs a measurement, or waits for it."""
+        return not self._threads.total()
 
-    def begin(self, asked: Asked) -> Thread | None:
-        """Begins an answer in a thread of its own, which it returns. Fails the request if all places are taken."""
-        with self._guard:
-            if self._running < self.places.count:
-                self._running += 1
-                thread = Thread(target=self._answer, args=(asked,), name=f"answer {asked.number}", daemon=True)
-                thread.start()
-                return thread
+    def begin(self, asked: OpenRequest) -> Thread | None:
+        """Begins an answer in a thread of its own, which it returns. Fails the request if all places are taken.
+
+        Only one thread may call this.
+        """
+        if self._threads["answer"] < self.places.count:
+            return self._start("answer", asked.number, partial(self._last_event, asked))
         self._send(Failed(f"all places are taken: {self.places.count} answers can be given at a time", asked.number))
-        self._ended(asked)
+        self._ended(asked.number)
         return None
 
-    def _answer(self, asked: Asked) -> None:
-        """Gives one answer and sends its events. Its place is free before the last of them goes out."""
-        try:
-            with suppress(BrokenPipeError):
-                try:
-                    last = self._last_event(asked)
-                finally:
-                    with self._guard:
-                        self._running -= 1
-                self._send(last)
-        finally:
-            self._ended(asked)
+    def count(self, count: Count) -> None:
+        """Begins to count the tokens of a prompt, in a thread of its own."""
 
-    def _last_event(self, asked: Asked) -> Finished | Failed:
+        def counted() -> Counted:
+            tokens = tokens_of(self.places.any, prompt_of(self._engine, count.request))
+            return Counted(count.number, len(tokens))
+
+        self._start("count", count.number, partial(_or_failed, count.number, counted))
+
+    def _start(self, kind: Literal["answer", "count"], number: int, work: Callable[[], Event]) -> Thread:
+        """Starts a thread for a request. `work` returns its last event, which goes out when the place is free again."""
+
+        def run() -> None:
+            try:
+                with suppress(BrokenPipeError):
+                    try:
+                        last = work()
+                    finally:
+                        with self._guard:
+                            self._threads[kind] -= 1
+                    self._send(last)
+            finally:
+                self._ended(number)
+
+        with self._guard:
+            self._threads[kind] += 1
+        thread = Thread(target=run, name=f"{kind} {number}", daemon=True)
+        thread.start()
+        return thread
+
+    def _last_event(self, asked: OpenRequest) -> Finished | Failed:
         """Gives one answer and sends its events but the last one, which it returns."""
 
         def give() -> Finished:
@@ -115,7 +127,7 @@ class Answers:
         cancelled = Finished(asked.number, "cancelled", "", TurnStats().to_json())
         return _or_failed(asked.number, give)
 
-    def _given(self, asked: Asked, exchange: Exchange, session: Session, prompt: Prompt) -> Finished:
+    def _given(self, asked: OpenRequest, exchange: Exchange, session: Session, prompt: Prompt) -> Finished:
         """Gives an answer with a session, sends its events, and returns the last one."""
         begun = False
 
@@ -138,19 +150,6 @@ class Answers:
         stats, notices = session.stats.to_json(), tuple(session.notices)
         return Finished(asked.number, session.end_reason or "error", session.text, stats, notices)
 
-    def count(self, count: Count) -> None:
-        """Begins to count the tokens of a prompt, in a thread of its own."""
-
-        def counted() -> Counted:
-            tokens = tokens_of(self.places.any, prompt_of(self._engine, count.request))
-            return Counted(count.number, len(tokens))
-
-        def tell() -> None:
-            with suppress(BrokenPipeError):
-                self._send(_or_failed(count.number, counted))
-
-        Thread(target=tell, name=f"count {count.number}", daemon=True).start()
-
 
 def _or_failed(number: int, give: Callable[[], T]) -> T | Failed:
     """What `give` returns, or why it failed. Raises BrokenPipeError if nobody reads the events any more."""
@@ -163,5 +162,4 @@ def _or_failed(number: int, give: Callable[[], T]) -> T | Failed:
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - the outermost frame of the thread: the log gets the traceback
-        traceback.print_exc(file=sys.stderr)
         return Failed(unexpected(error), number)

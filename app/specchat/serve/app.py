@@ -61,8 +61,9 @@ def build_app(
         Route("/metrics", about.metrics),
         Route("/openapi.json", about.openapi),
     ]
-    cors = Middleware(CORSMiddleware, allow_origins=serving.cors, allow_methods=["*"], allow_headers=["*"])
-    guarded = Middleware(_Guarded, guard=Guard(serving, keys))
+    guard = Guard(serving, keys)
+    cors = Middleware(CORSMiddleware, allow_origins=[*guard.origins], allow_methods=["*"], allow_headers=["*"])
+    guarded = Middleware(_Guarded, guard=guard)
     handlers: dict[Any, Any] = {SpecchatError: _known_error, HTTPException: _http_error, ClientDisconnect: _nobody}
     return Starlette(
         routes=routes,

@@ -9,6 +9,7 @@ from specchat.serve.protocol import Begun, LikelyToken, Made, Position, Request
 from specchat_engine import Engine, LogProbs, Message, Prompt, Round, ScoredToken, Session
 from specchat_engine.answers.grammar import tool_grammar
 from specchat_engine.decoding.rounds import Outcome
+from specchat_engine.errors import Cancelled
 from specchat_engine.prompt.encoding import encode
 
 
@@ -58,13 +59,15 @@ class Exchange:
     def rounds(self, prompt: Prompt, left: Callable[[], bool]) -> Generator[Made]:
         """Answers the prompt; close it in the thread that reads it.
 
-        Scores the prompt first, if that was asked for, unless the client has `left`. Raises what `Session.answer` and
-        `Session.score` raise.
+        Scores the prompt first, if that was asked for. Reads nothing once the client has `left`. Raises Cancelled then,
+        and what `Session.answer` and `Session.score` raise.
         """
         session, request = self._session, self._request
         session.seed, session.settings, session.prediction = request.seed, request.settings, request.prediction
         if request.echo:
             self._echo = self._prompt_positions(prompt, left)
+        if left():  # the session's `cancel` ends only an answer that has begun
+            raise Cancelled("the client left before its prompt was read")
         session.watch = self._logprobs
         try:
             for event in session.answer(prompt, 0):

@@ -1,4 +1,4 @@
-"""What the server asks of an engine; `engine_client.EngineClient` is one in a process of its own."""
+"""What the server asks of an engine; `engine_client.ProcessEngine` is one in a process of its own."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from specchat.serve.in_progress import Part, Running
 from specchat.serve.protocol import (
     Ask,
     Begun,
-    Command,
     Count,
     Counted,
     Event,
@@ -34,7 +33,7 @@ _CLOSED = "the engine was closed"
 _SHORT_LIVED = "the engine's process ended as soon as it had loaded the models"
 
 
-class EngineClient:
+class ProcessEngine:
     """One engine process at a time, for one event loop.
 
     `info` has what was loaded last, from `start` on. `deaths` counts how often the process ended unasked.
@@ -178,7 +177,7 @@ class EngineClient:
                 link.loaded.set_exception(LoadFailed(failed.message))
             _end_all(running, reason)
 
-    def _hear(self, link: EngineLink, event: Command | Event) -> None:
+    def _hear(self, link: EngineLink, event: Event) -> None:
         match event:
             case Loaded():
                 link.loaded.set_result(event)

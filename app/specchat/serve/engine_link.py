@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
-from specchat.serve.protocol import Command, Event, decode, encode
+from specchat.serve.protocol import Command, Event, decode_event, encode
 from specchat.worker.process import command_of, environment
 from specchat.worker.process_log import ProcessLog
 from specchat.worker.protocol import Loaded, Quit
@@ -62,12 +62,12 @@ class EngineLink:
         if pipe is not None and not pipe.is_closing():
             pipe.write(line)
 
-    async def events(self) -> AsyncIterator[Command | Event]:
+    async def events(self) -> AsyncIterator[Event]:
         """What the process says until it closes its pipe."""
         if self._process.stdout is None:
             return
         while line := await self._process.stdout.readline():
-            event = decode(line)
+            event = decode_event(line)
             if event is not None:
                 yield event
 

@@ -1,6 +1,7 @@
 """What the server and its engine's process tell each other: requests go down the pipe, events come back.
 
-The same lines of JSON as in `worker.protocol`, but every request has a number, and the events of several requests mix.
+The same lines of JSON as the worker's (`worker.lines`), but every request has a number, and the events of several
+requests mix.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from specchat.worker import lines
+from specchat.worker.lines import Decoder
 from specchat.worker.protocol import Load, Loaded, Loading, Quit
-from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
 
@@ -140,22 +142,22 @@ Command = Load | Ask | Leave | Count | Quit
 OfRequest = Begun | Made | Finished | Counted | Failed
 Event = Loading | Loaded | OfRequest
 
-_KINDS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in (*get_args(Command), *get_args(Event))}
+_COMMANDS, _EVENTS = Decoder[Command](get_args(Command)), Decoder[Event](get_args(Event))
 
 
 def encode(message: Command | Event) -> bytes:
     """The message as one line of ASCII, with its line end."""
-    return json.dumps({"type": type(message).__name__, **to_json(message)}).encode() + b"\n"
+    return lines.encode(message)
 
 
-def decode(line: bytes) -> Command | Event | None:
-    """The message in a line, None if there is none that this side knows."""
-    try:
-        value = json.loads(line)
-        message: Command | Event = from_json(_KINDS[value["type"]], value)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return message
+def decode_command(line: bytes) -> Command | None:
+    """The command in a line, None if there is none that this side knows."""
+    return _COMMANDS.decode(line)
+
+
+def decode_event(line: bytes) -> Event | None:
+    """The event in a line, None if there is none that this side knows."""
+    return _EVENTS.decode(line)
 
 
 def refused(line: bytes) -> Failed | None:

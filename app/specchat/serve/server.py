@@ -15,7 +15,7 @@ from specchat.serve.access import Keys
 from specchat.serve.answers.shape import Shape
 from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
-from specchat.serve.engine_client import EngineClient
+from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.listening import address_of, serve_until_signalled
 from specchat.serve.requests.base import Offer
 from specchat.settings.options import ChatOptions
@@ -31,7 +31,7 @@ async def run(
 ) -> int:
     """Serves until the process is interrupted or ended, and returns the exit code. Raises LoadFailed."""
     load = Load(str(options.target), str(options.draft) if options.draft else None, options.options)
-    engine = EngineClient(log_folder() / "serve.log", load, places=serving.parallel, waiting=serving.queue)
+    engine = ProcessEngine(log_folder() / "serve.log", load, places=serving.parallel, waiting=serving.queue)
     try:
         await engine.start()
         for notice in notices(engine.info):

@@ -1,23 +1,20 @@
 """What the application and the engine's process tell each other: commands go down the pipe, events come back.
 
 Each command and event is declared here and nowhere else: a frozen dataclass that is a member of `Command` or `Event`.
-A message is one line of JSON with the name of its class and its fields. The reader is tolerant, so that an older and a
-newer side understand each other: an unknown message is None, an unknown field is ignored, and a missing one has its
-default.
+`lines` writes and reads them.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from specchat.bench.samples import Gain
 from specchat.models.formatting import model_name, pair_name
+from specchat.worker import lines
+from specchat.worker.lines import Decoder
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.format import AnswerFormat
-from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount, check_threads
@@ -313,30 +310,19 @@ LastEvent = Loaded | Ended | Inspected | Kept | Recalled | Timed | WorkerFailed
 
 Event = Loading | Started | Notice | Round | Recounted | Timing | LastEvent
 
-_COMMANDS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Command)}
-_EVENTS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
+_COMMANDS, _EVENTS = Decoder[Command](get_args(Command)), Decoder[Event](get_args(Event))
 
 
 def encode(message: Command | Event) -> bytes:
     """The message as one line of ASCII, with its line end."""
-    return json.dumps({"type": type(message).__name__, **to_json(message)}).encode() + b"\n"
+    return lines.encode(message)
 
 
 def decode_command(line: bytes) -> Command | None:
     """The command in a line, None if there is none that this side knows."""
-    command: Command | None = _decoded(line, _COMMANDS)
-    return command
+    return _COMMANDS.decode(line)
 
 
 def decode_event(line: bytes) -> Event | None:
     """The event in a line, None if there is none that this side knows."""
-    event: Event | None = _decoded(line, _EVENTS)
-    return event
-
-
-def _decoded(line: bytes, kinds: Mapping[str, type[Any]]) -> Any:
-    try:
-        value = json.loads(line)
-        return from_json(kinds[value["type"]], value)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
+    return _EVENTS.decode(line)

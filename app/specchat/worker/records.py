@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,19 +43,35 @@ def recall(engine: Engine) -> bool:
     return True
 
 
-def keep(engine: Engine) -> None:
-    """Writes what the engine has learned. A folder that cannot be written is only logged."""
-    try:
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What an engine has learned, and the file for it."""
+
+    file: Path
+    text: str
+
+    @classmethod
+    def of(cls, engine: Engine) -> Record:
+        """What the engine has learned until now. It may compute nothing meanwhile."""
         weights = {
             "quantisation": engine.target.quantisation,
             "bytes": engine.target.size_bytes,
             "experts": engine.target.experts,
         }
         about = {"models": _models(engine), "weights": weights, "threads": engine.threads.to_json()}
-        record = engine.controller.to_json() | about
-        replace_text(_file(engine), json.dumps(record))
-    except OSError as error:
-        _log.warning("the record of this pair could not be kept: %s", error)
+        return cls(_file(engine), json.dumps(engine.controller.to_json() | about))
+
+    def write(self) -> None:
+        """Replaces the record before. A folder that cannot be written is only logged."""
+        try:
+            replace_text(self.file, self.text)
+        except OSError as error:
+            _log.warning("the record of this pair could not be kept: %s", error)
+
+
+def keep(engine: Engine) -> None:
+    """Writes what the engine has learned, between two answers."""
+    Record.of(engine).write()
 
 
 def kept_choices() -> Iterator[tuple[list[str], dict[str, Choice]]]:

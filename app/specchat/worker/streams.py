@@ -1,9 +1,11 @@
-"""The pipe of an engine's process to the application: only events go into it."""
+"""The pipe of an engine's process to the application: only events go into it, and everything else to its log."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
+import traceback
 from typing import BinaryIO, cast
 
 
@@ -26,3 +28,9 @@ def write_all(pipe: BinaryIO, line: bytes) -> None:
     """
     while line:
         line = line[pipe.write(line) :]
+
+
+def unexpected(error: Exception) -> str:
+    """One line about an error that nobody foresaw. Its traceback goes to the log."""
+    traceback.print_exception(error, file=sys.stderr)
+    return " ".join(f"an unexpected {type(error).__name__}: {error}; the engine's log has more".splitlines())

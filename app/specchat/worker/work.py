@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,7 +41,9 @@ from specchat.worker.protocol import (
     Timing,
     WorkerFailed,
 )
-from specchat.worker.records import keep, recall
+from specchat.worker.records import recall
+from specchat.worker.streams import unexpected
+from specchat.worker.upkeep import Upkeep
 from specchat_engine import Engine, Message, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
@@ -76,8 +77,7 @@ class Work:
         self._settings: Settings | None = None
         self._engine: Engine | None = None
         self._session: Session | None = None
-        self._measuring: Iterator[None] = iter(())
-        self._measured = False
+        self._upkeep: Upkeep | None = None
         self._refreshing = Refreshing()
         self._training = BackgroundTraining()
         self._draft: Path | None = None
@@ -140,24 +140,16 @@ class Work:
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001 - the outermost frame of the process: the log gets the traceback
-            traceback.print_exc(file=sys.stderr)
-            self._send(WorkerFailed(f"an unexpected {type(error).__name__}: {error}; the engine's log has more"))
+            self._send(WorkerFailed(unexpected(error)))
 
     def measure(self) -> bool:
         """Makes one pass of the measurements that are left; False if there are none. What was found is kept."""
-        try:
-            next(self._measuring)
-            self._measured = True
-        except StopIteration:
-            self._measuring = iter(())
-            if self._measured and self._engine is not None:
-                keep(self._engine)
-            self._measured = False
+        if self._upkeep is None:
             return False
-        except EngineError as error:
-            sys.stderr.write(f"measuring stopped: {error}\n")
-            return False
-        return True
+        if self._upkeep.measure():
+            return True
+        self._upkeep.keep()
+        return False
 
     def close(self) -> None:
         """Frees the models."""
@@ -172,7 +164,7 @@ class Work:
         engine = self._engine = opened.engine
         self._draft, self._learned_name = opened.draft, opened.learned_name
         recall(engine)
-        self._measuring = engine.measuring()
+        self._upkeep = Upkeep(engine)
         self._send(describe(opened))
 
     def _loading(self) -> Progress:
@@ -240,20 +232,12 @@ class Work:
         back = "It comes back when the models are loaded again, as at the next start."
         self._send(Notice(f"{name} ({Path(info.path).name}) was unloaded: {why}. {back}"))
 
-    def _count_hits(self, engine: Engine) -> None:
-        """Keeps what was drafted from stores, and brings those of past chats up to date now and then."""
-        if "store" not in engine.drafters:
-            return
-        Collections().count(engine.stores.taken_hits())
-        self._refreshing.after_answer(Path(engine.target.path))
-
     def _unload(self) -> None:
         with self._guard:
             self._session = None
         if self._engine is not None:
-            self._measuring = iter(())
             self._engine.close()
-            self._engine = None
+            self._engine = self._upkeep = None
 
     def _generate(self, command: Generate) -> None:
         session = self._session_for(command)
@@ -283,11 +267,12 @@ class Work:
         tell_news()
         if learned and self._engine is not None:
             self._learn(self._engine, learned, session, command)
-        if self._engine is not None:
-            self._count_hits(self._engine)
-            keep(self._engine)
+        if self._engine is not None and self._upkeep is not None:
+            self._upkeep.answered()
+            self._upkeep.keep()
+            if "store" in self._engine.drafters:
+                self._refreshing.after_answer(Path(self._engine.target.path))
             self._make_room(self._engine, session.settings.drafter)
-            self._measuring = self._engine.measuring()  # what was disturbed when the pair was loaded is measured again
         self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))
 
     def _news_of(self, session: Session) -> Callable[[], None]:
@@ -355,9 +340,9 @@ class Work:
 
     def _measure_again(self, threads: Threads) -> None:
         """Applies thread counts again, for a pair that was still loading when they were heard, and measures them."""
-        if self._engine is not None:
+        if self._engine is not None and self._upkeep is not None:
             self._engine.use_threads(threads.target, threads.draft)
-            self._measuring = self._engine.measuring()
+            self._upkeep.measure_again()
 
     def _session_for(self, command: Generate | Prepare | Inspect) -> Session:
         """The pair's session with the seed and the settings of the command, for an answer those that were set since.

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from specchat_engine.answers import harmony
+from specchat_engine.answers import harmony, tool_calls
 
 CallFormat = Literal["hermes", "qwen3-coder", "llama3", "mistral", "mistral-args", "mistral-ids", "harmony", "json"]
 """A notation for calls; `tool_calls` and `harmony` have examples. "json" stands for any that is not known."""
@@ -39,10 +39,7 @@ class AnswerFormat:
     @property
     def marks(self) -> tuple[str, ...]:
         """The control tokens that the parser looks for, to be given as `Prompt.shown`."""
-        if self.calls == "harmony":
-            return harmony.MARKS
-        mistral = ("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]") if self.calls.startswith("mistral") else ()
-        return (*self.thinking, *mistral, "<tool_call>", "</tool_call>", "<|tool_call|>", "<|python_tag|>")
+        return harmony.MARKS if self.calls == "harmony" else (*self.thinking, *tool_calls.MARKS)
 
 
 def _call_format(template: str) -> CallFormat:

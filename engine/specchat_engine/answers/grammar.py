@@ -61,7 +61,13 @@ class _ToolGrammar:
     def text(self, functions: Sequence[Mapping[str, Any]], *, thinking: bool, several: bool) -> str:
         """The whole grammar."""
         for number, function in enumerate(functions):
-            self._lines.append(f"call-{number} ::= {self._call(function, number)}")
+            try:
+                self._lines.append(f"call-{number} ::= {self._call(function, number)}")
+            except RecursionError:
+                name = function["name"]
+                raise SettingError(
+                    f"the tool {name!r} is nested too deep: give the inner parts names in $defs"
+                ) from None
         self._lines.append(f"call ::= {' | '.join(f'call-{number}' for number in range(len(functions)))}")
         calls = "call"
         if several and self._calls != "harmony":
@@ -129,18 +135,16 @@ class _ToolGrammar:
 
     def _held(self, function: Mapping[str, Any], prefix: str, schema: Mapping[str, Any], place: str) -> str:
         """The rule for a place in a schema, or for what is left of it if a grammar cannot express all of it."""
-        ways = [schema] if function.get("strict") else [schema, _loosened(schema)]
-        for way in ways:
-            rules = SchemaRules(way, prefix)
-            try:
-                rule = rules.of(place)
-            except SettingError as error:
-                if function.get("strict"):
-                    raise SettingError(f"the tool {function['name']!r} is strict, but {error}") from None
-                continue
-            self._lines += rules.lines
-            return rule
-        return "object" if place == "#" else "value"
+        strict = bool(function.get("strict"))
+        rules = SchemaRules(schema if strict else _loosened(schema), prefix, exclusive=strict)
+        try:
+            rule = rules.of(place)
+        except SettingError as error:
+            if strict:
+                raise SettingError(f"the tool {function['name']!r} is strict, but {error}") from None
+            return "object" if place == "#" else "value"
+        self._lines += rules.lines
+        return rule
 
 
 def _schema(function: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -170,6 +174,4 @@ def _loosened(schema: Any) -> Any:
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
         if isinstance(kept.get(key), list):
             kept[key] = [_loosened(part) for part in kept[key]]
-    if "oneOf" in kept and "anyOf" not in kept:
-        kept["anyOf"] = kept.pop("oneOf")
     return kept

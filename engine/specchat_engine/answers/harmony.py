@@ -25,7 +25,9 @@ _HEADER: Final = re.compile(r"[^\n]{0,400}")
 class HarmonyParser:
     """Tells reasoning, content and calls by the headers of messages. The prompt ends where a header begins."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, calls: bool) -> None:
+        """Without `calls`, a message with a recipient is content."""
+        self._calls = calls
         self._text = ""
         self._kind: PartKind | None = None
         self._said = self._empty = False
@@ -59,13 +61,14 @@ class HarmonyParser:
             return None
         self._text = rest
         recipient = _RECIPIENT.search(header)
-        if recipient:
+        if recipient and self._calls:
             self._empty = True
             return [
                 AnswerPart(PartKind.CALL, recipient[1].removeprefix("functions.")),
                 *self._begin(PartKind.ARGUMENTS),
             ]
-        return self._begin(PartKind.REASONING if "analysis" in header else PartKind.CONTENT)
+        thought = "analysis" in header and not recipient
+        return self._begin(PartKind.REASONING if thought else PartKind.CONTENT)
 
     def _begin(self, kind: PartKind) -> list[AnswerPart]:
         """Begins a message; texts that follow each other are apart."""

@@ -27,7 +27,9 @@ class AnswerParser:
         """`tools`, in the form of OpenAI's chat API, are those that the model was told of; without any there are no
         calls. `thinking` says that the prompt opened the reasoning, see `Engine.opens_reasoning`."""
         harmony = answer_format.calls == "harmony"
-        self._first: Parser = HarmonyParser() if harmony else ReasoningParser(answer_format.thinking, opened=thinking)
+        self._first: Parser = (
+            HarmonyParser(calls=bool(tools)) if harmony else ReasoningParser(answer_format.thinking, opened=thinking)
+        )
         self._second = ToolCallParser(tools) if tools and not harmony else None
 
     def feed(self, text: str) -> list[AnswerPart]:

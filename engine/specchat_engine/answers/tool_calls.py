@@ -32,6 +32,16 @@ _TAGS: Final[Mapping[str, str]] = {
 }
 """What comes before and after calls."""
 
+_TEXTS: Final = ("", _XML)
+"""Tags that are no control token in any model."""
+
+MARKS: Final = (
+    *dict.fromkeys(tag for both in _TAGS.items() for tag in both if tag not in _TEXTS),
+    "[CALL_ID]",
+    "[ARGS]",
+)
+"""The control tokens that the parser needs to see."""
+
 
 class ToolCallParser:
     """Tells calls from the content around them. The space next to a call is dropped.

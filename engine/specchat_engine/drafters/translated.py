@@ -58,11 +58,12 @@ class Translation:
                 return encode(prompt, self.template, self.draft)
             except TemplateError:
                 pass
-        text = "".join(f"{message.content}\n\n" for message in prompt.messages)
         if isinstance(prompt.raw, str):
             text = prompt.raw
         elif prompt.raw is not None:
             text = b"".join(map(self.target.piece, prompt.raw)).decode("utf-8", "replace")
+        else:
+            text = "".join(f"{message.content}\n\n" for message in prompt.messages)
         return self.draft.tokenize(text, special=False, add_bos=self.draft.adds_bos)
 
     @property

@@ -97,9 +97,11 @@ class SchemaRules:
     The rules of several schemas can be in one grammar if their prefixes differ.
     """
 
-    def __init__(self, schema: Any, prefix: str = "r") -> None:
-        """`prefix` begins the names of the rules, which follow it with a number."""
+    def __init__(self, schema: Any, prefix: str = "r", *, exclusive: bool = True) -> None:
+        """`prefix` begins the names of the rules, which follow it with a number. If not `exclusive`, the parts of a
+        `oneOf` need not exclude each other."""
         self._schema = schema
+        self._exclusive = exclusive
         self._prefix = prefix
         self._rules: list[str] = []
         self._names: dict[str, str] = {}
@@ -156,7 +158,8 @@ class SchemaRules:
                 if key == "allOf" and len(parts) > 1:
                     raise _refusal(f"{place}/{key}", parts, "write them as one schema")
                 rules = [self._rule(part, f"{place}/{key}/{i}") for i, part in enumerate(parts)]
-                if key == "oneOf" and not all(self._exclude(*pair) for pair in combinations(parts, 2)):
+                checked = combinations(parts, 2) if key == "oneOf" and self._exclusive else ()
+                if not all(self._exclude(*pair) for pair in checked):
                     raise _refusal(f"{place}/{key}", parts, "a value may fit two of these: use anyOf")
                 return " | ".join(rules)
         return self._typed(ours, place)

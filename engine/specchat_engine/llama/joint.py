@@ -8,6 +8,7 @@ continuous batching of Yu et al., "Orca", OSDI 2022, round by round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Condition, RLock
@@ -21,12 +22,17 @@ _PATIENCE_S = 0.005
 """A pass waits so long for an answer whose last round is still being read by the caller."""
 
 
+_WEIGHT = 0.25
+"""The weight of the latest pass in what an answer usually adds to a pass and gets from it."""
+
+
 @dataclass(slots=True)
 class _Answer:
     """An answer that is being given.
 
     It is `away` while the caller reads its last round, and `late` if a pass was made without it meanwhile. Its last
-    target pass began at position `start` with `rows` rows of logits, and was made in `company`.
+    target pass began at position `start` with `rows` rows of logits, and was made in `company`. Its draft passes since
+    then took `draft_ns`, of which `own_draft_ns` are its part.
     """
 
     away: bool = False
@@ -34,10 +40,26 @@ class _Answer:
     company: Company = ALONE
     start: int | None = None
     rows: int = 1
+    usual_tokens: float = 1.0
+    usual_emitted: float = 1.0
+    draft_ns: float = 0.0
+    own_draft_ns: float = 0.0
 
-    def emitted(self, part: Part) -> int:
-        """How many tokens came of its last target pass, if this part is the next one. Reading a prompt emits none."""
-        return 1 if self.start is None else max(1, min(part.positions[0] - self.start, self.rows))
+    def begin_pass(self, part: Part) -> None:
+        """Learns from the next target pass what came of the last one. Reading a prompt emits nothing."""
+        if self.start is not None and self.rows:
+            emitted = max(1, min(part.positions[0] - self.start, self.rows))
+            self.usual_tokens += _WEIGHT * (self.rows - self.usual_tokens)
+            self.usual_emitted += _WEIGHT * (emitted - self.usual_emitted)
+        self.start, self.rows = part.positions[0], part.rows
+
+    def in_company(
+        self, answers: int, tokens: int, usual_tokens: float, usual_emitted: float, *, reading: bool
+    ) -> None:
+        """Notes who shared its target pass."""
+        share = self.own_draft_ns / self.draft_ns if self.draft_ns else 1.0
+        self.company = Company(answers, tokens, usual_tokens, usual_emitted, reading, share)
+        self.draft_ns = self.own_draft_ns = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -51,11 +73,16 @@ class _Waiting:
 
 
 class JointPasses:
-    """Makes the passes of all places. A thread holds the `lock` while it computes anything, but not while it waits."""
+    """Makes the passes of all places. A thread holds the `lock` while it computes anything, but not while it waits.
+
+    One thread makes all passes. OpenMP, which llama.cpp computes with, starts other threads for each thread that calls
+    it, and those of all callers get in each other's way.
+    """
 
     def __init__(self, lock: RLock, target: NativeContext) -> None:
         self._changed = Condition(lock)
         self._target = target
+        self._passes = ThreadPoolExecutor(1, "passes")
         self._answers: dict[int, _Answer] = {}
         self._waiting: list[_Waiting] = []
 
@@ -128,25 +155,40 @@ class JointPasses:
                 chosen.append(one)
                 tokens += len(one.part.tokens)
         try:
-            made: Pass | DecodeError = context.compute([one.part for one in chosen])
+            made: Pass | DecodeError = self._passes.submit(context.compute, [one.part for one in chosen]).result()
         except DecodeError as error:
             made = error
         for index, one in enumerate(chosen):
             one.made = made if isinstance(made, DecodeError) else replace(made, logits=[made.logits[index]])
             self._waiting.remove(one)
+        answers = [self._answers.get(one.place) for one in chosen]
         if context is self._target:
-            self._note(chosen)
+            _note(answers, [one.part for one in chosen])
+        elif isinstance(made, Pass):
+            for answer in filter(None, answers):
+                answer.draft_ns += made.nanoseconds
+                answer.own_draft_ns += made.nanoseconds / len(chosen)
         self._changed.notify_all()
 
-    def _note(self, chosen: Sequence[_Waiting]) -> None:
-        """Notes what each answer of a target pass has to know of the others."""
-        shared = [(one.part, self._answers.get(one.place)) for one in chosen]
-        emitted = [answer.emitted(part) if answer else 1 for part, answer in shared]
-        tokens = [len(part.tokens) for part, _ in shared]
-        reading = [part.rows < len(part.tokens) for part, _ in shared]
-        for (part, answer), own_tokens, own_emitted, reads in zip(shared, tokens, emitted, reading, strict=True):
-            if answer:
-                answer.company = Company(
-                    len(shared) - 1, sum(tokens) - own_tokens, sum(emitted) - own_emitted, sum(reading) > reads
-                )
-                answer.start, answer.rows = part.positions[0], part.rows
+
+def _note(answers: Sequence[_Answer | None], parts: Sequence[Part]) -> None:
+    """Notes what each answer of a target pass has to know of the others."""
+    reading = [part.rows < len(part.tokens) for part in parts]
+    tokens = sum(len(part.tokens) for part in parts)
+    for answer, part in zip(answers, parts, strict=True):
+        if answer:
+            answer.begin_pass(part)
+    known = [answer for answer in answers if answer]
+    usual_tokens, usual_emitted = (
+        sum(answer.usual_tokens for answer in known),
+        sum(answer.usual_emitted for answer in known),
+    )
+    for answer, part, reads in zip(answers, parts, reading, strict=True):
+        if answer:
+            answer.in_company(
+                len(parts) - 1,
+                tokens - len(part.tokens),
+                usual_tokens - answer.usual_tokens,
+                usual_emitted - answer.usual_emitted,
+                reading=sum(reading) > reads,
+            )

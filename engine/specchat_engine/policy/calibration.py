@@ -54,10 +54,14 @@ def measure(
         if draft:
             costs = controller.costs_of(drafter).by_threads.current
             for length in (1, USUAL_K):
-                if draft.length < draft.capacity and costs.lacks(length, times, draft.length):
-                    milliseconds = sum(pass_ms(draft, 1, 1) for _ in range(length))
-                    costs.observe(length, draft.length, milliseconds)
-                    spent_ms += milliseconds
+                if not costs.lacks(length, times, draft.length):
+                    continue
+                made: list[float] = []
+                while len(made) < length and draft.length < draft.capacity:
+                    made.append(pass_ms(draft, 1, 1))
+                    if len(made) == length:
+                        costs.observe(length, draft.length, sum(made))
+                        spent_ms += sum(made)
                     yield
         if spent_ms > _INSTANT_MS:
             return

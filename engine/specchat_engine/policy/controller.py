@@ -324,7 +324,7 @@ class Controller:
         read_ms = self._reading_ms(situation, drafter)
         share_ms = read_ms / max(1.0, self._usual_drafts.get((self._kind, drafter.name), _DRAFTS))
         costs = self._round_ms(situation, drafter, share_ms, verify_ms, most)
-        limit = costs[0] + may_lose - max(0.0, read_ms - share_ms - self._free_reading_ms(drafter, plain.milliseconds))
+        limit = costs[0] + may_lose - max(0.0, read_ms - share_ms - self._free_reading_ms(drafter, situation.depth))
         # The speed to beat is the drafter's own: what its last best draft promised.
         pace = max(plain.rate, self._promised_rate.get(drafter.name, 0.0))
         candidate = weigh(situation, drafter, shares, EVIDENCE[sort], costs, known, limit, plain.rate, pace)
@@ -368,15 +368,14 @@ class Controller:
         step_ms = costs.expected(drafter, situation.depth, 1, plain_ms)[1]
         return tokens * step_ms * wide_ms / (_READ_WIDTH * plain_ms)
 
-    def _free_reading_ms(self, drafter: DrafterTraits, plain_ms: float) -> float:
+    def _free_reading_ms(self, drafter: DrafterTraits, depth: int) -> float:
         """How long a drafter may read before its first draft on a kind of text, which costs nothing from the budget."""
         known = self.acceptance.of(self._kind, drafter.name, drafter.evidence).known
-        return 0.0 if known else _FIRST_READING * plain_ms
+        return 0.0 if known else _FIRST_READING * (self.target.at(1, depth) or 0.0)
 
     def _gained(self, situation: Situation, drafter: DrafterTraits, outcome: Outcome) -> float:
         """How many plain rounds a round with a draft gained."""
-        plain_ms = self.target.at(1, situation.depth) or 0.0
-        free_ms = min(self._reading_ms(situation, drafter), self._free_reading_ms(drafter, plain_ms))
+        free_ms = min(self._reading_ms(situation, drafter), self._free_reading_ms(drafter, situation.depth))
         took = self._in_plain_rounds(outcome.milliseconds - free_ms, situation.depth, outcome.company)
         return outcome.emitted - took
 
@@ -450,31 +449,34 @@ class Controller:
         tokens a second for all answers together.
         """
         company = situation.company
-        curve = self.target.curve(situation.depth, company.tokens + widest)
+        others = round(company.usual_tokens)
+        curve = self.target.curve(situation.depth, others + widest)
         if curve is None or not company.answers:
             return curve
-        plain_ms = curve[company.tokens + 1]
+        plain_ms = curve[others + 1]
         own_ms = _own_part(plain_ms, company)
-        return [0.0, *(own_ms + shared_ms - plain_ms for shared_ms in curve[company.tokens + 1 :])]
+        return [0.0, *(own_ms + shared_ms - plain_ms for shared_ms in curve[others + 1 :])]
 
     def _own_share(self, situation: Situation, outcome: Outcome) -> Outcome:
-        """A round whose pass others shared, with its own part of the times, as in `_verify_ms`."""
+        """A round whose passes others shared, with its own part of the times, as in `_verify_ms`."""
         company = outcome.company
         plain_ms = self.target.at(company.tokens + 1, situation.depth) or outcome.verify_ms
-        own_ms = _own_part(plain_ms, company)
+        own_ms = self._plain_ms(situation.depth, company) or _own_part(outcome.verify_ms, company)
         return replace(
             outcome,
             verify_ms=max(own_ms, own_ms + outcome.verify_ms - plain_ms),
-            draft_ms=outcome.draft_ms / (1 + company.answers),
+            draft_ms=outcome.draft_ms * company.draft_share,
         )
+
+    def _plain_ms(self, depth: int, company: Company) -> float:
+        """What a plain pass costs an answer; 0 before one was timed."""
+        return _own_part(self.target.at(1 + round(company.usual_tokens), depth) or 0.0, company)
 
     def _in_plain_rounds(self, milliseconds: float, depth: int, company: Company = ALONE) -> float:
         """A time in plain rounds; 0 before one was timed."""
-        plain_ms = self.target.at(1 + company.tokens, depth)
-        if not plain_ms:
-            return 0.0
+        plain_ms = self._plain_ms(depth, company)
         overhead_ms = 0.0 if company.answers else self._overhead_ms
-        return milliseconds / (_own_part(plain_ms, company) + overhead_ms)
+        return milliseconds / (plain_ms + overhead_ms) if plain_ms else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start."""
@@ -508,4 +510,4 @@ class Controller:
 
 def _own_part(plain_ms: float, company: Company) -> float:
     """What a plain pass costs one of the answers that share it: as much of it as of the tokens; all of it alone."""
-    return plain_ms / (1 + company.emitted)
+    return plain_ms / (1 + company.usual_emitted)

@@ -23,10 +23,14 @@ def guarded(values: Mapping[str, Any], controls: Sequence[str]) -> tuple[dict[st
     values of "name", get marks around them too.
     """
     mark = _unused(set().union(*controls, *_texts(values)))
+    parted = [control for control in controls if len(control) > 1]
+    beginnings = {control[0] for control in parted}
 
     def guard(text: str) -> str:
-        for control in controls:
-            while len(control) > 1 and control in text:
+        if beginnings.isdisjoint(text):
+            return text
+        for control in parted:
+            while control in text:
                 text = text.replace(control, control[0] + mark + control[1:])
         return text
 

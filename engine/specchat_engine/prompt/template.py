@@ -95,7 +95,7 @@ class ChatTemplate:
         if prompt.messages and prompt.messages[0].role == "system" and self._refuses_system:
             prompt = replace(prompt, messages=_with_system_asked(prompt.messages))
         if not self._knows_tools:
-            return self._values(with_tools_as_text(prompt), "as text")
+            prompt = with_tools_as_text(prompt)
         called = any(message.tool_calls for message in prompt.messages)
         return self._values(prompt, self._calls if called else "as objects")
 

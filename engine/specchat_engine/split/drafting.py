@@ -11,14 +11,15 @@ from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.split.draws import Draws, DrawsFor
+from specchat_engine.split.length import QuestionLength
 
 
 @dataclass(frozen=True, slots=True)
 class SplitRound:
     """One question to the target: what was drafted for it, its draws, and how many drafted tokens were among them.
 
-    `ahead` tokens were drafted while the answer travelled, of which the next question could use `useful`. `waited_ms`
-    is the time without anything to draft.
+    `ahead` tokens were drafted while the answer travelled, of which the next question could use `useful`. Drafting
+    before the question took `draft_ms`, and the answer came `asked_ms` after it.
     """
 
     drafted: tuple[int, ...]
@@ -26,37 +27,42 @@ class SplitRound:
     accepted: int
     ahead: int
     useful: int
-    waited_ms: float
+    draft_ms: float
+    asked_ms: float
 
 
 def split_answer(
-    drafter: ModelDrafter, context: Context, draws_for: DrawsFor, *, k: int, most: int, pipelined: bool = True
+    drafter: ModelDrafter, context: Context, draws_for: DrawsFor, *, k: int | None, most: int, pipelined: bool = True
 ) -> Iterator[SplitRound]:
     """Extends the context by the target's draws until the answer ends. A question has k to `most` drafted tokens.
 
-    The context has the prompt as the target reads it, and a sampler with the target's parameters and seed. `pipelined`
-    drafts on until the answer arrives, in the hope that all drafted tokens are accepted. Raises what `draws_for`
-    raises. The lossless rule is that of Daliri, Musco, Suresh, arXiv 2408.07978.
+    Without k it is chosen for each question. The context has the prompt as the target reads it, and a sampler with the
+    target's parameters and seed. `pipelined` drafts on until the answer arrives, in the hope that all drafted tokens
+    are accepted. Raises what `draws_for` raises. The lossless rule is that of Daliri, Musco, Suresh, arXiv 2408.07978.
     """
+    length = QuestionLength(most)
     with ThreadPoolExecutor(1, "split speculation") as asking:
         drafted: list[int] = []
         end: str | None = None
         while end is None:
-            _draft(drafter, context, drafted, k)
+            began, at_hand = perf_counter(), len(drafted)
+            _draft(drafter, context, drafted, length.best if k is None else k)
             question = tuple(drafted[:most])
+            sent = perf_counter()
             answer = asking.submit(draws_for, context.position, question)
             if pipelined:
                 _draft(drafter, context, drafted, len(question) + 1 + most, until=answer)
-            began = perf_counter()
             draws = answer.result()
-            waited_ms = (perf_counter() - began) * 1000
+            draft_ms, asked_ms = (sent - began) * 1000, (perf_counter() - sent) * 1000
             ahead = len(drafted) - len(question)
             accepted = common_prefix(question, draws.tokens)
             kept = common_prefix(drafted, draws.tokens)
+            if new := len(question) - min(at_hand, most):
+                length.observe(len(question), accepted, draft_ms / new, asked_ms)
             drafted = drafted[kept:] if kept == len(draws.tokens) else []
             context.tokens += draws.tokens
             end = draws.end
-            yield SplitRound(question, draws, accepted, ahead, len(drafted), waited_ms)
+            yield SplitRound(question, draws, accepted, ahead, len(drafted), draft_ms, asked_ms)
 
 
 def _draft(

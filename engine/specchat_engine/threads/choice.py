@@ -120,23 +120,25 @@ def try_target_threads(target: SessionModel, trial: Trial, costs: CostsByThreads
 
 
 def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial, costs: CostsByThreads) -> Iterator[None]:
-    """Times thread counts of the draft model in turns, and yields after each round. The costs are learned as well.
+    """Times thread counts of the draft model in turns, and yields after each pass. The costs are learned as well.
 
     Each count is timed with a whole round, the target's pass included, because starting and stopping threads between
-    the two models costs time too.
+    the two models costs time too. The pass before it is not timed, because threads start and stop there.
     """
     width = min(USUAL_K + 1, target.max_rows)
     while block := trial.block:
         times: dict[int, float] = {}
         for threads in block:
-            if target.length + width > target.capacity or draft.length + 1 > draft.capacity:
-                return
-            _with_threads(draft, threads, 1, 1)
-            verify_ms = pass_ms(target, width, width)
-            draft_ms = sum(_with_threads(draft, threads, 1, 1) for _ in range(USUAL_K))
-            costs.of(threads).observe(USUAL_K, draft.length, draft_ms)
-            times[threads] = verify_ms + draft_ms
-            yield
+            made: list[float] = []
+            for model in (draft, target, *[draft] * USUAL_K):
+                if target.length + width > target.capacity or draft.length + 1 > draft.capacity:
+                    return
+                made.append(pass_ms(target, width, width) if model is target else _with_threads(draft, threads, 1, 1))
+                if len(made) == USUAL_K + 2:
+                    draft_ms = sum(made[2:])
+                    costs.of(threads).observe(USUAL_K, draft.length, draft_ms)
+                    times[threads] = made[1] + draft_ms
+                yield
         trial.observe(times)
 
 

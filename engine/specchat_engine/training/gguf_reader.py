@@ -30,14 +30,14 @@ def read_gguf(path: Path, precision: torch.dtype = torch.float32) -> LlamaModel:
     if "output.weight" in tensors:
         raise ValueError(f"{path} has an output matrix of its own: only models with tied embeddings can be read")
     config = read_config(reader)
-    _check_rotation(reader, config)
+    _check_rotation(path, reader, config)
     if ROPE_FACTORS in tensors:
-        config = replace(config, rope_factors=tuple(read_weights(tensors.pop(ROPE_FACTORS)).tolist()))
+        config = replace(config, rope_factors=tuple(tensor_weights(tensors.pop(ROPE_FACTORS)).tolist()))
     state = {}
     for written, held in tensor_names(config.layers):
         if written not in tensors:
             raise ValueError(f"{path} lacks the tensor {written}: it is not a complete llama model")
-        weights = read_weights(tensors.pop(written))
+        weights = tensor_weights(tensors.pop(written))
         state[held] = weights.to(precision) if weights.dim() > 1 else weights
     if tensors:
         raise ValueError(f"{path} has the tensor {min(tensors)}, which cannot be read into torch")
@@ -47,7 +47,7 @@ def read_gguf(path: Path, precision: torch.dtype = torch.float32) -> LlamaModel:
     return model
 
 
-def read_weights(tensor: gguf.ReaderTensor) -> Tensor:
+def tensor_weights(tensor: gguf.ReaderTensor) -> Tensor:
     """A tensor of a file in float32. Raises ValueError for a type that cannot be read."""
     try:
         return torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())
@@ -55,16 +55,16 @@ def read_weights(tensor: gguf.ReaderTensor) -> Tensor:
         raise ValueError(f"{tensor.name} is stored as {tensor.tensor_type.name}: that cannot be read") from None
 
 
-def _check_rotation(reader: gguf.GGUFReader, config: ModelConfig) -> None:
+def _check_rotation(path: Path, reader: gguf.GGUFReader, config: ModelConfig) -> None:
     """Raises ValueError if positions are read in another way than the model's."""
     for key in ("attention.key_length", "attention.value_length", "rope.dimension_count"):
         found = _value(reader, f"llama.{key}", config.head_width)
         if found != config.head_width:
-            raise ValueError(f"{key} is {found}, and only {config.head_width} can be read")
+            raise ValueError(f"{path}: {key} is {found}, and only {config.head_width} can be read")
     kind = reader.get_field("llama.rope.scaling.type")
     factor = _value(reader, "llama.rope.scaling.factor", 1.0)
     if (kind is None or kind.contents() != "none") and factor not in (0.0, 1.0):
-        raise ValueError(f"positions are scaled by {factor:g}: that cannot be read")
+        raise ValueError(f"{path}: positions are scaled by {factor:g}: that cannot be read")
 
 
 def read_config(reader: gguf.GGUFReader) -> ModelConfig:

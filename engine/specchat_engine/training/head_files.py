@@ -7,11 +7,10 @@ from pathlib import Path
 
 import gguf
 import torch
-from gguf.quants import dequantize
 from torch import Tensor
 
 from specchat_engine.training.gguf import FILE_TYPES, Precision, add_sizes, add_tensor, copy_fields, finish
-from specchat_engine.training.gguf_reader import read_config
+from specchat_engine.training.gguf_reader import read_config, tensor_weights
 from specchat_engine.training.heads import EagleHead, MtpHead
 from specchat_engine.training.model import ModelConfig
 
@@ -82,18 +81,14 @@ def write_predicting(path: Path, target: Path, heads: Sequence[MtpHead], precisi
     writer.add_array("mimo2.attention.sliding_window_pattern", [True] * (config.layers + len(heads)))
     writer.add_float32("mimo2.rope.freq_base_swa", config.rope_base)
     writer.add_nextn_predict_layers(len(heads))
-
-    def weights(name: str) -> Tensor:
-        tensor = tensors[f"{name}.weight"]
-        return torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())
-
     for name, tensor in tensors.items():
         if name.removesuffix(".weight").split(".")[-1] not in _NOT_COPIED:
             writer.add_tensor(name, tensor.data, raw_dtype=tensor.tensor_type)
     tied = tensors["token_embd.weight"]
     writer.add_tensor("output.weight", tied.data, raw_dtype=tied.tensor_type)
     for layer in range(config.layers):
-        query, key, value = (weights(f"blk.{layer}.{part}") for part in ("attn_q", "attn_k", "attn_v"))
+        parts = (tensors[f"blk.{layer}.{part}.weight"] for part in ("attn_q", "attn_k", "attn_v"))
+        query, key, value = map(tensor_weights, parts)
         add_tensor(writer, f"blk.{layer}.attn_qkv.weight", in_halves(query, key, value, config), precision)
     for place, head in enumerate(heads):
         for written, weight in _mtp_tensors(head):

@@ -8,7 +8,7 @@ from pathlib import Path
 import gguf
 
 from specchat_engine.training.gguf import FILE_TYPES, Precision, add_tensor, copy_fields, finish, tensor_names
-from specchat_engine.training.gguf_reader import read_weights
+from specchat_engine.training.gguf_reader import read_config, tensor_weights
 from specchat_engine.training.lora import LowRankLinear
 
 
@@ -22,8 +22,7 @@ def write_merged(
     adapter is copied as it is.
     """
     reader = gguf.GGUFReader(base)
-    layers = sum(tensor.name.endswith("attn_norm.weight") for tensor in reader.tensors)
-    names = dict(tensor_names(layers))
+    names = dict(tensor_names(read_config(reader).layers))
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name(name)
     writer.add_file_type(FILE_TYPES[precision])
@@ -32,9 +31,9 @@ def write_merged(
     for tensor in reader.tensors:
         layer = adapted.get(names.get(tensor.name, ""))
         if layer is not None:
-            add_tensor(writer, tensor.name, read_weights(tensor) + layer.change(), precision)
+            add_tensor(writer, tensor.name, tensor_weights(tensor) + layer.change(), precision)
         elif len(tensor.shape) == 1 or tensor.tensor_type == gguf.GGMLQuantizationType[precision]:
             writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
         else:
-            add_tensor(writer, tensor.name, read_weights(tensor), precision)
+            add_tensor(writer, tensor.name, tensor_weights(tensor), precision)
     finish(writer)

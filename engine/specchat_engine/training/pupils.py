@@ -8,7 +8,6 @@ from pathlib import Path
 
 import gguf
 import torch
-from gguf.quants import dequantize
 from torch import Tensor, nn
 
 from specchat_engine.errors import PairError
@@ -16,7 +15,7 @@ from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import NORMED
 from specchat_engine.pairing.heads import LAYER_INPUTS
 from specchat_engine.training.gguf import Precision
-from specchat_engine.training.gguf_reader import read_config
+from specchat_engine.training.gguf_reader import read_config, tensor_weights
 from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
@@ -204,12 +203,8 @@ def head_config(header: Header, feed_forward: int) -> ModelConfig:
 def shared_matrices(target: Path) -> tuple[Tensor, Tensor]:
     """The target's embeddings and output matrix, both [vocab_size, width]."""
     tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(target).tensors}
-
-    def read(name: str) -> Tensor:
-        return torch.from_numpy(dequantize(tensors[name].data, tensors[name].tensor_type).copy())
-
-    embedding = read("token_embd.weight")
-    return embedding, read("output.weight") if "output.weight" in tensors else embedding
+    embedding = tensor_weights(tensors["token_embd.weight"])
+    return embedding, tensor_weights(tensors["output.weight"]) if "output.weight" in tensors else embedding
 
 
 def taught(batch: TaughtBatch, places: Tensor) -> tuple[Tensor, Tensor]:

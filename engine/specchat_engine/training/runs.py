@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from specchat_engine.errors import EngineError, SettingError
+from specchat_engine.errors import SettingError
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.vocabulary import Vocabulary
@@ -94,43 +95,44 @@ class Training:
     ) -> None:
         """`documents` makes them with the target's vocabulary and template, of at most so many tokens each.
 
-        With `recorded` turns the target is not loaded: these are what it learns from, and the latest ones are held out.
+        With `recorded` it learns from these lessons instead, and the last ones are held out. Then the target takes
+        memory only if `recorded` loads it. `recorded` is closed after the training, and also if this raises.
         Checkpoints go into the `folder`. `begin` is the folder of an earlier training whose weights to start from.
         Raises SettingError if memory or text is too little, if the folder has the checkpoints of another training, and
         if `begin` has none of the same sizes.
         """
-        self.needs = needed_bytes(pupil, with_target=recorded is None)
-        self.device = best_device()
-        free = free_bytes(self.device)
-        if free and self.needs > free:
-            raise SettingError(
-                f"training takes about {self.needs / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free: use a "
-                "smaller target or a smaller draft"
-            )
-        if begin:
-            _load(pupil.model, begin)
-        pupil.model.to(self.device)
-        _claim(folder, pupil)
         self._pupil = pupil
         self._minutes = minutes
         self._seed = seed
         self._folder = folder
         self._teacher: Teacher | RecordedTeacher
         found: list[Document] = []
-        if recorded:
-            self._teacher, found = recorded, [*recorded.lessons]
-        else:
-            self._teacher = teacher = Teacher(pupil.teacher, pupil.layers, n_ctx=_LENGTHS[-1], threads=threads)
-            try:
+        with ExitStack() as to_close:
+            if recorded:
+                to_close.callback(recorded.close)
+            self.needs = needed_bytes(pupil, with_target=recorded is None or recorded.loads_target)
+            self.device = best_device()
+            free = free_bytes(self.device)
+            if free and self.needs > free:
+                raise SettingError(
+                    f"training takes about {self.needs / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free: use a "
+                    "smaller target or a smaller draft"
+                )
+            if begin:
+                _load(pupil.model, begin)
+            pupil.model.to(self.device)
+            _claim(folder, pupil)
+            if recorded:
+                self._teacher, found = recorded, [*recorded.lessons]
+            else:
+                self._teacher = teacher = Teacher(pupil.teacher, pupil.layers, n_ctx=_LENGTHS[-1], threads=threads)
+                to_close.callback(teacher.close)
                 found = [*documents(teacher.vocabulary, teacher.template, LONGEST)]
-            except EngineError:
-                teacher.close()
-                raise
-        self.tokens = sum(len(document.ids) for document in found)
-        fewest = FEWEST_RECORDED if recorded else _FEWEST_TOKENS
-        if self.tokens < fewest or len(found) < 2:
-            self._teacher.close()
-            raise SettingError(f"the data has {self.tokens:,} tokens: give at least {fewest:,}")
+            self.tokens = sum(len(document.ids) for document in found)
+            fewest = FEWEST_RECORDED if recorded else _FEWEST_TOKENS
+            if self.tokens < fewest or len(found) < 2:
+                raise SettingError(f"the data has {self.tokens:,} tokens: give at least {fewest:,}")
+            to_close.pop_all()
         if not recorded:
             Random(seed).shuffle(found)
         share = _LATEST_SHARE if recorded else _HELD_OUT_SHARE

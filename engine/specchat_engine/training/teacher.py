@@ -131,7 +131,12 @@ class Teacher:
 
 
 class RecordedTeacher:
-    """Turns that a target has already been heard in, instead of the target itself."""
+    """Turns that a target has already been heard in, instead of the target itself.
+
+    `loads_target` says whether the target is in memory too.
+    """
+
+    loads_target = False
 
     def __init__(self, turns: Iterable[RecordedTurn], longest: int) -> None:
         """Of a turn with more than `longest` tokens its end counts."""
@@ -148,6 +153,8 @@ class RecordedTeacher:
 
 class TeacherOfBoth(RecordedTeacher):
     """Recorded turns, and before them documents that a loaded target teaches when they are drawn."""
+
+    loads_target = True
 
     def __init__(
         self,

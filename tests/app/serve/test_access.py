@@ -11,7 +11,7 @@ import pytest
 
 from app.serve.conftest import Served
 from specchat.errors import ConfigError
-from specchat.serve.access import Guard, Keys, check_reach, is_loopback, read_keys
+from specchat.serve.access import Guard, Keys, check_reach, read_keys
 from specchat.serve.api_errors import ApiError
 from specchat.settings.serving import Serving
 from support.scripted_server import ScriptedEngine
@@ -88,16 +88,6 @@ def test_other_machines_come_in_with_a_key_or_where_that_is_wanted() -> None:
         check_reach(Serving(host=host), Keys(()), no_auth=True)
 
 
-@pytest.mark.parametrize("name", ["localhost", "LOCALHOST.", "127.0.0.1", "[::1]", "::1"])
-def test_these_are_names_of_this_machine(name: str) -> None:
-    assert is_loopback(name)
-
-
-@pytest.mark.parametrize("name", ["", "localhost.example.org", "127.0.0.1.example.org", "0.0.0.0", "10.0.0.1"])
-def test_these_are_not(name: str) -> None:
-    assert not is_loopback(name)
-
-
 def refused(guard: Guard, **headers: str) -> bool:
     try:
         guard.check_origin(headers)
@@ -126,6 +116,24 @@ def test_web_pages_need_leave() -> None:
     assert not refused(told, host="localhost:8080", origin="https://app.example")
     assert refused(told, host="localhost:8080", origin="https://other.example")
     assert not refused(Guard(Serving(cors=("*",)), Keys(())), host="localhost", origin="https://other.example")
+
+
+def test_an_origin_that_is_no_url_is_refused_and_breaks_nothing(served: Served) -> None:
+    reachable = Guard(Serving(host="0.0.0.0"), Keys(["k"]))
+    for origin in ("http://[", "http://", "://", "[", "null"):
+        assert refused(reachable, host="", origin=origin)
+        assert refused(reachable, host="server:8080", origin=origin)
+    with httpx2.Client(base_url=served(), trust_env=False) as client:
+        answer = client.get("/v1/models", headers={"Origin": "http://["})
+        assert answer.status_code == 403
+        assert answer.json()["error"]["code"] == "origin_refused"
+
+
+def test_pages_may_be_allowed_in_any_case_of_letters(served: Served) -> None:
+    with httpx2.Client(base_url=served(Serving(cors=("HTTPS://App.Example/",))), trust_env=False) as client:
+        answer = client.get("/v1/models", headers={"Origin": "https://app.example"})
+        assert answer.status_code == 200
+        assert answer.headers["access-control-allow-origin"] == "https://app.example"
 
 
 def test_only_pages_that_were_allowed_get_cors_headers(served: Served) -> None:

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 import pytest_asyncio
 
-from specchat.serve.engine_client import EngineClient
+from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.errors import Busy, RequestFailed
 from specchat.serve.protocol import Begun, Finished, Made, Request
 from specchat_engine import SamplingParams
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def client(tmp_path_factory: pytest.TempPathFactory, tiny_models: TinyModels) -> AsyncIterator[EngineClient]:
+async def client(tmp_path_factory: pytest.TempPathFactory, tiny_models: TinyModels) -> AsyncIterator[ProcessEngine]:
     """One process for all of these tests, so that each begins with what the others left."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
@@ -52,7 +52,7 @@ TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": 
 LONG = replace(ENDLESS, max_tokens=1800)
 
 
-async def nearly_full(client: EngineClient, letter: str) -> None:
+async def nearly_full(client: ProcessEngine, letter: str) -> None:
     """An answer that needs all of a place's context."""
     begun, *_, finished = await parts_of(client, asking(letter * 1900, ENDLESS))
     assert isinstance(begun, Begun)
@@ -67,7 +67,7 @@ def talking(texts: Sequence[str]) -> Request:
     return Request(SHORT, SEED, tuple(messages))
 
 
-async def test_an_answer_is_begun_its_rounds_and_its_end(client: EngineClient) -> None:
+async def test_an_answer_is_begun_its_rounds_and_its_end(client: ProcessEngine) -> None:
     begun, *made, finished = await parts_of(client, asking("Hello"))
     assert isinstance(begun, Begun)
     assert begun.line["messages"] == [{"role": "user", "content": "Hello"}]
@@ -80,7 +80,7 @@ async def test_an_answer_is_begun_its_rounds_and_its_end(client: EngineClient) -
 
 
 @pytest.mark.parametrize("together", [1, 2, 4])
-async def test_texts_do_not_depend_on_how_many_are_answered(client: EngineClient, together: int) -> None:
+async def test_texts_do_not_depend_on_how_many_are_answered(client: ProcessEngine, together: int) -> None:
     requests = [
         asking(prompt, replace(SHORT, drafter=drafter)) for prompt in PROMPTS for drafter in ("model", "hybrid")
     ]
@@ -92,12 +92,12 @@ async def test_texts_do_not_depend_on_how_many_are_answered(client: EngineClient
     assert len(set(alone)) == len(PROMPTS)
 
 
-async def test_more_requests_than_places_wait_and_are_all_answered(client: EngineClient) -> None:
+async def test_more_requests_than_places_wait_and_are_all_answered(client: ProcessEngine) -> None:
     expected = await text_of(client, asking("hello"))
     assert await asyncio.gather(*(text_of(client, asking("hello")) for _ in range(10))) == [expected] * 10
 
 
-async def test_a_full_queue_is_busy_at_once_and_nobody_else_notices(client: EngineClient) -> None:
+async def test_a_full_queue_is_busy_at_once_and_nobody_else_notices(client: ProcessEngine) -> None:
     running = [asyncio.create_task(parts_of(client, asking(f"hello {number}", ENDLESS))) for number in range(PLACES)]
     waiting = [asyncio.create_task(text_of(client, asking("hello"))) for _ in range(WAITING)]
     while client.waiting < WAITING:
@@ -110,7 +110,7 @@ async def test_a_full_queue_is_busy_at_once_and_nobody_else_notices(client: Engi
     assert len(set(await asyncio.gather(*waiting))) == 1
 
 
-async def test_whoever_leaves_makes_room_long_before_an_answer_ends(client: EngineClient) -> None:
+async def test_whoever_leaves_makes_room_long_before_an_answer_ends(client: ProcessEngine) -> None:
     longest = client.answer(asking("hello", replace(ENDLESS, k=0)))
     assert isinstance(await anext(longest), Begun)
     others = [asyncio.create_task(parts_of(client, asking(f"hello {number}", LONG))) for number in range(PLACES - 1)]
@@ -126,7 +126,7 @@ async def test_whoever_leaves_makes_room_long_before_an_answer_ends(client: Engi
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_a_hundred_disconnects_at_random_moments_leave_nothing_behind(client: EngineClient, seed: int) -> None:
+async def test_a_hundred_disconnects_at_random_moments_leave_nothing_behind(client: ProcessEngine, seed: int) -> None:
     random = Random(seed)
     expected = await text_of(client, asking("hello"))
     at_once = asyncio.Semaphore(WAITING)
@@ -163,7 +163,7 @@ async def test_a_hundred_disconnects_at_random_moments_leave_nothing_behind(clie
     assert await text_of(client, asking("hello")) == expected
 
 
-async def test_a_request_that_fails_disturbs_nobody(client: EngineClient) -> None:
+async def test_a_request_that_fails_disturbs_nobody(client: ProcessEngine) -> None:
     expected = [await text_of(client, asking(prompt)) for prompt in PROMPTS[:2]]
     wrong = {
         "loaded for at most 32": asking("hello", replace(SHORT, k=33)),
@@ -183,7 +183,7 @@ async def test_a_request_that_fails_disturbs_nobody(client: EngineClient) -> Non
         assert await asyncio.gather(*neighbours) == expected
 
 
-async def test_a_long_talk_leaves_the_others_memories_alone(client: EngineClient) -> None:
+async def test_a_long_talk_leaves_the_others_memories_alone(client: ProcessEngine) -> None:
     early = ["A long question about many things. " * 10]
     first, *_ = await parts_of(client, talking(early))
     assert isinstance(first, Begun)

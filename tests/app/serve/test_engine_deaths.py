@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.serve.engine_client import EngineClient
+from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.errors import EngineDied, LoadFailed
 from specchat.serve.protocol import Begun
 from specchat.worker.protocol import Load
@@ -70,7 +70,7 @@ async def test_closing_while_the_models_are_loaded_leaves_no_process(tmp_path: P
 
 async def test_models_that_cannot_be_loaded_are_tried_again_with_the_next_request(tmp_path: Path) -> None:
     target = tmp_path / "target.gguf"
-    client = EngineClient(tmp_path / "log", Load(str(target), None, LoadOptions(threads=1)), places=2, waiting=0)
+    client = ProcessEngine(tmp_path / "log", Load(str(target), None, LoadOptions(threads=1)), places=2, waiting=0)
     for _ in range(2):
         with pytest.raises(LoadFailed, match=r"target\.gguf"):
             await client.start()
@@ -115,7 +115,7 @@ asyncio.run(serve())
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_process_ends_when_its_server_is_killed(tmp_path: Path, tiny_models: TinyModels) -> None:
     command = [sys.executable, "-c", _SERVER, tmp_path, tiny_models.target, tiny_models.draft]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     server = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, env=environment)
     assert server.stdout is not None
     pid = int(server.stdout.readline())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import threading
@@ -15,12 +16,25 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from app.worker.conftest import records
-from specchat.serve import upkeep
-from specchat.serve.answering import Asked
-from specchat.serve.asking import Exchange
+from specchat.serve import answering
+from specchat.serve.answering import OpenRequest
+from specchat.serve.asking import Exchange, tokens_of
 from specchat.serve.engine_server import EngineServer
-from specchat.serve.protocol import Ask, Command, Event, Failed, Finished, Leave, Made, decode, encode
+from specchat.serve.protocol import (
+    Ask,
+    Command,
+    Count,
+    Counted,
+    Event,
+    Failed,
+    Finished,
+    Leave,
+    Made,
+    decode_event,
+    encode,
+)
 from specchat.worker.protocol import Load, Loaded, Quit
+from specchat.worker.records import Record
 from specchat_engine import Engine, LoadOptions, Session
 from specchat_engine.errors import DecodeError
 from support.serving import ENDLESS, SHORT, asking
@@ -48,9 +62,9 @@ class Process:
         self.rest += bytes(data[:100])
         *lines, self.rest = self.rest.split(b"\n")
         for line in lines:
-            event = decode(line)
+            event = decode_event(line)
             assert event is not None
-            self.said.put(event)  # type: ignore[arg-type]
+            self.said.put(event)
         return len(data[:100])
 
     def next(self, kind: type[T], number: int | None = None) -> T:
@@ -65,12 +79,15 @@ OPTIONS = LoadOptions(threads=1, n_ctx=512, parallel=2)
 
 
 @contextmanager
-def serving(models: TinyModels, options: LoadOptions = OPTIONS, keep_every_s: float = 3600.0) -> Iterator[Process]:
+def serving(
+    models: TinyModels, options: LoadOptions = OPTIONS, *, keep_every_s: float = 3600.0, quiet_s: float = 0.01
+) -> Iterator[Process]:
     """A server with two places that has loaded a pair."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as commands, os.fdopen(writing, "wb", buffering=0) as pipe:
         process = Process(pipe)
-        server = threading.Thread(target=EngineServer(commands, process, keep_every_s).run)  # type: ignore[arg-type]
+        engine_server = EngineServer(commands, process, keep_every_s, quiet_s)  # type: ignore[arg-type]
+        server = threading.Thread(target=engine_server.run)
         server.start()
         process.tell(Load(str(models.target), str(models.draft), options))
         process.loaded = process.next(Loaded)
@@ -161,9 +178,30 @@ def test_whoever_leaves_before_the_prompt_is_read_is_not_answered(
     assert (finished.reason, finished.stats["num_rounds"]) == ("cancelled", 0)
 
 
+def test_whoever_leaves_while_the_prompt_is_tokenized_has_nothing_read(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: queue.Queue[bool] = queue.Queue()
+    go_on = threading.Event()
+
+    def tokens(*arguments: Any) -> list[int]:
+        reached.put(True)
+        assert go_on.wait(60)
+        return tokens_of(*arguments)
+
+    monkeypatch.setattr(answering, "tokens_of", tokens)
+    process.tell(Ask(1, asking("hello", ENDLESS)))
+    assert reached.get(timeout=60)
+    process.tell(Leave(1), Count(2, asking("hello")))
+    assert reached.get(timeout=60), "so the one before was heard"
+    go_on.set()
+    finished = process.next(Finished, 1)
+    assert (finished.reason, finished.stats["prompt_tokens"]) == ("cancelled", 0)
+
+
 def test_leaving_ends_the_answer_of_this_request_and_of_no_later_one() -> None:
     cancelled: list[int] = []
-    asked = Asked(Ask(1, asking("hello")))
+    asked = OpenRequest(Ask(1, asking("hello")))
     session = cast(Session, SimpleNamespace(cancel=lambda: cancelled.append(1), hold=None))
     with asked.answered_by(session):
         asked.leave()
@@ -197,9 +235,9 @@ def test_a_head_that_drafts_for_one_answer_at_a_time_is_left_out_with_a_reason(t
 def test_what_many_answers_taught_is_kept_once_and_recalled_at_the_next_start(
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: list[Engine] = []
-    keeping = upkeep.keep
-    monkeypatch.setattr(upkeep, "keep", lambda engine: (kept.append(engine), keeping(engine)))
+    kept: list[Record] = []
+    write = Record.write
+    monkeypatch.setattr(Record, "write", lambda record: (kept.append(record), write(record)))
     with serving(tiny_models) as process:
         for number in range(6):
             process.tell(Ask(number, asking("hello")))
@@ -213,15 +251,43 @@ def test_what_many_answers_taught_is_kept_once_and_recalled_at_the_next_start(
     assert records()[0]["acceptance"] == before["acceptance"]
 
 
+def test_all_places_answer_with_what_was_learned_before_the_start_and_learn_more(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tiny_models) as process:
+        process.tell(Ask(1, asking("hello")))
+        process.next(Finished)
+    (before,) = records()
+    known: list[Any] = []
+    answer = Session.answer
+
+    def noting(session: Session, *args: Any) -> Iterator[Any]:
+        with session.pair.lock:
+            known.append(json.loads(json.dumps(session.pair.controller.to_json()["acceptance"])))
+        return answer(session, *args)
+
+    monkeypatch.setattr(Session, "answer", noting)
+    with serving(tiny_models) as process:
+        process.tell(Ask(1, asking("hello", ENDLESS)))
+        process.next(Made)
+        process.tell(Ask(2, asking("hello")))
+        process.next(Finished, 2)
+        process.tell(Leave(1))
+        process.next(Finished, 1)
+    assert known[0] == before["acceptance"]
+    assert before["acceptance"].keys() <= known[1].keys()
+    assert records()[0]["acceptance"] != before["acceptance"]
+
+
 def test_what_was_learned_is_kept_while_the_server_runs(
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: queue.Queue[Engine] = queue.Queue()
-    with serving(tiny_models, keep_every_s=0.0) as process:
+    kept: queue.Queue[Record] = queue.Queue()
+    with serving(tiny_models, keep_every_s=0.0, quiet_s=3600.0) as process:
         monkeypatch.setattr(Engine, "measuring", lambda _: iter(()))
         process.tell(Ask(1, asking("hello")))
         process.next(Finished)
-        monkeypatch.setattr(upkeep, "keep", kept.put)
+        monkeypatch.setattr(Record, "write", lambda record: kept.put(record))
         process.tell(Ask(2, asking("hello", ENDLESS)))
         process.next(Made)
         process.tell(Ask(3, asking("hello")))
@@ -234,15 +300,25 @@ def test_what_was_learned_is_kept_while_the_server_runs(
 def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answers(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    users: list[object] = []
+    answering: set[int] = set()
+    seen: list[bool] = []
     begun: queue.Queue[bool] = queue.Queue()
+    rounds = Exchange.rounds
+
+    def watched(*arguments: Any) -> Iterator[Made]:
+        answering.add(threading.get_ident())
+        try:
+            yield from rounds(*arguments)
+        finally:
+            answering.remove(threading.get_ident())
 
     def measuring(engine: Engine) -> Iterator[None]:
         begun.put(True)
         while True:
-            users.append(engine.memory.user)
+            seen.append(bool(answering))
             yield
 
+    monkeypatch.setattr(Exchange, "rounds", watched)
     monkeypatch.setattr(Engine, "measuring", measuring)
     for number in range(3):
         process.tell(Ask(number, asking("hello")))
@@ -251,8 +327,66 @@ def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answe
     process.tell(Ask(8, asking("hello")), Ask(9, asking("hello")))
     process.next(Finished)
     process.next(Finished)
-    assert users
-    assert set(users) == {None}
+    assert seen
+    assert not any(seen)
+
+
+def test_nothing_is_measured_until_nothing_was_asked_for_a_while(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[bool] = []
+    to_measure: queue.Queue[bool] = queue.Queue()
+
+    def passes() -> Iterator[None]:
+        while True:
+            measured.append(True)
+            yield
+
+    def measuring(_: Engine) -> Iterator[None]:
+        to_measure.put(True)
+        return passes()
+
+    monkeypatch.setattr(Engine, "measuring", measuring)
+    with serving(tiny_models, quiet_s=3600.0) as process:
+        assert to_measure.get(timeout=60)
+        for number in range(3):
+            process.tell(Ask(number, asking("hello")))
+            process.next(Finished, number)
+            assert to_measure.get(timeout=60)
+        assert not measured
+
+
+def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: queue.Queue[bool] = queue.Queue()
+    counting, seen = set[int](), set[bool]()
+    go_on, measured = threading.Event(), threading.Event()
+
+    def tokens(*arguments: Any) -> list[int]:
+        counting.add(threading.get_ident())
+        reached.put(True)
+        assert go_on.wait(60)
+        counting.remove(threading.get_ident())
+        return tokens_of(*arguments)
+
+    def measuring(_: Engine) -> Iterator[None]:
+        while True:
+            seen.add(bool(counting))
+            if go_on.is_set():
+                measured.set()
+            yield
+
+    monkeypatch.setattr(answering, "tokens_of", tokens)
+    monkeypatch.setattr(Engine, "measuring", measuring)
+    with serving(tiny_models, quiet_s=0.0) as process:
+        for number in range(5):
+            process.tell(Count(number, asking("hello")))
+            assert reached.get(timeout=60)
+        go_on.set()
+        assert {process.next(Counted).number for _ in range(5)} == {*range(5)}
+        assert measured.wait(60)
+    assert True not in seen
 
 
 class Broken(Process):

@@ -20,7 +20,8 @@ from specchat.serve.protocol import (
     Made,
     Position,
     Request,
-    decode,
+    decode_command,
+    decode_event,
     encode,
     refused,
 )
@@ -60,14 +61,15 @@ def test_what_is_sent_is_what_arrives_in_one_line(message: Command | Event) -> N
     assert line.count(b"\n") == 1
     assert line.endswith(b"\n")
     assert line.isascii()
-    assert encode(decode(line) or Leave(0)) == line
+    assert encode(decode_command(line) or decode_event(line) or Leave(0)) == line
 
 
 def test_only_a_request_that_cannot_be_read_is_refused() -> None:
-    assert decode(b'{"type": "Ask", "number": 3, "request": {}}\n') is None
+    assert decode_command(b'{"type": "Ask", "number": 3, "request": {}}\n') is None
     assert refused(b'{"type": "Ask", "number": 3, "request": {}}\n') == Failed(
         "the request has a value that the engine cannot read", 3
     )
     for line in (b"nonsense", b"[]", b'{"type": "Other"}', b'{"number": "3"}'):
-        assert decode(line) is None
+        assert decode_command(line) is None
+        assert decode_event(line) is None
         assert refused(line) is None

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from specchat.serve.engine_client import EngineClient
+from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.errors import RequestFailed
 from specchat.serve.protocol import Begun, Finished, Made, Position, Request
 from support.serving import ENDLESS, PLACES, SEED, SHORT, asking, client_of, parts_of, text_of, until_idle
@@ -21,7 +21,7 @@ TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": 
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def client(tmp_path_factory: pytest.TempPathFactory, tiny_models: TinyModels) -> AsyncIterator[EngineClient]:
+async def client(tmp_path_factory: pytest.TempPathFactory, tiny_models: TinyModels) -> AsyncIterator[ProcessEngine]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
@@ -31,7 +31,7 @@ async def client(tmp_path_factory: pytest.TempPathFactory, tiny_models: TinyMode
     await client.close()
 
 
-async def begun_of(client: EngineClient, request: Request) -> Begun:
+async def begun_of(client: ProcessEngine, request: Request) -> Begun:
     """The first event of an answer, and none of the others."""
     answer = client.answer(request)
     begun = await anext(answer)
@@ -40,7 +40,7 @@ async def begun_of(client: EngineClient, request: Request) -> Begun:
     return begun
 
 
-async def test_a_raw_prompt_takes_no_template_and_may_be_ids(client: EngineClient) -> None:
+async def test_a_raw_prompt_takes_no_template_and_may_be_ids(client: ProcessEngine) -> None:
     told = Request(SHORT, SEED, prompt="Once upon a time", echo=True)
     begun = await begun_of(client, told)
     assert "".join(position.token.text for position in begun.prompt) == "Once upon a time"
@@ -49,7 +49,7 @@ async def test_a_raw_prompt_takes_no_template_and_may_be_ids(client: EngineClien
     assert await text_of(client, Request(SHORT, SEED, prompt=ids)) == await text_of(client, told)
 
 
-async def test_log_probabilities_change_nothing_and_belong_to_the_tokens_of_the_rounds(client: EngineClient) -> None:
+async def test_log_probabilities_change_nothing_and_belong_to_the_tokens_of_the_rounds(client: ProcessEngine) -> None:
     request = asking("hello", replace(SHORT, drafter="model"))
     expected = await text_of(client, request)
     _, *made, finished = await parts_of(client, replace(request, logprobs=3))
@@ -78,7 +78,7 @@ def check_likeliest(position: Position, count: int) -> None:
     assert position.token.logprob <= logprobs[-1] or position.token.id in ids
 
 
-async def test_an_echoed_prompt_has_log_probabilities_if_they_were_asked_for(client: EngineClient) -> None:
+async def test_an_echoed_prompt_has_log_probabilities_if_they_were_asked_for(client: ProcessEngine) -> None:
     request = Request(SHORT, SEED, prompt="hello hello", echo=True, logprobs=2)
     expected = await text_of(client, replace(request, echo=False, logprobs=None))
     begun, *_, finished = await parts_of(client, request)
@@ -92,7 +92,7 @@ async def test_an_echoed_prompt_has_log_probabilities_if_they_were_asked_for(cli
     assert begun.cached_tokens == 0, "all of it was read to be scored"
 
 
-async def test_a_prompt_is_counted_without_a_place(client: EngineClient) -> None:
+async def test_a_prompt_is_counted_without_a_place(client: ProcessEngine) -> None:
     request = asking("How many tokens are these?")
     tokens = (await begun_of(client, request)).prompt_tokens
     answers = [client.answer(asking(f"hello {number}", ENDLESS)) for number in range(PLACES)]
@@ -110,7 +110,7 @@ async def test_a_prompt_is_counted_without_a_place(client: EngineClient) -> None
     await until_idle(client)
 
 
-async def test_a_prediction_is_drafted_from_for_one_answer(client: EngineClient) -> None:
+async def test_a_prediction_is_drafted_from_for_one_answer(client: ProcessEngine) -> None:
     request = asking("hello", replace(SHORT, k=8, drafter="lookup", lookup="conversation"))
     plain = await parts_of(client, request)
     assert isinstance(plain[-1], Finished)
@@ -121,7 +121,7 @@ async def test_a_prediction_is_drafted_from_for_one_answer(client: EngineClient)
     assert len(await parts_of(client, request)) == len(plain)
 
 
-async def test_the_start_tells_whether_the_prompt_opened_the_reasoning(client: EngineClient) -> None:
+async def test_the_start_tells_whether_the_prompt_opened_the_reasoning(client: ProcessEngine) -> None:
     assert client.info.answer_format.thinking == ("<think>", "</think>")
     for prompt, thinking in (("hello <think>\n", True), ("hello", False)):
         assert (await begun_of(client, Request(SHORT, SEED, prompt=prompt))).thinking is thinking

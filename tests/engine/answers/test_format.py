@@ -49,3 +49,12 @@ def test_the_marks_are_what_the_parser_needs_to_see() -> None:
     assert {"<think>", "</think>", "<tool_call>", "</tool_call>"} <= {*AnswerFormat.of(QWEN3).marks}
     assert {"[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]"} <= {*AnswerFormat.of(MINISTRAL).marks}
     assert {"<|channel|>", "<|message|>", "<|start|>", "<|end|>"} <= {*AnswerFormat.of(GPT_OSS).marks}
+
+
+@pytest.mark.parametrize("template", [QWEN3, LLAMA31, NEMO, SMALL])
+def test_the_tags_of_all_notations_are_marks(template: str) -> None:
+    marks = AnswerFormat.of(template).marks
+    pairs = {"<tool_call>", "</tool_call>", "<tool_calls>", "</tool_calls>", "<TOOLCALL>", "</TOOLCALL>"}
+    assert pairs | {"<|tool_call|>", "<|python_tag|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"} <= {*marks}
+    assert len(marks) == len({*marks})
+    assert all(marks)

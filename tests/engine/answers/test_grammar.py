@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
 import pytest
@@ -172,6 +172,29 @@ def test_what_a_grammar_cannot_express_is_left_out_unless_the_tool_is_strict(
         assert isinstance(json.loads(call.arguments)["pattern"], int)
     with pytest.raises(SettingError, match=r"the tool 'f' is strict, but .*minimum is 3"):
         tool_grammar(AnswerFormat(calls), as_tool(LOOSE, strict=True))
+
+
+@pytest.mark.parametrize("calls", ["llama3", "qwen3-coder"])
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("nested", [lambda inner: {"properties": {"a": inner}}, lambda inner: {"anyOf": [inner]}])
+def test_a_schema_that_is_nested_too_deep_is_refused(
+    calls: CallFormat, strict: bool, nested: Callable[[object], object]
+) -> None:
+    schema: object = {"type": "string"}
+    for _ in range(3000):
+        schema = nested(schema)
+    with pytest.raises(SettingError, match=r"the tool 'f' .*nested too deep: give the inner parts names in \$defs"):
+        tool_grammar(AnswerFormat(calls), as_tool({"type": "object", "properties": {"a": schema}}, strict=strict))
+
+
+def test_references_into_alternatives_stay_whole_if_something_is_left_out(vocabulary: Vocabulary) -> None:
+    parts = {
+        "one": {"oneOf": [{"type": "integer", "minimum": 3}, {"type": "number"}]},
+        "two": {"$ref": "#/properties/one/oneOf/0"},
+    }
+    grammar = tool_grammar(AnswerFormat("llama3"), as_tool({"type": "object", "properties": parts}))
+    assert allows(vocabulary, grammar, '{"name": "f", "parameters": {"one": 1.5, "two": 1}}')
+    assert not allows(vocabulary, grammar, '{"name": "f", "parameters": {"one": 1, "two": 1.5}}')
 
 
 def test_a_schema_that_cannot_be_saved_allows_any_object(vocabulary: Vocabulary) -> None:

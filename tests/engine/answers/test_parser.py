@@ -170,6 +170,14 @@ def test_a_parameter_in_tags_that_is_cut_off_stays_open() -> None:
 
 def test_without_tools_there_are_no_calls() -> None:
     assert parse_answer(QWEN, HERMES) == Answer(QWEN)
+    for header in (
+        "<|channel|>commentary to=functions.weather <|constrain|>json",
+        " to=functions.weather<|channel|>commentary json",
+        "<|channel|>analysis to=python code",
+    ):
+        call = f"{header}<|message|>{ROME}<|call|>"
+        assert parse_answer(f"<|channel|>analysis<|message|>Hm.<|end|>{call}", HARMONY) == Answer(ROME, "Hm.")
+        assert parse_answer(call.replace(ROME, ""), HARMONY) == Answer("")
 
 
 @pytest.mark.parametrize(

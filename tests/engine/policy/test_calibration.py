@@ -26,7 +26,7 @@ def test_calibration_makes_a_few_passes_of_each_model_and_removes_them() -> None
         model.read([1, 2, 3], lambda: False)
         model.passes.clear()
     steps = sum(1 for _ in measure(target, draft, controller))
-    assert (target.passes, draft.passes, steps) == ([1, 1, 2, 4, 8, 16] * 3, [1] * 5 * 3, 24)
+    assert (target.passes, draft.passes, steps) == ([1, 1, 2, 4, 8, 16] * 3, [1] * 5 * 3, 33)
     assert target.tokens == draft.tokens == [1, 2, 3]
     assert controller.target.at(16, 3) is not None
     assert controller.costs_of("model").by_threads.current.seen(4) == 3
@@ -36,6 +36,23 @@ def test_one_can_stop_between_two_passes() -> None:
     target = ScriptedModel(LAW)
     next(measure(target, None, Controller()))
     assert (target.passes, target.tokens) == ([1], [])
+
+
+def test_whoever_wants_to_stop_waits_for_one_pass_at_most() -> None:
+    target, draft = ScriptedModel(LAW), ScriptedModel(LAW, max_rows=1)
+    for steps, _ in enumerate(measure(target, draft, Controller()), 1):
+        assert len(target.passes) + len(draft.passes) == steps
+        assert target.tokens == draft.tokens == []
+
+
+def test_a_draft_model_that_has_read_on_until_it_is_full_is_measured_no_more() -> None:
+    target, draft, controller = ScriptedModel(LAW), ScriptedModel(LAW, max_rows=1, capacity=4), Controller()
+    for _ in measure(target, draft, controller):
+        if len(draft.passes) == 3:
+            draft.read([1, 2, 3, 4], lambda: False)
+            draft.passes.clear()
+    costs = controller.costs_of("model").by_threads.current
+    assert (draft.passes, costs.seen(1), costs.seen(4)) == ([], 1, 0)
 
 
 def test_slow_passes_are_made_once() -> None:

@@ -488,7 +488,7 @@ def settled(slope: float, company: Company) -> Decision:
 
 
 def others(count: int) -> Company:
-    return Company(answers=count, tokens=count, emitted=count)
+    return Company(answers=count, tokens=count, usual_tokens=count, usual_emitted=count)
 
 
 def test_the_more_answers_share_a_pass_the_less_is_drafted() -> None:
@@ -521,10 +521,29 @@ def test_a_shared_pass_is_learned_at_its_whole_width() -> None:
 def test_passes_that_read_the_prompt_of_another_answer_teach_no_costs() -> None:
     controller = knowing(0.2)
     now, decision = situation(company=others(1)), Decision(None, 0, "no draft pays")
-    reading = Company(answers=1, tokens=64, emitted=1, reading=True)
+    reading = Company(answers=1, tokens=64, usual_tokens=1, usual_emitted=1, reading=True)
     for _ in range(20):
         controller.learn(now, decision, replace(outcome_of(decision, 0, 0.2), verify_ms=500.0, company=reading))
     assert controller.target.at(33, 100) == pytest.approx(1 + 0.2 * 32, rel=0.01)
+
+
+def test_a_neighbour_that_once_reads_much_changes_no_plan() -> None:
+    once = replace(others(3), tokens=200, reading=True)
+    assert settled(0.3, once).k == settled(0.3, others(3)).k
+
+
+def test_an_answer_pays_for_its_part_of_a_shared_draft_pass() -> None:
+    def gain(share: float) -> float:
+        controller = knowing(0.2)
+        controller.begin("code")
+        now = situation(company=others(3))
+        decision = Decision(MODEL, 4, "a draft pays")
+        shared = replace(others(3), draft_share=share)
+        made = replace(outcome_of(decision, 4, 0.2), verify_ms=1.0 + 0.2 * 7, draft_ms=2.0, company=shared)
+        controller.learn(now, decision, made)
+        return controller.record.gain("code", "model", 1.0)
+
+    assert gain(0.25) > gain(1.0)
 
 
 def test_answers_at_the_same_time_learn_together_and_decide_apart() -> None:

@@ -202,6 +202,21 @@ def test_threads_of_a_draft_model_are_judged_by_the_round_that_they_are_part_of(
     assert trial.chosen == chosen
 
 
+def test_whoever_wants_to_stop_a_trial_waits_for_one_pass_at_most() -> None:
+    target, draft = ThreadedScript(shared_out), ThreadedScript(shared_out, max_rows=1)
+    for steps, _ in enumerate(try_draft_threads(target, draft, Trial((2, 1), 2), CostsByThreads()), 1):
+        assert len(target.made) + len(draft.made) == steps
+    assert steps == 6 * 2 * 2, "passes of a round, numbers of threads, blocks"
+
+
+def test_a_draft_model_that_was_filled_between_two_passes_ends_its_trial_without_a_choice() -> None:
+    target, draft, trial = ThreadedScript(shared_out), ThreadedScript(shared_out, max_rows=1), Trial((2, 1), 2)
+    for _ in try_draft_threads(target, draft, trial, CostsByThreads()):
+        if len(draft.made) == 3:
+            draft.capacity = 0
+    assert (len(draft.made), bool(trial.block)) == (3, True)
+
+
 def test_a_full_memory_ends_a_trial_without_a_choice() -> None:
     target, trial = ThreadedScript(shared_out), Trial((4, 2), 4)
     target.capacity = 3

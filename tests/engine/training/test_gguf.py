@@ -113,8 +113,9 @@ def test_what_torch_would_compute_otherwise_is_refused(
         writer.add_tensor(tensor.name, tensor.data)
     extra(writer)
     finish(writer)
-    with pytest.raises(ValueError, match=re.escape(complaint)):
+    with pytest.raises(ValueError, match=re.escape(complaint)) as refused:
         read_gguf(tmp_path / "other.gguf")
+    assert str(refused.value).startswith(str(tmp_path / "other.gguf"))
 
 
 def torch_logits(model: LlamaModel) -> np.ndarray:

@@ -7,12 +7,15 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 from specchat_engine import Engine, LoadOptions, PairError, SettingError, Settings
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.prompt.template import ChatTemplate
+from specchat_engine.stores.recorded_turns import KEPT, RecordedTurn
+from specchat_engine.training import runs
 from specchat_engine.training.draft_pupils import draft_config, draft_pupil
 from specchat_engine.training.packing import Document
 from specchat_engine.training.pupils import (
@@ -24,7 +27,8 @@ from specchat_engine.training.pupils import (
     medusa_pupil,
     speculator_pupil,
 )
-from specchat_engine.training.runs import Progress, Training
+from specchat_engine.training.runs import LONGEST, Progress, Training
+from specchat_engine.training.teacher import RecordedTeacher, Teacher, TeacherOfBoth
 from specchat_engine.training.texts import documents_of
 from support.tiny_models import write_tiny_model
 
@@ -123,6 +127,56 @@ def test_too_little_text_is_refused(target: Path, tmp_path: Path) -> None:
             minutes=1,
             threads=1,
         )
+
+
+def turns(count: int) -> list[RecordedTurn]:
+    """Turns of 500 tokens each."""
+    best = np.full((450, KEPT), 7, np.int32)
+    return [RecordedTurn(np.full(500, 9, np.int32), 50, best, np.zeros_like(best, np.float16))] * count
+
+
+def test_only_recorded_turns_alone_spare_the_memory_of_the_target(target: Path, tmp_path: Path) -> None:
+    weights = sum(tensor.size or 0 for tensor in read_model(target).tensors)
+    teacher = Teacher(target, (), n_ctx=LONGEST, threads=1)
+    both = TeacherOfBoth(turns(10), lambda *_: [], teacher, LONGEST)
+    alone, beside = (
+        Training(draft_pupil(target, 0.5, seed=1), documents, tmp_path, minutes=1, threads=1, recorded=recorded)
+        for recorded in (RecordedTeacher(turns(10), LONGEST), both)
+    )
+    assert beside.needs == alone.needs + weights
+    both.close()
+
+
+class ClosingTeacher(RecordedTeacher):
+    """Counts how often it is closed."""
+
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("failure", ["little text", "no checkpoint", "another training", "little memory"])
+def test_a_training_that_cannot_begin_closes_its_teacher(
+    failure: str, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher = ClosingTeacher(turns(1 if failure == "little text" else 10), LONGEST)
+    begin = tmp_path / "nowhere" if failure == "no checkpoint" else None
+    if failure == "another training":
+        Training(draft_pupil(target, 2.0, seed=1), documents, tmp_path, minutes=1, threads=1)
+    if failure == "little memory":
+        monkeypatch.setattr(runs, "free_bytes", lambda _: 1)
+    with pytest.raises(SettingError):
+        Training(
+            draft_pupil(target, 0.5, seed=1),
+            documents,
+            tmp_path,
+            minutes=1,
+            threads=1,
+            begin=begin,
+            recorded=teacher,
+        )
+    assert teacher.closed == 1
 
 
 def test_a_target_that_hands_out_no_states_is_refused(tmp_path: Path, target: Path) -> None:

@@ -5,57 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from specchat.serve.answers.choices import ChoicesShape
 from specchat.serve.answers.deltas import Delta, Told
-from specchat.serve.answers.events import DONE, event
-from specchat.serve.answers.figures import usage
-from specchat.serve.answers.shape import Shape
-from specchat.serve.api_errors import ApiError
 from specchat.serve.protocol import LikelyToken, Position
-from specchat.serve.requests.asked import Asked
 from specchat_engine.answers.parts import AnswerPart, PartKind
 
 
-class ChatShape(Shape):
+class ChatShape(ChoicesShape):
     """Writes `chat.completion` and its chunks. A round makes one chunk, whatever is in it."""
 
-    def __init__(self, asked: Asked, model: str) -> None:
-        super().__init__(asked, model, "chatcmpl-")
+    prefix = "chatcmpl-"
+    whole_kind = "chat.completion"
+    chunk_kind = "chat.completion.chunk"
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
         """One chunk, if there is something to tell."""
         change = self._change(number, delta.parts)
         if delta.begun:
             change = {"role": "assistant", "content": ""} | change
-        told = self.rounds([delta.line]) | self._progress(delta)
+        told = self.rounds([delta.line]) | self.progress(delta)
         if change or told or delta.positions or delta.finish:
             choice = {"index": number, "delta": change, "logprobs": self._logprobs(delta.positions)}
-            yield self._chunk([choice | {"finish_reason": delta.finish}], told)
+            yield self.chunk([choice | {"finish_reason": delta.finish}], told)
 
-    def end(self) -> Iterable[bytes]:
-        """The usage, if it was asked for, and the end of the stream."""
-        if self.asked.usage:
-            figures = {"usage": usage(self.figures, predicts=self.asked.predicts)}
-            yield self._chunk([], figures | self.report())
-        yield DONE
-
-    def failed(self, error: ApiError) -> bytes:
-        """The error as an event."""
-        return event(error.openai())
-
-    def whole(self) -> dict[str, Any]:
-        """The object `chat.completion`."""
-        return {
-            "id": self.id,
-            "object": "chat.completion",
-            "created": self.created,
-            "model": self.model,
-            "choices": [self._choice(number, told) for number, told in enumerate(self.told)],
-            "usage": usage(self.figures, predicts=self.asked.predicts),
-            **self.report(),
-            **self.rounds(line for told in self.told for line in told.lines),
-        }
-
-    def _choice(self, number: int, told: Told) -> dict[str, Any]:
+    def choice(self, number: int, told: Told) -> dict[str, Any]:
+        """The message of one answer."""
         message: dict[str, Any] = {"role": "assistant", "content": told.content or (None if told.calls else "")}
         if told.reasoning:
             message["reasoning_content"] = told.reasoning
@@ -93,18 +67,7 @@ class ChatShape(Shape):
         return change | ({"tool_calls": [*calls.values()]} if calls else {})
 
     def _call_id(self, number: int, index: int) -> str:
-        return f"call_{self.id.removeprefix('chatcmpl-')}_{number}_{index}"
-
-    def _progress(self, delta: Delta) -> dict[str, Any]:
-        """The figures so far; at the end of a stream without usage, all of them."""
-        last = delta.finish is not None and not self.asked.usage
-        if last:
-            return self.report()
-        return {"timings": self.figures[0].timings()} if self.asked.progress and len(self.figures) == 1 else {}
-
-    def _chunk(self, choices: list[dict[str, Any]], more: dict[str, Any]) -> bytes:
-        chunk = {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
-        return event(chunk | {"choices": choices} | ({"usage": None} if self.asked.usage else {}) | more)
+        return f"call_{self.id.removeprefix(self.prefix)}_{number}_{index}"
 
     def _logprobs(self, positions: Sequence[Position]) -> dict[str, Any] | None:
         if self.asked.requests[0].logprobs is None:

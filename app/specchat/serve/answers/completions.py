@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from specchat.serve.answers.choices import ChoicesShape
 from specchat.serve.answers.deltas import Delta, Told
-from specchat.serve.answers.events import DONE, event
 from specchat.serve.answers.figures import usage
-from specchat.serve.answers.shape import Shape
-from specchat.serve.api_errors import ApiError
 from specchat.serve.protocol import Begun, Position, Request
 from specchat.serve.requests.asked import Asked
 
 Logprobs = dict[str, list[Any]]
 
 
-class CompletionShape(Shape):
+class CompletionShape(ChoicesShape):
     """Writes `text_completion` and its chunks. With `silent`, nothing but the prompt is told."""
 
+    prefix = "cmpl-"
+    whole_kind = chunk_kind = "text_completion"
+
     def __init__(self, asked: Asked, model: str, *, prompts: int, tells_tokens: bool, silent: bool) -> None:
-        super().__init__(asked, model, "cmpl-")
+        super().__init__(asked, model)
         self._prompts = prompts
         self._tells_tokens = tells_tokens
         self._silent = silent
@@ -36,7 +37,7 @@ class CompletionShape(Shape):
             text = "".join(part.text for part in delta.parts)
         if delta.begun is not None and first:
             text, positions = prompt_text(self.asked.requests[number], delta.begun), [*delta.begun.prompt]
-        told = self.rounds([delta.line]) | self._progress(delta)
+        told = self.rounds([delta.line]) | self.progress(delta)
         if text or told or positions or delta.finish:
             choice = {
                 "index": number,
@@ -45,32 +46,10 @@ class CompletionShape(Shape):
                 "finish_reason": delta.finish,
             }
             self._offsets[number] += sum(len(position.token.text) for position in positions)
-            yield self._chunk([choice], told)
+            yield self.chunk([choice], told)
 
-    def end(self) -> Iterable[bytes]:
-        """The usage, if it was asked for, and the end of the stream."""
-        if self.asked.usage:
-            yield self._chunk([], {"usage": self._usage()} | self.report())
-        yield DONE
-
-    def failed(self, error: ApiError) -> bytes:
-        """The error as an event."""
-        return event(error.openai())
-
-    def whole(self) -> dict[str, Any]:
-        """The object `text_completion`."""
-        return {
-            "id": self.id,
-            "object": "text_completion",
-            "created": self.created,
-            "model": self.model,
-            "choices": [self._choice(number, told) for number, told in enumerate(self.told)],
-            "usage": self._usage(),
-            **self.report(),
-            **self.rounds(line for told in self.told for line in told.lines),
-        }
-
-    def _choice(self, number: int, told: Told) -> dict[str, Any]:
+    def choice(self, number: int, told: Told) -> dict[str, Any]:
+        """The text of one answer, after its prompt if that is to be repeated."""
         request, begun = self.asked.requests[number], told.begun
         text, positions = ("", []) if self._silent else (told.content, told.positions)
         if request.echo and begun:
@@ -93,18 +72,10 @@ class CompletionShape(Shape):
             offset += len(position.token.text)
         return told
 
-    def _usage(self) -> dict[str, Any]:
+    def usage(self) -> dict[str, Any]:
+        """The tokens of all answers and of their prompts; a silent answer has none."""
         told = usage(self.figures, predicts=False, prompts=self._prompts)
         return told | {"completion_tokens": 0, "total_tokens": told["prompt_tokens"]} if self._silent else told
-
-    def _progress(self, delta: Delta) -> dict[str, Any]:
-        if delta.finish is not None and not self.asked.usage:
-            return self.report()
-        return {"timings": self.figures[0].timings()} if self.asked.progress and len(self.figures) == 1 else {}
-
-    def _chunk(self, choices: list[dict[str, Any]], more: dict[str, Any]) -> bytes:
-        chunk = {"id": self.id, "object": "text_completion", "created": self.created, "model": self.model}
-        return event(chunk | {"choices": choices} | ({"usage": None} if self.asked.usage else {}) | more)
 
 
 def prompt_text(request: Request, begun: Begun) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from specchat.serve.protocol import Position
+from specchat_engine.answers.parts import held_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,7 @@ class Releasing:
     def _certain(self) -> int:
         """The length of the text before a stop string, or before an end that may begin one."""
         found = [place for stop in self.stop if (place := self._held.find(stop)) >= 0]
-        if found:
-            return min(found)
-        longest = max((len(stop) - 1 for stop in self.stop), default=0)
-        for length in range(min(longest, len(self._held)), 0, -1):
-            if any(stop.startswith(self._held[-length:]) for stop in self.stop):
-                return len(self._held) - length
-        return len(self._held)
+        return min(found) if found else len(self._held) - held_back(self._held, self.stop)
 
     def _positions(self, place: int, *, at_the_end: bool) -> tuple[Position, ...]:
         """The tokens whose text ends before a place; at the answer's end those that begin before it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from specchat.serve.protocol import Request
@@ -27,7 +27,6 @@ class Asked:
     usage: bool = False
     rounds: bool = False
     progress: bool = False
-    tools: Tools = field(default_factory=Tools)
 
     @property
     def predicts(self) -> bool:

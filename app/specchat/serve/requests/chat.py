@@ -66,7 +66,6 @@ class ChatRequest(OpenaiSampling):
             usage=self.tells_usage,
             rounds=self.tells_rounds,
             progress=bool(self.timings_per_token),
-            tools=tools,
         )
 
     def _logprobs(self) -> int | None:

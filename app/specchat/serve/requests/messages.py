@@ -148,7 +148,7 @@ class MessagesRequest(CountRequest):
         """What is asked of the engine. Raises ApiError for what cannot be served."""
         request, tools = self.request(offer, self.max_tokens), self.chosen()
         kind = kind_of(grammar=request.settings.sampling.grammar, tools=tools)
-        return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds, tools=tools)
+        return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds)
 
 
 def _plain(message: Message, place: str) -> list[Plain]:

@@ -105,7 +105,7 @@ class ResponsesRequest(Sampling):
             options=template_options(self.chat_template_kwargs, effort),
         )
         kind = kind_of(grammar=grammar, tools=tools)
-        return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds, tools=tools)
+        return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds)
 
     def echoed(self) -> dict[str, Any]:
         """What the response repeats of the request."""

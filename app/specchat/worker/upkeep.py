@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import sys
-from threading import RLock
+from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 
 from specchat.texts import Collections
-from specchat.worker.records import keep, recall
+from specchat.worker.records import Record
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
 
 
 class Upkeep:
-    """Measures a freshly loaded engine while it is idle, and keeps what it learns now and then."""
+    """Measures an engine while it is idle, and keeps what it learns."""
 
-    def __init__(self, engine: Engine, lock: RLock, keep_every_s: float) -> None:
-        """Begins with what was kept before. Nothing computes while a thread has the `lock`."""
+    def __init__(
+        self, engine: Engine, lock: AbstractContextManager[object] | None = None, keep_every_s: float = 0.0
+    ) -> None:
+        """Nothing computes while a thread has the `lock`; None if one thread does everything."""
         self._engine = engine
-        self._lock = lock
+        self._lock = lock or nullcontext()
         self._keep_every_s = keep_every_s
         self._kept = monotonic()
         self._news = False
-        recall(engine)
         self._measuring = engine.measuring()
 
     @property
@@ -33,6 +34,10 @@ class Upkeep:
     def answered(self) -> None:
         """An answer has ended: something was learned, and passes that were disturbed before are measured again."""
         self._news = True
+        self.measure_again()
+
+    def measure_again(self) -> None:
+        """Begins to measure what is not known, as after other thread counts were chosen."""
         self._measuring = self._engine.measuring()
 
     def measure(self) -> bool:
@@ -48,9 +53,11 @@ class Upkeep:
         return True
 
     def keep(self) -> None:
-        """Keeps what is new."""
+        """Keeps what is new. Answers go on while it is written."""
         if self._news:
             with self._lock:
-                keep(self._engine)
-            Collections().count(self._engine.stores.taken_hits())
+                record, hits = Record.of(self._engine), self._engine.stores.taken_hits()
+            record.write()
+            if hits:
+                Collections().count(hits)
             self._news, self._kept = False, monotonic()

@@ -1,0 +1,15 @@
+"""Names and addresses of machines."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine: a name or an address, which may be in brackets, and has no port."""
+    name = host.strip("[]").partition("%")[0]
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        name = name.lower().rstrip(".")
+        return name == "localhost" or name.endswith(".localhost")

@@ -1,0 +1,67 @@
+"""What the shapes of OpenAI's two older APIs have in common: an object with choices, and chunks of it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from specchat.serve.answers.deltas import Delta, Told
+from specchat.serve.answers.events import DONE, event
+from specchat.serve.answers.figures import usage
+from specchat.serve.answers.shape import Shape
+from specchat.serve.api_errors import ApiError
+from specchat.serve.requests.asked import Asked
+
+
+class ChoicesShape(Shape):
+    """Writes an object of the kind `whole_kind`, or chunks of the kind `chunk_kind`, each with the ids' `prefix`."""
+
+    prefix: ClassVar[str]
+    whole_kind: ClassVar[str]
+    chunk_kind: ClassVar[str]
+
+    def __init__(self, asked: Asked, model: str) -> None:
+        super().__init__(asked, model, self.prefix)
+
+    @abstractmethod
+    def choice(self, number: int, told: Told) -> dict[str, Any]:
+        """One complete answer."""
+
+    def usage(self) -> dict[str, Any]:
+        """The tokens of all answers and of their prompts."""
+        return usage(self.figures, predicts=self.asked.predicts)
+
+    def end(self) -> Iterable[bytes]:
+        """The usage, if it was asked for, and the end of the stream."""
+        if self.asked.usage:
+            yield self.chunk([], {"usage": self.usage()} | self.report())
+        yield DONE
+
+    def failed(self, error: ApiError) -> bytes:
+        """The error as an event."""
+        return event(error.openai())
+
+    def whole(self) -> dict[str, Any]:
+        """All answers in one object."""
+        return {
+            **self._head(self.whole_kind),
+            "choices": [self.choice(number, told) for number, told in enumerate(self.told)],
+            "usage": self.usage(),
+            **self.report(),
+            **self.rounds(line for told in self.told for line in told.lines),
+        }
+
+    def chunk(self, choices: list[dict[str, Any]], more: dict[str, Any]) -> bytes:
+        """A chunk as an event. Those before the last have an empty usage, if it was asked for."""
+        head = self._head(self.chunk_kind) | {"choices": choices}
+        return event(head | ({"usage": None} if self.asked.usage else {}) | more)
+
+    def progress(self, delta: Delta) -> dict[str, Any]:
+        """The figures so far; at the end of a stream without usage, all of them."""
+        if delta.finish is not None and not self.asked.usage:
+            return self.report()
+        return {"timings": self.figures[0].timings()} if self.asked.progress and len(self.figures) == 1 else {}
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.model}

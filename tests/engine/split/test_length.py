@@ -1,0 +1,30 @@
+"""How many tokens a question has."""
+
+from __future__ import annotations
+
+from specchat_engine.split.length import QuestionLength
+
+
+def settled(accepted: int, *, step_ms: float, asked_ms: float) -> int:
+    """The length after many questions of eight tokens, of which so many were accepted."""
+    length = QuestionLength(16)
+    for _ in range(60):
+        length.observe(8, accepted, step_ms, asked_ms)
+    return length.best
+
+
+def test_half_of_what_is_possible_is_asked_about_first() -> None:
+    assert QuestionLength(16).best == 8
+    assert QuestionLength(1).best == 1
+
+
+def test_the_longer_an_answer_travels_the_more_is_drafted_for_it() -> None:
+    lengths = [settled(4, step_ms=2.0, asked_ms=asked_ms) for asked_ms in (1.0, 10.0, 100.0)]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+
+
+def test_the_less_is_accepted_the_less_is_drafted() -> None:
+    lengths = [settled(accepted, step_ms=2.0, asked_ms=20.0) for accepted in (8, 4, 0)]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[-1] == 1
