@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -107,20 +107,11 @@ def one_by_one(url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
 
 
 def several_at_once(url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
-    """Answers prompts through several clients at the same time. Raises RuntimeError if one of them fails."""
-    before, results = counters(url), list[Outcome]()
-
-    def answer(part: Sequence[str]) -> None:
-        results.append(one_by_one(url, part, settings))
-
-    threads = [threading.Thread(target=answer, args=(prompts[place::AT_ONCE],)) for place in range(AT_ONCE)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if len(results) < AT_ONCE:
-        raise RuntimeError(f"{AT_ONCE - len(results)} of {AT_ONCE} clients failed")
+    """Answers prompts through several clients at the same time."""
+    before = counters(url)
+    parts = [prompts[place::AT_ONCE] for place in range(AT_ONCE)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        results = [*pool.map(lambda part: one_by_one(url, part, settings), parts)]
     shown = sum((one.shown for one in results), Counter[str]())
     told = sum((one.told for one in results), Counter[str]())
-    unequal = sum(one.unequal for one in results)
-    return Outcome(len(prompts), shown, told, counters(url) - before, unequal)
+    return Outcome(len(prompts), shown, told, counters(url) - before, sum(one.unequal for one in results))

@@ -16,7 +16,7 @@ from support.hf_models import convert
 from support.llama_servers import free_port, until, wait_until_healthy
 
 _START_SECONDS = 600.0
-_END_SECONDS = 30.0
+_END_SECONDS = 10.0
 _LONGEST = 4
 _LOOKUP = {"prompt_lookup_min": 2, "prompt_lookup_max": 4}
 

@@ -42,7 +42,10 @@ RECORDED = sorted(file.stem for file in VLLM.glob("*-stream*.txt") if "nousage" 
 OTHERS = ["draft-chat-sample", "ngram-chat-long-prompt", *(f"draft-chat-at-once-{place}" for place in range(4))]
 
 
-@pytest.mark.parametrize("name", [one for one in RECORDED if one != "draft-chat-stream"] + OTHERS)
+TOLD = [one for one in RECORDED if one != "draft-chat-stream"] + OTHERS
+
+
+@pytest.mark.parametrize("name", TOLD)
 def test_the_rounds_of_a_vllm_add_up_to_its_own_counters(name: str) -> None:
     _, again, last = of_vllm(name)
     own = last["metrics"]["speculative_decoding"]
@@ -53,6 +56,19 @@ def test_the_rounds_of_a_vllm_add_up_to_its_own_counters(name: str) -> None:
     assert [event.num_accepted for event in drafts] == own.get("per_step_accepted", [])
     beyond = [token for token in again[-1].drafted[: again[-1].num_accepted] if token.is_unknown]  # cut by a limit
     assert sum(event.num_emitted for event in again) - len(beyond) == last["usage"]["completion_tokens"]
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_they_add_up_too_if_it_tells_only_the_sums(name: str) -> None:
+    told = messages(VLLM / f"{name}.txt")
+    own = told[-1]["metrics"]["speculative_decoding"]
+    own.pop("per_step_drafted", None), own.pop("per_step_accepted", None)
+    _, again = read(reader_for(Engine.VLLM, speculates=True), told)
+    assert again is not None
+    drafts = [event for event in again if event.drafted]
+    assert len(drafts) == own["num_spec_steps"]
+    assert sum(len(event.drafted) for event in drafts) == own["num_draft_tokens"]
+    assert sum(event.num_accepted for event in drafts) == own["num_accepted_draft_tokens"]
 
 
 def test_the_text_of_the_rounds_is_what_was_sent() -> None:

@@ -19,7 +19,7 @@ from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.remote_answers import rounds_of, totals
-from support.replaying import Replaying, page, recorded, replaying
+from support.replaying import Replaying, page, recorded, replaying, stream
 
 GREEDY = Settings(sampling=SamplingParams(temperature=0.0, min_p=0.0))
 AT_ONCE = sorted(VLLM.glob("draft-chat-at-once-*.txt"))
@@ -145,3 +145,22 @@ def test_it_drafts_so_the_usual_settings_hold_no_min_p() -> None:
     assert isinstance(events[-1], Ended)
     assert "min_p" not in server.questions[0]
     assert not any(isinstance(event, Notice) for event in events)
+
+
+def test_drafts_that_do_not_follow_from_their_sums_are_said_to_be_missing() -> None:
+    told = messages(AT_ONCE[0])
+    told[-1]["metrics"]["speculative_decoding"] = {
+        "num_spec_steps": 9,
+        "num_draft_tokens": 36,
+        "num_accepted_draft_tokens": 20,
+        "num_spec_tokens": 4,
+    }
+    with replaying(pages=VLLM_PAGES) as server, connected(server) as client:
+        server.replies.append(stream(*told))
+        events = answer(client)
+    (notice,) = [event.text for event in events if isinstance(event, Notice)]
+    assert "tells only how much it drafted, so not all drafts are shown" in notice
+    assert "--per-request-spec-decode-metrics detailed" in notice
+    last = events[-1]
+    assert isinstance(last, Ended)
+    assert last.stats["num_draft_tokens"] == 36
