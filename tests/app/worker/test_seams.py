@@ -91,7 +91,7 @@ def test_an_answer_of_the_built_in_pair_goes_on_from_any_token_of_it(builtin: Wo
 
 
 def test_an_inspection_gives_the_probabilities_of_the_rounds(builtin: WorkerClient) -> None:
-    warm = replace(SETTINGS, sampling=SamplingParams(temperature=3.0, top_p=1.0, min_p=0.001))
+    warm = replace(SETTINGS, drafter="model", sampling=SamplingParams(temperature=3.0, top_p=1.0, min_p=0.001))
     events = answer(builtin, settings=warm)
     ids, position = ids_of(events), 0
     outcomes = set()
