@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 
 _CHUNK = 65536
@@ -13,54 +14,67 @@ _CHUNK = 65536
 @contextmanager
 def delayed(port: int, round_trip_ms: float) -> Iterator[int]:
     """The port of a proxy for a port on loopback. A byte takes half of the round trip each way."""
-    loop, started = asyncio.new_event_loop(), threading.Event()
-    found: list[int] = []
-
-    async def serve() -> None:
-        server = await asyncio.start_server(lambda *ends: _connect(port, round_trip_ms / 2000, *ends), "127.0.0.1", 0)
-        found.append(server.sockets[0].getsockname()[1])
-        started.set()
-        with suppress(asyncio.CancelledError):
-            await server.serve_forever()
-        carrying = asyncio.all_tasks() - {serving}
-        for task in carrying:
-            task.cancel()
-        await asyncio.gather(*carrying, return_exceptions=True)
-
-    serving = loop.create_task(serve())
-    thread = threading.Thread(target=loop.run_until_complete, args=(serving,), daemon=True)
+    started: Future[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+    thread = threading.Thread(target=asyncio.run, args=(_serve(port, round_trip_ms / 2000, started),), daemon=True)
     thread.start()
-    started.wait()
+    own, loop, ended = started.result(20)
     try:
-        yield found[0]
+        yield own
     finally:
-        loop.call_soon_threadsafe(serving.cancel)
+        loop.call_soon_threadsafe(ended.set)
         thread.join()
 
 
-async def _connect(port: int, seconds: float, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
-    await asyncio.gather(_carry(reader, inner_writer, seconds), _carry(inner_reader, writer, seconds))
+async def _serve(
+    port: int, seconds: float, started: Future[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]]
+) -> None:
+    ended = asyncio.Event()
+    connections: set[asyncio.Task[None]] = set()
+
+    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.add(asyncio.current_task())  # type: ignore[arg-type]
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            async with asyncio.TaskGroup() as ways:
+                ways.create_task(_carry(reader, inner_writer, seconds))
+                ways.create_task(_carry(inner_reader, writer, seconds))
+        finally:
+            for end in (writer, inner_writer):
+                end.close()
+                with suppress(OSError):
+                    await end.wait_closed()
+
+    server = await asyncio.start_server(connect, "127.0.0.1", 0)
+    started.set_result((server.sockets[0].getsockname()[1], asyncio.get_running_loop(), ended))
+    await ended.wait()
+    server.close()
+    for connection in connections:
+        connection.cancel()
+    await asyncio.gather(*connections, return_exceptions=True)
 
 
 async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float) -> None:
-    """Writes what it reads, everything as much later as everything else."""
+    """Writes what it reads, everything as much later as everything else, and closes what it writes to at the end."""
     loop = asyncio.get_running_loop()
     waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
 
-    async def write() -> None:
+    async def read() -> None:
+        data = b"."
+        while data:
+            try:
+                data = await reader.read(_CHUNK)
+            except OSError:
+                data = b""
+            waiting.put_nowait((loop.time() + seconds, data))
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(read())
         while True:
             due, data = await waiting.get()
             await asyncio.sleep(due - loop.time())
             if not data:
-                writer.close()
-                return
-            writer.write(data)
-
-    writing = asyncio.create_task(write())
+                break
+            with suppress(OSError):
+                writer.write(data)
     with suppress(OSError):
-        while data := await reader.read(_CHUNK):
-            waiting.put_nowait((loop.time() + seconds, data))
-    waiting.put_nowait((loop.time() + seconds, b""))
-    with suppress(OSError):
-        await writing
+        writer.write_eof()
