@@ -63,7 +63,7 @@ bench-peers: $(VENV)/.test $(SERVER) ## compare with llama-server, llama-cpp-pyt
 	@$(PIP) install --quiet "transformers>=5,<6" accelerate
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.peers --server $(SERVER) $(ARGS)
 
-remote-check: $(VENV)/.test $(SERVER) $(VLLM)/.ready ## compare with a real llama-server and a real vLLM on the CPU (3.5 GB, 30 minutes)
+remote-check: $(VENV)/.test $(SERVER) $(VLLM)/.ready ## compare with a real llama-server and a real vLLM on the CPU (3.5 GB, 10 minutes)
 	@PYTHONPATH=tests $(BIN)/python -m support.remote_check --vllm $(VLLM)/bin/python $(ARGS)
 
 serve-check: $(VENV)/.test $(TOOLS)/.ready ## score and load `specchat serve` with lm-eval and aiperf (2 GB, a minute)

@@ -50,9 +50,12 @@ Compare = Callable[[str, Sequence[str], Settings], Outcome]
 
 
 def counters(url: str, *, key: str = "") -> Counter[str]:
-    """The server's counters of speculation, from its `/metrics`."""
-    found = _COUNTER.findall(page_of(f"{url}/metrics", key=key))
-    return Counter({name: round(float(value)) for name, value in found if name in COUNTERS})
+    """The server's counters of speculation, from its `/metrics`: sums over all labels."""
+    total = Counter[str]()
+    for name, value in _COUNTER.findall(page_of(f"{url}/metrics", key=key)):
+        if name in COUNTERS:
+            total[name] += round(float(value))
+    return total
 
 
 @contextmanager
