@@ -67,12 +67,13 @@ def leaving_stops(url: str, gauges: Gauges, number: int) -> bool:
             client = leaving.enter_context(connected(url))
             answer = leaving.enter_context(closing(ask(client, [_ENDLESS_QUESTION], Settings(sampling=ENDLESS))))
             next(event for event in answer if isinstance(event, Round))
-    return _has_stopped(url, gauges, before)
+    return _has_stopped(url, gauges, before, number)
 
 
-def _has_stopped(url: str, gauges: Gauges, before: float) -> bool:
-    """Whether no request runs, and fewer tokens were generated than fill the rest of one context."""
-    return until(lambda: value(url, gauges.running) == 0) and value(url, gauges.generated) - before < _CUT_SHORT
+def _has_stopped(url: str, gauges: Gauges, before: float, answers: int = 1) -> bool:
+    """Whether no request runs, and fewer tokens were generated since `before` than answers have that are not stopped."""
+    idle = until(lambda: value(url, gauges.running) == 0)
+    return idle and value(url, gauges.generated) - before < answers * _CUT_SHORT
 
 
 def is_shortened(url: str) -> bool:
