@@ -32,8 +32,8 @@ from support.vllm_servers import running_vllm
 
 _MOST_TOKENS = 96
 _SAMPLING = SamplingParams(top_k=0, top_p=1.0)
-"""vLLM's build for CPUs ends with an error if it verifies a draft and samples with top-k or top-p. Without them it accepts
-too little at temperatures above 0, but counts that well."""
+"""vLLM's build for CPUs ends with an error if it verifies a draft and samples with top-k or top-p. Without them it
+accepts too little at temperatures above 0, but counts that well."""
 
 _LONG_PROMPT = 1400
 """The number of characters of a long prompt: up to 700 tokens of a context of 1024."""

@@ -71,7 +71,7 @@ def leaving_stops(url: str, gauges: Gauges, number: int) -> bool:
 
 
 def _has_stopped(url: str, gauges: Gauges, before: float, answers: int = 1) -> bool:
-    """Whether no request runs, and fewer tokens were generated since `before` than answers have that are not stopped."""
+    """Whether no request runs, and fewer tokens were generated since `before` than so many whole answers have."""
     idle = until(lambda: value(url, gauges.running) == 0)
     return idle and value(url, gauges.generated) - before < answers * _CUT_SHORT
 
