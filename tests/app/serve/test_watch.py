@@ -35,9 +35,17 @@ def watching(url: str, **headers: str) -> Iterator[Lines]:
         client.stream("GET", "/v1/watch") as response,
     ):
         assert response.status_code == 200
-        lines = (json.loads(line[6:]) for line in response.iter_lines() if line.startswith("data: "))
+        lines = read(response.iter_lines())
         assert next(lines)["type"] == "watch"
         yield lines
+
+
+def read(lines: Iterator[str]) -> Lines:
+    """The JSON of a stream. Its sign of life means that nothing else came for 15 seconds."""
+    for line in lines:
+        assert not line.startswith(": ping")
+        if line.startswith("data: "):
+            yield json.loads(line.removeprefix("data: "))
 
 
 def through(lines: Lines, kind: str) -> list[Any]:
