@@ -92,6 +92,7 @@ def main() -> int:
     parser.add_argument("-m", "--model", type=Path, help="target, the built-in one by default")
     parser.add_argument("-d", "--draft", type=Path, help="draft model, the built-in one by default")
     parser.add_argument("--server", type=Path, help="path of llama.cpp's llama-server; left out if not given")
+    parser.add_argument("--servers", nargs="+", default=SERVERS, choices=SERVERS, help="its configurations")
     parser.add_argument("--clients", type=int, nargs="+", default=CLIENTS)
     parser.add_argument("--blocks", type=int, default=5)
     parser.add_argument("-n", "--max-tokens", type=int, default=96)
@@ -113,7 +114,7 @@ def main() -> int:
             tools[name] = by_specchat(engine, places, settings)
         servers = [
             LlamaServer(asked.server, target, draft, asked.threads, name, Path(scratch) / f"{number}.log", most)
-            for number, name in enumerate(SERVERS if asked.server else ())
+            for number, name in enumerate(asked.servers if asked.server else ())
         ]
         try:
             for server in servers:

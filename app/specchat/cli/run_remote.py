@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from specchat.cli.outputs import JsonOutput, Output, output_for
 from specchat.cli.remote import RemoteChat
-from specchat.cli.reporting import say
+from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.errors import FAILED, INTERRUPTED
 from specchat.settings.options import ChatOptions
 from specchat.store.records import new_seed
@@ -39,11 +39,37 @@ def answer_remotely(prompt: str, chat: RemoteChat, *, as_json: bool, prediction:
         output = output_for(sys.stdout, as_json=as_json)
         with stops_on_interrupt(client.cancel):
             try:
-                return _stream(_asked(client, options, loaded, prompt, prediction), output, loaded)
+                # A trace waits for its end if the server tells its rounds again there.
+                recounts = loaded.server is not None and loaded.server.recounts
+                waits = recounts and isinstance(output, JsonOutput)
+                return _stream(_asked(client, options, loaded, prompt, prediction), output, waits=waits)
             except BrokenPipeError:
                 return 0
     finally:
         client.close()
+
+
+def answer_split(prompt: str, chat: RemoteChat, draft: str, *, as_json: bool) -> int:
+    """Streams one answer of a server's target, for which this process drafts, and returns the exit code.
+
+    Raises RemoteError, EngineError if the draft cannot be loaded, and LibraryError for a name that no model has.
+    """
+    from specchat.models.finding import find_path
+    from specchat.remote.split import SplitSpeculation
+
+    one_line_from_native_code()
+    options = chat.options
+    split = SplitSpeculation(chat.client.address, find_path(draft), options.options)
+    try:
+        settings = options.settings(split.recommended, ("model",))
+        output = output_for(sys.stdout, as_json=as_json)
+        with stops_on_interrupt(split.cancel):
+            events = split.answer(_messages(options, prompt), settings, _seed(options))
+            return _stream(events, output, waits=False)
+    except BrokenPipeError:
+        return 0
+    finally:
+        split.close()
 
 
 def _load(client: EngineClient, options: ChatOptions) -> Loaded | None:
@@ -56,20 +82,27 @@ def _load(client: EngineClient, options: ChatOptions) -> Loaded | None:
 
 
 def _asked(client: EngineClient, options: ChatOptions, loaded: Loaded, prompt: str, prediction: str) -> Iterator[Event]:
-    system = [ChatMessage("system", options.system)] if options.system else []
     return client.generate(
-        [*system, ChatMessage("user", prompt)],
+        _messages(options, prompt),
         turn=0,
         attempt=0,
-        seed=new_seed() if options.seed is None else options.seed,
+        seed=_seed(options),
         settings=options.settings(loaded.recommended, loaded.drafters),
         prediction=prediction,
     )
 
 
-def _stream(events: Iterator[Event], output: Output, loaded: Loaded) -> int:
-    """Prints the answer. A trace waits for its end if the server tells its rounds again there."""
-    waits = isinstance(output, JsonOutput) and loaded.server is not None and loaded.server.recounts
+def _messages(options: ChatOptions, prompt: str) -> list[ChatMessage]:
+    system = [ChatMessage("system", options.system)] if options.system else []
+    return [*system, ChatMessage("user", prompt)]
+
+
+def _seed(options: ChatOptions) -> int:
+    return new_seed() if options.seed is None else options.seed
+
+
+def _stream(events: Iterator[Event], output: Output, *, waits: bool) -> int:
+    """Prints the answer. If it `waits`, rounds are printed at the end, where the server tells them again."""
     rounds: list[Round] = []
     notices: list[str] = []
     started = False

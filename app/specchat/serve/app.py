@@ -26,6 +26,7 @@ from specchat.serve.engine import ServingEngine
 from specchat.serve.metrics import Metrics
 from specchat.serve.requests.base import Offer
 from specchat.serve.running import Runner
+from specchat.serve.verifying import Verifying
 from specchat.serve.watch import Watch
 from specchat.settings.serving import Serving
 
@@ -50,12 +51,14 @@ def build_app(
     metrics = Metrics(engine, offer.model)
     broadcast = Broadcast(allowed=serving.watch == "on")
     runner = Runner(engine, metrics, broadcast, serving.timeout, serving.parallel)
-    endpoints = Endpoints(runner, offer, serving.max_body_bytes, log)
+    verifying = Verifying(engine, metrics, longest=offer.k_max)
+    endpoints = Endpoints(runner, verifying, offer, serving.max_body_bytes, log)
     about = About(engine, offer, metrics, serving.parallel)
     routes = [
         Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),
         Route("/v1/completions", endpoints.completions, methods=["POST"]),
         Route("/v1/responses", endpoints.responses, methods=["POST"]),
+        Route("/v1/verify", endpoints.verify, methods=["POST"]),
         Route("/v1/messages", endpoints.messages, methods=["POST"]),
         Route("/v1/messages/count_tokens", endpoints.count_tokens, methods=["POST"]),
         Route("/v1/models", about.models),

@@ -34,7 +34,7 @@ class SplitRound:
 def split_answer(
     drafter: ModelDrafter, context: Context, draws_for: DrawsFor, *, k: int | None, most: int, pipelined: bool = True
 ) -> Iterator[SplitRound]:
-    """Extends the context by the target's draws until the answer ends. A question has k to `most` drafted tokens.
+    """Extends the context by the target's draws until the answer ends. A question has k drafted tokens, at most `most`.
 
     Without k it is chosen for each question. The context has the prompt as the target reads it, and a sampler with the
     target's parameters and seed. `pipelined` drafts on until the answer arrives, in the hope that all drafted tokens
@@ -46,8 +46,9 @@ def split_answer(
         end: str | None = None
         while end is None:
             began, at_hand = perf_counter(), len(drafted)
-            _draft(drafter, context, drafted, length.best if k is None else k)
-            question = tuple(drafted[:most])
+            wanted = min(length.best if k is None else k, most)
+            _draft(drafter, context, drafted, wanted)
+            question = tuple(drafted[:wanted])
             sent = perf_counter()
             answer = asking.submit(draws_for, context.position, question)
             if pipelined:
@@ -57,8 +58,8 @@ def split_answer(
             ahead = len(drafted) - len(question)
             accepted = common_prefix(question, draws.tokens)
             kept = common_prefix(drafted, draws.tokens)
-            if new := len(question) - min(at_hand, most):
-                length.observe(len(question), accepted, draft_ms / new, asked_ms)
+            new = len(question) - at_hand
+            length.observe(len(question), accepted, asked_ms, draft_ms / new if new > 0 else None)
             drafted = drafted[kept:] if kept == len(draws.tokens) else []
             context.tokens += draws.tokens
             end = draws.end

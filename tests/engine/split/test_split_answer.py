@@ -105,8 +105,7 @@ def test_it_drafts_on_while_an_answer_travels() -> None:
     assert len(rounds[0].drafted) == 4
     assert rounds[0].ahead >= 6
     assert rounds[0].useful == rounds[0].ahead - 1, "the token after the accepted ones was drafted too"
-    assert rounds[1].drafted[: rounds[0].useful]
-    assert len(rounds[1].drafted) >= rounds[0].useful
+    assert len(rounds[1].drafted) == 4, "the others wait for the next question"
 
 
 def test_what_was_drafted_on_a_wrong_hope_is_dropped() -> None:
