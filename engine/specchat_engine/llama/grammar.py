@@ -18,7 +18,6 @@ from specchat_engine.llama.gbnf import check_grammar
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
 
-
 _CELL = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 """`llama_token_data`."""
 
