@@ -51,7 +51,7 @@ def build_app(
     metrics = Metrics(engine, offer.model)
     broadcast = Broadcast(allowed=serving.watch == "on")
     runner = Runner(engine, metrics, broadcast, serving.timeout, serving.parallel)
-    verifying = Verifying(engine, metrics, longest=offer.k_max)
+    verifying = Verifying(engine, metrics, broadcast, longest=offer.k_max)
     endpoints = Endpoints(runner, verifying, offer, serving.max_body_bytes, log)
     about = About(engine, offer, metrics, serving.parallel)
     routes = [
