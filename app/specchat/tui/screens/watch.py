@@ -24,6 +24,7 @@ from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.entries import TranscriptNotice
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.key_row import KeyRow
+from specchat.tui.widgets.watch_bar import WatchBar
 from specchat.watching.client import WatchClient
 from specchat.watching.events import (
     Away,
@@ -71,6 +72,7 @@ class WatchScreen(Screen[None]):
         super().__init__()
         self._client = client
         self._server = server
+        self._host = clean_line(client.address.host)
         self._arrived: deque[WatchEvent] = deque()
         self._following = Following()
         self._turns: dict[LiveAnswer, WatchedTurn] = {}
@@ -84,15 +86,14 @@ class WatchScreen(Screen[None]):
             yield Watched(id="watched")
             yield Dashboard(id="panel")
         yield DashboardRow(id="row")
-        yield Static(id="status")
+        yield WatchBar(self._host)
         with Horizontal(id="keys"):
             yield KeyRow()
             yield Static(legend_line(), id="legend")
 
     def on_mount(self) -> None:
         """Begin to watch."""
-        host = clean_line(self._client.address.host)
-        self._notice(f"What the clients of {host} ask appears here; nothing is stored.")
+        self._notice(f"What the clients of {self._host} ask appears here; nothing is stored.")
         self._show_server()
         self._show_status()
         self.run_worker(self._listen, group="watch", thread=True)
@@ -209,7 +210,7 @@ class WatchScreen(Screen[None]):
         self.query_one("#head", Static).update(
             Content.assemble(
                 ("watching ", "bold"),
-                (clean_line(self._client.address.host), "bold $text-secondary"),
+                (self._host, "bold $text-secondary"),
                 (f"   {pair_name(server.model, draft)}", "$text-secondary"),
                 (f"   specchat {server.version}", "$quiet"),
             )
@@ -245,22 +246,5 @@ class WatchScreen(Screen[None]):
             self.query_one(DashboardRow).show(figures)
 
     def _show_status(self) -> None:
-        host = clean_line(self._client.address.host)
-        self.query_one("#status", Static).update(
-            Content.assemble(
-                status(self._following, self._trouble),
-                (f"\nNothing can be asked here. To ask: specchat chat --remote {host}", "$quiet"),
-            )
-        )
+        self.query_one(WatchBar).show(self._following, self._trouble)
         self.refresh_bindings()
-
-
-def status(following: Following, trouble: str) -> Content:
-    """What is followed and how many other answers run, or what is wrong with the connection."""
-    if trouble:
-        return Content.styled(f"✕ {trouble}", "bold $text-warning")
-    followed, others = following.followed, following.others
-    if followed is None or followed.over:
-        return Content.styled("○ nothing runs now: the next request will be followed", "$quiet")
-    more = f" · {others} other{'s' if others > 1 else ''} run{'' if others > 1 else 's'}" if others else ""
-    return Content.assemble((f"● following request {followed.number}", "bold $primary"), more)

@@ -27,6 +27,7 @@ from specchat.tui.transcript.entries import TranscriptNotice, UserMessage
 from specchat.tui.watch_app import WatchApp
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.watch_bar import WatchBar
 from specchat.watching.client import WatchClient
 from specchat.watching.events import Away, Connected, TurnedAway, WatchEvent, read_message
 from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
@@ -93,8 +94,12 @@ async def until(pilot: Watch, holds: Callable[[], bool], times: int = 1) -> None
     raise AssertionError("it did not come")
 
 
-def text(pilot: Watch, name: str) -> str:
-    return str(pilot.app.screen.query_one(f"#{name}", Static).render())
+def head(pilot: Watch) -> str:
+    return str(pilot.app.screen.query_one("#head", Static).render())
+
+
+def bar(pilot: Watch) -> str:
+    return str(pilot.app.screen.query_one(WatchBar).render())
 
 
 def entries(pilot: Watch) -> list[Any]:
@@ -119,10 +124,10 @@ def keys(pilot: Watch) -> str:
 
 async def test_the_header_names_the_server_and_says_that_it_watches_and_nothing_can_be_typed() -> None:
     async with watching() as (pilot, _):
-        assert text(pilot, "head").startswith("watching host:8080   guide ⇠ draft")
-        assert "nothing runs now" in text(pilot, "status")
-        assert "Nothing can be asked here" in text(pilot, "status")
-        assert "specchat chat --remote host:8080" in text(pilot, "status")
+        assert head(pilot).startswith("watching host:8080   guide ⇠ draft")
+        assert "nothing runs now" in bar(pilot)
+        assert "Nothing can be asked here" in bar(pilot)
+        assert "specchat chat --remote host:8080" in bar(pilot)
         assert not pilot.app.screen.query(Prompt)
         await pilot.press(*"hello", "enter")
         assert questions(pilot) == []
@@ -135,7 +140,7 @@ async def test_a_live_request_is_a_turn_with_its_question_its_tokens_and_its_fig
         assert answer.live
         assert (answer.text, answer.view) == ("abc", View.TRACE)
         assert "ab?c" in "".join(piece.text for rows in answer.sections() for line in rows for piece in line.pieces)
-        assert "following request 3" in text(pilot, "status")
+        assert "following request 3" in bar(pilot)
         client.tell(made(3, 1, "de"), end(3, "abcde"))
         await drawn(pilot, client)
         assert not answer.live
@@ -149,12 +154,12 @@ async def test_a_live_request_is_a_turn_with_its_question_its_tokens_and_its_fig
 async def test_one_of_several_is_followed_to_its_end_and_the_others_are_counted() -> None:
     async with watching(start(1, "First?"), start(2, "Second?"), start(3, "Third?"), made(2, 0)) as (pilot, client):
         assert questions(pilot) == ["First?"]
-        assert "request 1 · 2 others run" in text(pilot, "status")
+        assert "request 1 · 2 others run" in bar(pilot)
         client.tell(end(3, "ab"), end(1, ""))
         await drawn(pilot, client)
         assert questions(pilot) == ["First?", "Second?"]
         assert answers(pilot)[-1].raw == "ab"
-        assert text(pilot, "status").startswith("● following request 2\n")
+        assert bar(pilot).startswith("● following request 2\n")
 
 
 async def test_n_follows_the_next_one_and_the_one_that_was_left_goes_on_above() -> None:
@@ -186,7 +191,7 @@ async def test_a_connection_that_breaks_ends_what_runs_is_told_and_is_back_again
     async with watching(start(1, "First?"), made(1, 0)) as (pilot, client):
         client.tell(Away("the connection broke", 1.0), Away("it cannot be reached", 2.0))
         await drawn(pilot, client)
-        assert "✕ it cannot be reached (trying again in 2 s)" in text(pilot, "status")
+        assert "✕ it cannot be reached (trying again in 2 s)" in bar(pilot)
         assert notices(pilot)[1:] == ["✕ the connection broke"]
         (answer,) = answers(pilot)
         assert not answer.live
@@ -195,7 +200,7 @@ async def test_a_connection_that_breaks_ends_what_runs_is_told_and_is_back_again
         await drawn(pilot, client)
         assert questions(pilot) == ["First?", "Another?"], "after a restart the numbers begin again"
         assert notices(pilot)[-1] == "· connected again"
-        assert "following request 1" in text(pilot, "status")
+        assert "following request 1" in bar(pilot)
 
 
 async def test_after_a_loss_the_answer_that_is_followed_goes_on_without_a_gap() -> None:
@@ -205,14 +210,14 @@ async def test_after_a_loss_the_answer_that_is_followed_goes_on_without_a_gap() 
         (answer,) = answers(pilot)
         assert answer.raw == "abcd"
         assert "7 events came too fast" in notices(pilot)[-1]
-        assert "others" not in text(pilot, "status")
+        assert "others" not in bar(pilot)
 
 
 async def test_a_server_that_refuses_stays_the_status() -> None:
     async with watching() as (pilot, client):
         client.tell(TurnedAway("host answers 403: watching is off here"))
         await drawn(pilot, client)
-        assert text(pilot, "status").startswith("✕ host answers 403: watching is off here")
+        assert bar(pilot).startswith("✕ host answers 403: watching is off here")
 
 
 async def test_a_very_long_question_is_shortened_and_control_characters_are_not_drawn() -> None:
