@@ -35,9 +35,8 @@ async def _serve(
         connections.add(asyncio.current_task())  # type: ignore[arg-type]
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
         try:
-            async with asyncio.TaskGroup() as ways:
-                ways.create_task(_carry(reader, inner_writer, seconds))
-                ways.create_task(_carry(inner_reader, writer, seconds))
+            with suppress(asyncio.CancelledError):  # the proxy ends
+                await asyncio.gather(_carry(reader, inner_writer, seconds), _carry(inner_reader, writer, seconds))
         finally:
             for end in (writer, inner_writer):
                 end.close()
