@@ -209,6 +209,8 @@ def test_reasoning_may_come_first_and_has_to_be_closed_if_the_prompt_opened_it(v
     assert not allows(vocabulary, closed, f"<think>\nHm.{call}")
     assert allows(vocabulary, opened, f"Hm.\n</think>\n\n{call}")
     assert not allows(vocabulary, opened, call)
+    gemma = tool_grammar(AnswerFormat("gemma4", ("<|channel>thought", "<channel|>")), TOOLS)
+    assert allows(vocabulary, gemma, f"<|channel>thought\nHm.\n<channel|>{WRITTEN['gemma4'][0]}")
 
 
 LOOSE = {
