@@ -24,13 +24,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.latency import delayed
 from specchat.bench.plan import read_prompts
 from specchat.remote.address import read_address
 from specchat.remote.split import SplitSpeculation
 from specchat.worker.protocol import ChatMessage, Ended
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions, SamplingParams, Settings
+from support.latency import delayed
 from support.real_server import real_server
 
 LINES = (0.0, 5.0, 20.0, 80.0)

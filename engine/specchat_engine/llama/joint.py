@@ -8,7 +8,7 @@ continuous batching of Yu et al., "Orca", OSDI 2022, round by round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Condition, RLock
@@ -154,10 +154,13 @@ class JointPasses:
             if one.context is context and tokens + len(one.part.tokens) <= context.size:
                 chosen.append(one)
                 tokens += len(one.part.tokens)
+        passing = self._passes.submit(context.compute, [one.part for one in chosen])
         try:
-            made: Pass | DecodeError = self._passes.submit(context.compute, [one.part for one in chosen]).result()
+            made: Pass | DecodeError = passing.result()
         except DecodeError as error:
             made = error
+        finally:
+            wait([passing])  # also after an interrupt nobody else may touch the models before the pass has ended
         for index, one in enumerate(chosen):
             one.made = made if isinstance(made, DecodeError) else replace(made, logits=[made.logits[index]])
             self._waiting.remove(one)
