@@ -49,6 +49,8 @@ RECORDED = {
     "deepseek-r1, end of the block on its line": DEEPSEEK_R1.replace("\n```<", "```<"),
     "deepseek-v3.1": DEEPSEEK_V31,
     "kimi-k2": KIMI_K2,
+    "kimi-k2, on lines": KIMI_K2.replace("|>", "|>\n").replace("<|", "\n<|"),
+    "deepseek-r1, end of the call on a line": DEEPSEEK_R1.replace("```<", "```\n<"),
     "kimi-k2, without a section": KIMI_K2.replace("<|tool_calls_section_begin|>", "").replace("<|tool_call_end|>", ""),
     "gemma-4": GEMMA_4,
 }
