@@ -90,11 +90,12 @@ class RawText:
 def parser_of(request: Request, answer_format: AnswerFormat, *, thinking: bool) -> Parser:
     """What tells the parts of an answer apart; `thinking` says that the prompt opened the reasoning.
 
-    An answer that a grammar holds to a format cannot close it, and has none.
+    An answer that a grammar holds to a format cannot close it, and has none. Nor has it calls of tools.
     """
     if not request.messages:
         return RawText()
-    return AnswerParser(answer_format, request.tools, thinking=thinking and not request.settings.sampling.grammar)
+    free = not request.settings.sampling.grammar
+    return AnswerParser(answer_format, request.tools if free else (), thinking=thinking and free)
 
 
 class AnswerReader:
