@@ -39,7 +39,7 @@ async def edited(text: str, command: list[str]) -> str:
         file.touch(0o600)
         file.write_text(text, encoding="utf-8", errors="replace")
         await _run([*command, str(file)])
-        return _read(file, command[0])
+        return _read(file, Path(command[0]).name)
 
 
 async def _run(command: list[str]) -> None:
@@ -56,7 +56,7 @@ async def _run(command: list[str]) -> None:
                 process.terminate()
     if code:
         how = f"with exit code {code}" if code > 0 else f"by signal {-code}"
-        raise EditorError(f"{command[0]} ended {how}: the message is as it was")
+        raise EditorError(f"{Path(command[0]).name} ended {how}: the message is as it was")
 
 
 def _read(file: Path, editor: str) -> str:

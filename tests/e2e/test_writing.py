@@ -1,0 +1,65 @@
+"""The message in an editor, and shell commands, in a real terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from e2e.terminal import Terminal
+from e2e.test_chat import ENDLESS, ready, streaming
+
+Specchat = Callable[..., Terminal]
+
+EDITOR = """#!/bin/sh
+echo the editor has "$(cat "$1")"
+read typed </dev/tty
+test "$typed" = fail && exit 1
+echo "$typed" > "$1"
+"""
+
+
+@pytest.fixture
+def editor(environment: dict[str, str], tmp_path: Path) -> None:
+    """An editor that writes the line that is typed, and that fails if it is `fail`."""
+    file = tmp_path / "editor.sh"
+    file.write_text(EDITOR)
+    file.chmod(0o755)
+    environment["EDITOR"] = str(file)
+
+
+@pytest.mark.usefixtures("editor")
+def test_the_editor_gets_the_terminal_and_gives_it_back_however_it_ends(specchat: Specchat) -> None:
+    terminal = specchat("chat", *ENDLESS, width=80, height=24)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    terminal.keys("-l", "draft")
+    for leave, told in (("fail", "ended with exit code 1"), ("C-c", "ended by signal 2|ended with exit code 130")):
+        terminal.keys("C-x", "C-e")
+        terminal.wait_for("the editor has draft", absent="tok/s")
+        terminal.type(leave) if leave == "fail" else terminal.keys(leave)
+        terminal.wait_for(told, absent="the editor has")
+        terminal.wait_for("› draft\n")
+    terminal.keys("C-x", "C-e")
+    terminal.wait_for("the editor has draft", absent="tok/s")
+    terminal.type("written outside")
+    terminal.wait_for("› written outside", absent="the editor has")
+    terminal.keys("Escape")
+    terminal.wait_for("stopped ·")
+
+
+def test_a_shell_command_is_stopped_by_escape_and_ends_with_the_app(specchat: Specchat) -> None:
+    terminal = specchat("chat", width=80, height=24)
+    ready(terminal)
+    terminal.type("!echo begun; sleep 1000")
+    terminal.wait_for("Run this command")
+    terminal.keys("a")
+    terminal.wait_for("▌ begun\n▌ runs; Esc stops it")
+    terminal.keys("Escape")
+    terminal.wait_for("stopped · goes with the next message")
+    terminal.type("!sleep 1000")
+    terminal.wait_for("! sleep 1000\n▌ runs")
+    terminal.keys("C-q")
+    terminal.wait_for("exit code 0")
