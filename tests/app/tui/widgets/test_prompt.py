@@ -40,7 +40,7 @@ async def test_a_paste_behind_enter_belongs_to_the_next_message() -> None:
 
 
 async def test_a_message_that_is_not_taken_stays_and_keys_go_on_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("specchat.tui.widgets.prompt._PATIENCE", 1000)
+    monkeypatch.setattr("specchat.tui.widgets.handover._PATIENCE", 1000)
     async with asyncio.timeout(30), prompting() as at:
         at.host.busy = True
         await at.hurry(*"one", "enter", *" two")
@@ -51,7 +51,7 @@ async def test_a_message_that_is_not_taken_stays_and_keys_go_on_behind_it(monkey
 
 
 async def test_a_host_that_never_answers_does_not_hold_the_keys_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("specchat.tui.widgets.prompt._PATIENCE", 0.05)
+    monkeypatch.setattr("specchat.tui.widgets.handover._PATIENCE", 0.05)
     async with prompting() as at:
         at.host.go.clear()
         await at.hurry(*"one", "enter", "x")
