@@ -34,11 +34,10 @@ class Queue:
         """Takes a message from the prompt."""
         state = self._state
         message = replace(message, outputs=state.outbox.take_outputs())
+        self._view.prompt.taken()
         if state.turn is None and state.waiting is None:
-            state.sent = message
-            self._turns.submit(message.text, message.shown)
+            self._send(message)
         else:
-            self._view.prompt.taken()
             state.outbox.add(message)
         self._show()
 
@@ -52,8 +51,7 @@ class Queue:
         message = self._state.outbox.next()
         self._show()
         if message is not None:
-            self._state.sent = message
-            self._turns.send(message.text, message.shown)
+            self._send(message)
 
     def hold(self) -> None:
         """Keeps the messages until the user sends them."""
@@ -85,6 +83,10 @@ class Queue:
         else:
             return False
         return True
+
+    def _send(self, message: QueuedMessage) -> None:
+        self._state.sent = message
+        self._turns.send(message.text, message.shown)
 
     def _show(self) -> None:
         self._view.show_outbox()

@@ -44,17 +44,11 @@ class TurnRunner:
         self._reading = Pace(owner, _READING_PAUSE, self._read_ahead)
         self._storing = Pace(owner, _STORING_PAUSE, self.store_running)
 
-    def submit(self, text: str, shown: str) -> None:
-        """Takes a message from the prompt; `shown` is its text with long pastes folded.
-
-        While another one is answered or waits, it stays in the prompt.
-        """
-        if not self._view.is_busy():
-            self._view.prompt.taken()
-            self.send(text, shown)
-
     def send(self, text: str, shown: str) -> None:
-        """Asks for an answer to a message. It is stored at once, and waits while the models are loading."""
+        """Asks for an answer to a message; `shown` is its text with long pastes folded.
+
+        It is stored at once, and waits while the models are loading. Call it while nothing is answered.
+        """
         state, view, session = self._state, self._view, self._state.session
         edited, state.editing = state.editing, None
         view.transcript.add(UserMessage(shown or text), follow=True)
