@@ -21,6 +21,7 @@ from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.given import GivenDrafter
 from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
+from specchat_engine.decoding.reasoning import ReasoningCounter, opens_reasoning
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
@@ -44,7 +45,7 @@ from specchat_engine.prompt.encoding import Fitted, encode, fit, shown_tokens
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of
-from specchat_engine.settings import Settings
+from specchat_engine.settings import AUTO, Settings
 from specchat_engine.verifiers import COUPLED
 
 
@@ -87,6 +88,7 @@ class Session:
         self._turn = Turn(0, 0, Prompt(), (), self._empty_transcript())
         self._turn.end_reason = None
         self._open: Generator[Round] | None = None
+        self._noted = AUTO
 
     @property
     def turn(self) -> int:
@@ -226,6 +228,7 @@ class Session:
             prompt=turn.prompt,
             prefix=turn.prefix,
             prefix_text="".join(turn.transcript.texts[: len(turn.prefix)]),
+            opens_reasoning=turn.reasoning.opened,
         )
 
     def end_line(self) -> dict[str, Any]:
@@ -263,8 +266,9 @@ class Session:
     def _answer(self, asked: Asked, number: int, attempt: int = 0, prefix: Sequence[int] = ()) -> Generator[Round]:
         """Begins a turn, reads the prompt, decodes, and leaves models and turn in order, however that ends."""
         seed = turn_seed(self.seed, number, attempt)
-        self._turn = turn = Turn(number, seed, Prompt.of(asked), prefix, self._empty_transcript())
-        pair = self.pair
+        pair, prompt = self.pair, self._thinking(Prompt.of(asked))
+        self._turn = turn = Turn(number, seed, prompt, prefix, self._empty_transcript())
+        self._note_thinking(turn)
         began = perf_counter_ns()
         tell = partial(pair.passed, turn.notices) if pair.passed else None
         with pair.lock, pair.answering():
@@ -324,6 +328,8 @@ class Session:
         check_room(turn.prefix, min(settings.max_tokens or room, room), room)
         turn.transcript = Transcript.of(settings, turn.with_shown(pair.vocabulary.piece), ends, room)
         ended = turn.transcript.receive(turn.prefix)[1]
+        turn.reasoning = ReasoningCounter(pair.answer_format, opened=self._opens_reasoning(turn))
+        turn.reasoning.skip(turn.text)
         tokens = [*fitted.tokens, *turn.prefix]
         start = perf_counter_ns()
         cached = pair.target.read(tokens[:-1], turn.cancel)
@@ -389,8 +395,29 @@ class Session:
             recorder.leave_out()
         return plan
 
+    def _thinking(self, prompt: Prompt) -> Prompt:
+        """The prompt with the variables that the template takes for `Settings.thinking`; its own come before them."""
+        level = self.settings.thinking
+        if level == AUTO or prompt.raw is not None:
+            return prompt
+        return replace(prompt, variables={**self.pair.template.thinking.variables(level), **prompt.variables})
+
+    def _note_thinking(self, turn: Turn) -> None:
+        """Says once why a level does not do what it says."""
+        level = self.settings.thinking
+        if level != self._noted and turn.prompt.raw is None:
+            self._noted = level
+            turn.notices += filter(None, [self.pair.template.thinking.notice(level)])
+
+    def _opens_reasoning(self, turn: Turn) -> bool:
+        pair = self.pair
+        tags = shown_tokens(pair.answer_format.thinking, pair.vocabulary)
+        return opens_reasoning(
+            pair.answer_format, turn.prompt_ids, lambda token: tags.get(token) or pair.vocabulary.piece(token)
+        )
+
     def _fit(self, asked: Asked) -> Fitted:
-        prompt, pair = Prompt.of(asked), self.pair
+        prompt, pair = self._thinking(Prompt.of(asked)), self.pair
 
         def encoded(kept: Sequence[Message]) -> list[int]:
             return encode(replace(prompt, messages=kept), pair.template, pair.vocabulary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -143,6 +144,15 @@ def test_an_engine_knows_whether_a_prompt_opened_the_reasoning(engine: Engine) -
     for thinking in (False, True):
         answer(session, Prompt([Message("user", "<think>")], variables={"enable_thinking": thinking}))
         assert engine.opens_reasoning(session.prompt_ids) is thinking
+
+
+def test_the_switch_of_a_real_file_is_found_and_set(engine: Engine) -> None:
+    assert (engine.thinking.toggle, engine.thinking.notice("off")) == ("enable_thinking", "")
+    for level, ending in (("off", "assistant\n"), ("high", "<think>")):
+        session = engine.session(settings=replace(GREEDY, thinking=level))
+        answer(session, [Message("user", "Hi")])
+        assert said(engine, session.prompt_ids).endswith(ending)
+        assert session.start_line()["variables"] == {"enable_thinking": level == "high"}
 
 
 def test_the_tokens_that_were_in_memory_are_counted(engine: Engine) -> None:

@@ -97,7 +97,7 @@ def start_line(messages: Sequence[ChatMessage], turn: int, seed: int, settings: 
         "drafter": settings.drafter,
         "verifier": settings.verifier,
         "lossless": settings.verifier != "typical",
-        "params": {"k": settings.k} | to_json(settings.sampling),
+        "params": {"k": settings.k, "thinking": settings.thinking} | to_json(settings.sampling),
         "seed": seed,
         "turn": turn,
         "prompt_tokens": 20,

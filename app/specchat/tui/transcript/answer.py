@@ -96,6 +96,11 @@ class Answer(Entry):
         self._parts.take_text(shown(text))
         self.changed()
 
+    def begin_inside(self, closing: str) -> None:
+        """Begin inside a thought that the prompt opened and that ends with this mark."""
+        self._parts, self._bodies = Parts(closing), []
+        self.changed()
+
     def append(self, rounds: Sequence[Round]) -> None:
         """Add rounds at the end."""
         if not self.rounds:
@@ -206,7 +211,7 @@ class Answer(Entry):
         self._bodies = []
 
     def sections(self) -> Sequence[list[Line]]:
-        """The name; then for each part its fold, its text and its figures; then the lines below."""
+        """The name; then for each part its fold, its text and a gap; then the lines below."""
         parts = self._parts.parts
         if any(body.stale for body in self._bodies):
             self._bodies = []

@@ -67,7 +67,8 @@ class Header(Lines):
 
 def header(view: HeaderView, note: str, width: int) -> Content:
     """The header in exactly `width` cells. On narrow screens the least important parts are left out first."""
-    context = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
+    used = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
+    context = "   ".join(part for part in (f"think {view.thinking}" if view.thinking else "", used) if part)
     status = _status(view)
     names = (view.pair, *view.shorter)
     for app, word, right, pair in (
