@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.answers.after_reasoning import after_reasoning
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
@@ -44,6 +45,7 @@ from specchat_engine.policy.planner import Planner
 from specchat_engine.prompt.encoding import Fitted, encode, fit, shown_tokens
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.sampling.sampler import Sampler, constraint_of
 from specchat_engine.settings import AUTO, Settings
 from specchat_engine.verifiers import COUPLED
@@ -201,11 +203,12 @@ class Session:
         with pair.lock, pair.answering():
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
-                shown = self._turn.shown
-                place = Place(self.prompt_ids, self.answer_ids, position, sampling, sharpness, shown)
+                prompt, tokens, shown = self.prompt_ids, self.answer_ids, self._turn.shown
             else:
+                prompt = self._fit(messages).tokens
                 shown = shown_tokens(Prompt.of(messages).shown, pair.vocabulary)
-                place = Place(self._fit(messages).tokens, tokens, position, sampling, sharpness, shown)
+            sampling = self._after_reasoning(sampling, prompt)
+            place = Place(prompt, tokens, position, sampling, sharpness, shown)
             try:
                 return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
             except DecodeError:
@@ -275,10 +278,16 @@ class Session:
             self._follow_drafts()
             times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
             turn.shown = shown_tokens(turn.prompt.shown, pair.vocabulary)
-            constraint = constraint_of(self.settings.sampling, pair.vocabulary, turn.shown)
+            fitted = self._fit(turn.prompt)
+            turn.prompt_ids = fitted.tokens
+            turn.reasoning = ReasoningCounter(pair.answer_format, opened=self._opens_reasoning(fitted.tokens))
+            sampling = self._after_reasoning(self.settings.sampling, fitted.tokens)
+            if sampling is not self.settings.sampling:
+                turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.thinking, pair.vocabulary)}
+            constraint = constraint_of(sampling, pair.vocabulary, turn.shown)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
-                context = self._read_prompt(turn, constraint)
+                context = self._read_prompt(turn, fitted, constraint)
                 if turn.end_reason == "error":
                     yield from self._decode(turn, context, times, began)
                 if turn.stats.num_drafts and not self.drafts_for:
@@ -308,27 +317,32 @@ class Session:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""
         return turn.cancel() or self.pair.company().answers > 0
 
-    def _read_prompt(self, turn: Turn, constraint: Constraint | None) -> Context:
+    def _after_reasoning(self, sampling: SamplingParams, prompt: Sequence[int]) -> SamplingParams:
+        """The same parameters, with a grammar that begins after the reasoning if the model is asked to think."""
+        pair, level = self.pair, self.settings.thinking
+        if not sampling.grammar or level in (AUTO, "off") or not pair.template.thinking.exists:
+            return sampling
+        opened = self._opens_reasoning(prompt)
+        return replace(sampling, grammar=after_reasoning(sampling.grammar, pair.answer_format, opened=opened))
+
+    def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.
 
         `turn.end_reason` says so if the prefix itself ends the answer.
         """
         pair = self.pair
         settings, capacity, ends = self.settings, pair.target.capacity, pair.vocabulary.ends
-        fitted = self._fit(turn.prompt)
         if self.prediction:
             predicted = pair.vocabulary.tokenize(self.prediction, special=False)
             fitted, self.prediction = replace(fitted, prediction=predicted), ""
         if fitted.dropped:
             turn.notices.append(fitted.notice(capacity))
-        turn.prompt_ids = fitted.tokens
         length = len(fitted.tokens)
         turn.note(prompt_tokens=length)
         room = capacity - length
         check_room(turn.prefix, min(settings.max_tokens or room, room), room)
         turn.transcript = Transcript.of(settings, turn.with_shown(pair.vocabulary.piece), ends, room)
         ended = turn.transcript.receive(turn.prefix)[1]
-        turn.reasoning = ReasoningCounter(pair.answer_format, opened=self._opens_reasoning(turn))
         turn.reasoning.skip(turn.text)
         tokens = [*fitted.tokens, *turn.prefix]
         start = perf_counter_ns()
@@ -409,11 +423,11 @@ class Session:
             self._noted = level
             turn.notices += filter(None, [self.pair.template.thinking.notice(level)])
 
-    def _opens_reasoning(self, turn: Turn) -> bool:
+    def _opens_reasoning(self, prompt: Sequence[int]) -> bool:
         pair = self.pair
         tags = shown_tokens(pair.answer_format.thinking, pair.vocabulary)
         return opens_reasoning(
-            pair.answer_format, turn.prompt_ids, lambda token: tags.get(token) or pair.vocabulary.piece(token)
+            pair.answer_format, prompt, lambda token: tags.get(token) or pair.vocabulary.piece(token)
         )
 
     def _fit(self, asked: Asked) -> Fitted:

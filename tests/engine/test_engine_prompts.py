@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -184,3 +185,23 @@ def test_what_another_answer_has_in_memory_counts_too(files: EngineFiles) -> Non
         with ThreadPoolExecutor(2) as threads:
             texts = list(threads.map(answer, (one, other), prompts))
         assert texts == [answer(one, prompts[0]), answer(other, prompts[1])]
+
+
+@pytest.mark.parametrize("drafter", ["none", "lookup"])
+def test_a_grammar_begins_after_the_reasoning_that_was_asked_for(engine: Engine, drafter: str) -> None:
+    sampling = SamplingParams(
+        temperature=0, grammar='root ::= "[" [a-c]{4} "]"', logit_bias=((3 + ord("<") - 33, 20.0),)
+    )
+    settings = Settings(max_tokens=60, drafter=drafter, k=3, sampling=sampling)
+    plain = engine.session(settings=settings)
+    assert answer(plain, [Message("user", "Hi")]).startswith("[")
+    prefix = engine.vocabulary.tokenize("well, <b>{</think>", special=False)
+    session = engine.session(settings=replace(settings, thinking="on"))
+    for _ in session.answer([Message("user", "Hi")], 0, prefix=prefix):
+        pass
+    thought, _, text = session.text.partition("</think>")
+    assert thought == "well, <b>{"
+    assert re.fullmatch(r"\s{0,4}\[[a-c]{4}\]", text)
+    assert session.end_reason == "end"
+    inspection = session.inspect(len(prefix) + 1, asked=(engine.vocabulary.tokenize("z", special=False)[0],))
+    assert {token.removed_by for token in inspection.tokens if token.id not in session.answer_ids} >= {"grammar"}

@@ -38,7 +38,8 @@ def start_line(server: Server, host: str, question: Generate, prompt_tokens: int
         "drafter": question.settings.drafter if steered else SOURCE,
         "verifier": verifier if steered else "",
         "lossless": verifier not in LOSSY_VERIFIERS if steered else None,
-        "params": {"k": question.settings.k, "thinking": question.settings.thinking} | to_json(question.settings.sampling),
+        "params": {"k": question.settings.k, "thinking": question.settings.thinking}
+        | to_json(question.settings.sampling),
         "seed": question.seed,
         "turn": question.turn,
         **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),
