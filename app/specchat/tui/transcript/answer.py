@@ -125,6 +125,7 @@ class Answer(Entry):
         self.live = False
         self.figures = clean_line(figures)
         self._parts.finish()
+        self._unfold_lone_thought()
         if text is not None and shown(text) != self._parts.text:
             self._final = text
             self._cut()
@@ -220,6 +221,8 @@ class Answer(Entry):
         found = [self._head()]
         for number, body in enumerate(self._bodies):
             found += body.sections(unfolded=number in self._unfolded)
+        if parts[-1].thought:
+            found[-1] = []  # the lines below have a gap of their own
         return [*found, self._foot()]
 
     def _text_section(self, number: int) -> tuple[int, list[Line]]:
@@ -251,6 +254,12 @@ class Answer(Entry):
         self._parts.take(rounds)
         self._parts.finish()
         self._cut()
+        self._unfold_lone_thought()
+
+    def _unfold_lone_thought(self) -> None:
+        """Show a thought that nothing follows: it is all there is to read."""
+        if len(self._parts.parts) == 1:
+            self._unfolded.add(0)
 
     def _cut(self) -> None:
         """End the answer where its text ends. Tokens decoded after that stay in the trace."""

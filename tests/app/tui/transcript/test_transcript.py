@@ -193,6 +193,18 @@ async def test_a_thought_streams_unfolded_then_folds_and_unfolds_on_a_click() ->
         assert any("well" in row for row in rows(transcript))
 
 
+async def test_a_thought_that_nothing_follows_stays_readable_and_can_be_folded() -> None:
+    thinking = Answer("guide")
+    async with stage(thinking) as (_, transcript):
+        thinking.begin_inside("</think>")
+        thinking.append(script("> well|> then"))
+        assert any(row.startswith("  ▾ thinking …") for row in rows(transcript))
+        thinking.finish("")
+        assert any("well then" in row for row in rows(transcript))
+        thinking.toggle_thought()
+        assert not any("well then" in row for row in rows(transcript))
+
+
 async def test_a_stored_answer_reads_its_trace_only_when_needed() -> None:
     asked: list[bool] = []
 
