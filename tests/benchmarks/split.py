@@ -24,13 +24,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.latency import delayed
 from specchat.bench.plan import read_prompts
 from specchat.remote.address import read_address
 from specchat.remote.split import SplitSpeculation
 from specchat.worker.protocol import ChatMessage, Ended
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions, SamplingParams, Settings
+from support.latency import delayed
 from support.real_server import real_server
 
 LINES = (0.0, 5.0, 20.0, 80.0)
@@ -157,7 +157,7 @@ def chart(speeds: Speeds) -> str:
         "<style>text{font-size:13px;fill:#444}.grid{stroke:#bbb}"
         "@media(prefers-color-scheme:dark){text{fill:#ccc}.grid{stroke:#555}}</style>",
     ]
-    step = max(1, round(most / 5))
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if most / step <= 8)
     for speed in range(0, int(most) + 1, step):
         parts.append(f'<line class="grid" x1="{left}" x2="{width - right}" y1="{y(speed):.0f}" y2="{y(speed):.0f}"/>')
         parts.append(f'<text x="{left - 8}" y="{y(speed) + 4:.0f}" text-anchor="end">{speed}</text>')

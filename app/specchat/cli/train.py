@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from specchat.cli.reporting import one_line_from_native_code, say, show_progress
 from specchat.cli.train_check import Result, check
+from specchat.cli.train_progress import alphas, show, stops
 from specchat.errors import ConfigError
 from specchat.settings.options import ChatOptions
 from specchat_engine.errors import SettingError
@@ -23,7 +22,6 @@ from specchat_engine.threads.processors import read_processors
 if TYPE_CHECKING:
     from specchat_engine.training.gguf import Precision
     from specchat_engine.training.pupils import Pupil
-    from specchat_engine.training.runs import Progress, Training
     from specchat_engine.training.texts import Text
 
 _NEEDED = ("torch", "gguf", "tokenizers")
@@ -127,7 +125,7 @@ def _trained(target: Path, request: Request, texts: Sequence[Text]) -> Result:
         reason = str(error).splitlines()[0]
         raise ConfigError(f"training stopped: {reason}; the same command goes on from {folder}") from error
     show_progress(sys.stderr, "")
-    say(f"held-out acceptance: {_alphas(trained.before)} before, {_alphas(trained.after)} after")
+    say(f"held-out acceptance: {alphas(trained.before)} before, {alphas(trained.after)} after")
     if request.kind == "mtp":
         return Result(request.out, "mtp", "mtp")
     return Result(target, str(request.out), request.kind)
@@ -181,31 +179,3 @@ def _pupil(target: Path, request: Request, folder: Path) -> Pupil:
             return pupils.speculator_pupil(target, inner=header.width // 2, seed=1)
         case _:
             return pupils.EaglePupil(target, feed_forward=header.width, seed=1)
-
-
-@contextmanager
-def stops(training: Training) -> Iterator[None]:
-    """Ctrl+C ends the training and keeps the best so far; a second one ends the process."""
-    before = signal.getsignal(signal.SIGINT)
-
-    def stop(*_: object) -> None:
-        training.stop()
-        signal.signal(signal.SIGINT, before)
-        say("stopping after this step; the best so far is kept")
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def show(progress: Progress) -> None:
-    """Shows how far a training is."""
-    parts = [f"{progress.share:4.0%}", f"step {progress.step}", f"{progress.tokens / progress.seconds:,.0f} tokens/s"]
-    parts += [f"loss {progress.loss:.3f}", f"held-out α {_alphas(progress.alphas)}"]
-    show_progress(sys.stderr, "  ".join(parts))
-
-
-def _alphas(values: Sequence[float]) -> str:
-    return " ".join(f"{value:.3f}" for value in values)

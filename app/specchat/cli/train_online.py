@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat.cli.reporting import say, show_progress
+from specchat.cli.train_progress import show, stops
 from specchat.errors import FAILED, ConfigError
 from specchat.learning import Learned, Learning
 from specchat.settings.options import ChatOptions
@@ -45,7 +46,6 @@ def learn(options: ChatOptions, minutes: float, data: Sequence[str] = (), rank: 
 
 
 def _learn(target: Path, learned: Learned, minutes: float, data: Sequence[str], rank: int | None) -> int:
-    from specchat.cli.train import show, stops
     from specchat.cli.train_past import teacher_of
     from specchat_engine.training.draft_pupils import draft_from
     from specchat_engine.training.pupils import Pace

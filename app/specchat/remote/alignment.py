@@ -70,16 +70,26 @@ def _told(drafting: Drafting) -> list[tuple[int, int]] | None:
 
 
 def _following(groups: Sequence[int], drafting: Drafting) -> list[tuple[int, int]] | None:
-    """The same as it follows from totals, if every step after the first token had a draft and arrived alone."""
+    """The same as it follows from totals, if every step after the first token arrived alone.
+
+    Steps of several tokens had a draft, and so had the first of the others, as many as there were drafts. The last step
+    had one, too, if more tokens were accepted than the answer has.
+    """
     steps = groups[1:]
-    if not steps or len(steps) != drafting.num_drafts or min(steps) < 1:
+    beyond = drafting.num_accepted - sum(number - 1 for number in steps)
+    drafts = [number > 1 for number in steps]
+    if not steps or min(steps) < 1 or beyond < 0:
         return None
-    accepted = [number - 1 for number in steps[:-1]]
-    accepted.append(drafting.num_accepted - sum(accepted))
-    drafted = _lengths(len(steps), drafting)
-    if drafted is None or accepted[-1] < steps[-1] - 1:
+    drafts[-1] = drafts[-1] or beyond > 0
+    in_vain = [place for place, had in enumerate(drafts) if not had][: max(drafting.num_drafts - sum(drafts), 0)]
+    for place in in_vain:
+        drafts[place] = True
+    if sum(drafts) != drafting.num_drafts:
         return None
-    return [*zip(drafted, accepted, strict=True)] if all(map(int.__le__, accepted, drafted)) else None
+    accepted = [number - 1 for number, had in zip(steps, drafts, strict=True) if had]
+    accepted[-1] += beyond
+    drafted = _lengths(len(accepted), drafting)
+    return [*zip(drafted, accepted, strict=True)] if drafted and all(map(int.__le__, accepted, drafted)) else None
 
 
 def _lengths(number: int, drafting: Drafting) -> list[int] | None:

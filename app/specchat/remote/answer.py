@@ -21,7 +21,7 @@ from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA
 from specchat_engine.settings import LOSSY_VERIFIERS
 
 _FILTERED = "content_filter"
-_METRICS = "it tells its rounds if it is started with --per-request-spec-decode-metrics detailed"
+_REMEDY = ": it tells its rounds if it is started with --per-request-spec-decode-metrics detailed"
 
 
 def start_line(server: Server, host: str, question: Generate, prompt_tokens: int | None) -> dict[str, Any]:
@@ -124,9 +124,17 @@ class RemoteAnswer:
     def _notices(self, reason: str) -> Iterator[Notice]:
         if self._finish == _FILTERED:
             yield Notice("a filter of the server ended the answer")
-        untold = self._server.engine is Engine.VLLM and self._server.speculates and self._drafting is None
-        if untold and not reason:
-            yield Notice(f"{self._server.engine} at {self._host} drafts, but does not tell how: {_METRICS}")
+        engine = self._server.engine
+        if reason or not engine.recounts:
+            return
+        remedy = _REMEDY if engine is Engine.VLLM else ""
+        if self._drafting is None:
+            if engine is Engine.VLLM and self._server.speculates:
+                yield Notice(f"{engine} at {self._host} drafts, but does not tell how{remedy}")
+        elif sum(len(event.drafted) for event in self._rounds) != self._drafting.num_drafted:
+            yield Notice(
+                f"{engine} at {self._host} tells only how much it drafted, so not all drafts are shown{remedy}"
+            )
 
     def _reason(self) -> str:
         if self._finish == "length":

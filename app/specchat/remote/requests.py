@@ -36,6 +36,9 @@ _NAMES: Mapping[Engine, Mapping[str, str]] = {
 }
 """What each engine calls the sampling parameters that it takes."""
 
+_VLLM_THAT_DRAFTS = {name: word for name, word in _VLLM.items() if name != "min_p"}
+"""vLLM refuses a request with min-p or a token bias if it drafts."""
+
 _NEUTRAL = SamplingParams(top_k=0, top_p=1.0, min_p=0.0)
 """Values with which a parameter does nothing, so that it does not matter whether a server takes it."""
 
@@ -124,6 +127,9 @@ def _thinking(engine: Engine, level: str) -> dict[str, Any]:
 
 def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any], list[str]]:
     engine, names = server.engine, _NAMES[server.engine]
+    is_drafting_vllm = engine is Engine.VLLM and server.speculates
+    if is_drafting_vllm:
+        names = _VLLM_THAT_DRAFTS
     body: dict[str, Any] = {}
     untaken: list[str] = []
     for each in fields(SamplingParams):
@@ -134,11 +140,13 @@ def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any],
             body[names[each.name]] = value
         elif each.name != "penalty_last_n" and value != getattr(_NEUTRAL, each.name):
             untaken.append(each.name.replace("_", "-"))
-    if names is _VLLM and not body["top_k"]:
+    if engine in (Engine.VLLM, Engine.SGLANG) and not body["top_k"]:
         body["top_k"] = -1
     if engine is Engine.LLAMA_SERVER and sampling.penalty_last_n < 0:
         body["repeat_last_n"] = server.model.n_ctx or _USUAL_CONTEXT
-    if sampling.logit_bias:
+    if sampling.logit_bias and is_drafting_vllm:
+        untaken.append("the token bias")
+    elif sampling.logit_bias:
         body["logit_bias"] = _bias(engine, sampling.logit_bias)
     if sampling.grammar:
         match engine:

@@ -159,7 +159,8 @@ def _vllm(server: Server, transport: Asking, address: Address) -> Server:
     version = mapping(_optional(transport, f"{address.root}/version")).get("version")
     metrics = _optional(transport, f"{address.root}/metrics")
     speculates = isinstance(metrics, str) and _DRAFTING.search(metrics) is not None
-    return replace(server, version=clean_line(text(version)), speculates=speculates)
+    sampling = SamplingParams(min_p=0.0)  # it refuses min-p where it drafts, which it may not tell
+    return replace(server, version=clean_line(text(version)), speculates=speculates, sampling=sampling)
 
 
 def _sglang(server: Server, transport: Asking, address: Address) -> Server:

@@ -66,6 +66,16 @@ def test_totals_tell_the_steps_if_every_step_had_a_draft() -> None:
     assert steps_of([1, 5, 2], drafting(shorter, each=False)) == [[Step(1)], *([step] for step in shorter)]
 
 
+def test_totals_tell_the_steps_if_some_had_no_draft_and_the_first_of_them_are_taken_for_drafts() -> None:
+    steps = [Step(1, 4, 0), Step(3, 4, 2), Step(1), Step(5, 4, 4), Step(1)]
+    assert steps_of([1, 1, 3, 1, 5, 1], drafting(steps, each=False)) == [[Step(1)], *([step] for step in steps)]
+
+
+def test_totals_tell_of_a_last_draft_that_the_end_cut_to_one_token() -> None:
+    steps = [Step(1), Step(3, 4, 2), Step(1), Step(1, 4, 4)]
+    assert steps_of([1, 1, 3, 1, 1], drafting(steps, each=False)) == [[Step(1)], *([step] for step in steps)]
+
+
 @pytest.mark.parametrize(
     ("groups", "told"),
     [
@@ -73,6 +83,8 @@ def test_totals_tell_the_steps_if_every_step_had_a_draft() -> None:
         ([1, 5], Drafting(1, 4, 2, 4)),  # fewer accepted than emitted
         ([1, 2], Drafting(1, 4, 4, 4, (4, 4), (4, 4))),  # more drafts than tokens
         ([1, 5], Drafting(1, 5, 4)),  # of unknown lengths
+        ([1, 5, 1], Drafting(3, 12, 4, 4)),  # more drafts than steps
+        ([1, 5, 3], Drafting(1, 4, 6, 4)),  # fewer drafts than steps of several tokens
         ([], Drafting(1, 4, 4, 4)),
     ],
 )

@@ -394,7 +394,7 @@ def test_a_conversation_that_is_too_long_goes_without_its_oldest_messages() -> N
 
 
 def test_settings_that_a_server_does_not_take_are_said_once() -> None:
-    settings = Settings(k=2, sampling=SamplingParams(typical_p=0.5))
+    settings = Settings(k=2, sampling=SamplingParams(typical_p=0.5, min_p=0.0))
     with replaying(pages=VLLM_PAGES) as server, connected(server) as client:
         server.replies.extend([recorded(VLLM / "draft-chat-stream-ids.txt")] * 2)
         first, second = list(answer(client, settings)), list(answer(client, settings))

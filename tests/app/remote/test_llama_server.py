@@ -17,7 +17,7 @@ from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.llama_servers import is_built, running_llama_server, told, until
-from support.remote_check import counters, totals
+from support.remote_answers import counters, totals
 
 pytestmark = pytest.mark.skipif(not is_built(), reason="llama-server is not built: `make bench-peers` builds it")
 

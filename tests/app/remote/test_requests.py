@@ -58,6 +58,14 @@ def test_what_an_engine_does_not_take_is_named_only_if_it_would_do_something() -
     assert body(Engine.VLLM, k=4, verifier="typical", tree=0).untaken == ("k", "verifier", "tree")
 
 
+def test_a_vllm_that_drafts_gets_neither_min_p_nor_a_token_bias() -> None:
+    sampling = SamplingParams(min_p=0.1, logit_bias=((5, 1.5),))
+    vllm = request_body(server(Engine.VLLM, speculates=True), QUESTION, Settings(sampling=sampling), seed=7)
+    assert not {"min_p", "logit_bias"} & vllm.json.keys()
+    assert vllm.json["top_k"] == 40
+    assert vllm.untaken == ("min-p", "the token bias")
+
+
 def test_specchat_is_told_how_to_draft() -> None:
     sent = body(Engine.SPECCHAT, k=4, drafter="none", verifier="block")
     assert (sent.json["k"], sent.json["drafter"], sent.json["verifier"]) == (4, "none", "block")

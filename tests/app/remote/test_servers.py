@@ -55,6 +55,7 @@ def test_a_vllm_that_drafts_has_counters_of_drafts() -> None:
     found = recognised(pages | {"/metrics": told})
     assert (found.engine, found.version, found.speculates) == (Engine.VLLM, "0.32.0", True)
     assert (found.model.id, found.model.n_ctx) == ("guide", 1024)
+    assert found.sampling.min_p == 0.0
     assert recognised(pages | {"/metrics": "vllm:num_requests_running 0"}).speculates is False
     assert recognised(pages).speculates is False
 

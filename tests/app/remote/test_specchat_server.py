@@ -15,7 +15,7 @@ from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.real_server import RealServer, real_server
-from support.remote_check import counters, totals
+from support.remote_answers import counters, totals
 from support.tiny_models import TinyModels
 
 SAMPLING = SamplingParams(temperature=0.8, top_k=0, top_p=1.0, min_p=0.0)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -17,6 +18,7 @@ from specchat.remote.verifying import Opened, Verifying
 from specchat.worker.protocol import ChatMessage, Ended, Started
 from specchat_engine import Engine, LoadOptions, Message, SamplingParams, Settings
 from specchat_engine.decoding.rounds import Outcome, Round
+from support.latency import delayed
 from support.other_tokens import write_other_tokens
 from support.processes import wait_until
 from support.real_server import RealServer, real_server
@@ -61,6 +63,16 @@ def test_the_text_is_that_of_the_target_on_this_machine(
     assert isinstance(ended, Ended)
     assert (ended.text, ended.reason) == alone(tiny_models, settings)
     assert ended.text == "".join(one.text for one in rounds if isinstance(one, Round))
+
+
+@pytest.mark.parametrize("round_trip_ms", [5, 20, 80])
+def test_the_text_is_the_same_over_a_long_line(server: RealServer, tiny_models: TinyModels, round_trip_ms: int) -> None:
+    with delayed(urlsplit(server.url).port or 0, round_trip_ms) as port:
+        address = read_address(f"http://127.0.0.1:{port}")
+        with closing(SplitSpeculation(address, tiny_models.draft, OPTIONS)) as answering:
+            *_, ended = answering.answer(MESSAGES, SETTINGS, SEED)
+    assert isinstance(ended, Ended)
+    assert (ended.text, ended.reason) == alone(tiny_models)
 
 
 def test_a_round_shows_what_was_drafted_here(server: RealServer, tiny_models: TinyModels) -> None:

@@ -145,6 +145,18 @@ def test_an_echo_scores_a_prompt_as_an_answer_is_scored(client: openai.OpenAI) -
     assert forced.logprobs.token_logprobs == pytest.approx(told.logprobs.token_logprobs[-1:], abs=0.01)
 
 
+def test_an_echo_scores_one_token_more_also_if_that_ends_the_answer(client: openai.OpenAI) -> None:
+    ids = [ord(letter) + FIRST_BYTE for letter in "Once upon"]
+    for extra in ({}, {"logit_bias": {str(SPECIALS.index("<|im_end|>")): 1000}}):
+        asked: Any = {"model": "any", "prompt": ids, "max_tokens": 1, "seed": 7, "echo": True, "logprobs": 1} | extra
+        told = client.completions.create(**asked).choices[0].logprobs
+        chunks = [chunk.choices[0].logprobs for chunk in client.completions.create(**asked, stream=True)]
+        assert told is not None
+        assert told.token_logprobs is not None
+        assert len(told.token_logprobs) == len(ids) + 1, "tools that score a prompt leave the last one out"
+        assert sum(len(part.token_logprobs or []) for part in chunks if part) == len(ids) + 1
+
+
 def test_a_tool_that_has_to_be_called_is_called_with_arguments_of_its_schema(
     server: RealServer, client: openai.OpenAI
 ) -> None:

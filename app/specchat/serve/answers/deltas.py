@@ -106,7 +106,7 @@ class AnswerReader:
         self._format = answer_format
         self._traces = traces
         self._parser = parser_of(request, answer_format, thinking=False)
-        self._releasing = Releasing(request.settings.stop)
+        self._releasing = Releasing(request.settings.stop, tells_end=request.echo)
         self._written = ""
         self._reasons = False
         self._calls = False

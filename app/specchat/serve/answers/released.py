@@ -29,10 +29,12 @@ class Portion:
 class Releasing:
     """Takes the tokens of an answer, gives the text that no stop string can cut any more.
 
-    A token without text waits for the next one: it may be the mark that ends an answer, which is no part of it.
+    A token without text waits for the next one: it may be the mark that ends an answer, which is no part of it. It is
+    told all the same if the answer `tells_end`.
     """
 
     stop: tuple[str, ...] = ()
+    tells_end: bool = False
     sent: int = 0
     _held: str = ""
     _waiting: list[tuple[int, Emitted]] = field(default_factory=list)
@@ -49,8 +51,10 @@ class Releasing:
 
     def finish(self, whole: str) -> Portion:
         """What is left of an answer that is complete; `whole` is its text, cut where a stop string began."""
+        is_cut = len(whole) < self.sent + len(self._held)
         text, self.sent, self._held = whole[self.sent :], len(whole), ""
-        return Portion(text, self._positions(len(whole), at_the_end=True))
+        end = len(whole) + (self.tells_end and not is_cut)
+        return Portion(text, self._positions(end, at_the_end=True))
 
     def _certain(self) -> int:
         """The length of the text before a stop string, or before an end that may begin one."""

@@ -65,9 +65,9 @@ def test_log_probabilities_of_a_prompt_score_it_as_evaluations_expect(client: op
     answer = client.completions.create(model="m", prompt="<a><b><c>", echo=True, logprobs=2, max_tokens=1)
     logprobs = answer.choices[0].logprobs
     assert logprobs is not None
-    assert logprobs.tokens == ["<a>", "<b>", "<c>", "Hel", "lo", " wor", "ld"]
-    assert logprobs.token_logprobs == [None, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5]
-    assert logprobs.text_offset == [0, 3, 6, 9, 12, 14, 18]
+    assert logprobs.tokens == ["<a>", "<b>", "<c>", "Hel", "lo", " wor", "ld", ""]  # the last one ends the answer
+    assert logprobs.token_logprobs == [None, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5]
+    assert logprobs.text_offset == [0, 3, 6, 9, 12, 14, 18, 20]
     assert logprobs.top_logprobs is not None
     assert logprobs.top_logprobs[0] is None
     assert logprobs.top_logprobs[3] == {"Hel": -0.5, "other0": -2.0, "other1": -3.0}

@@ -61,6 +61,13 @@ def test_a_token_that_ends_the_answer_is_not_told() -> None:
     assert releasing.finish("a").positions == ()
 
 
+def test_it_is_told_where_the_end_is_to_be_told_unless_a_stop_string_cut_it_off() -> None:
+    for whole, expected in (("ab", ["b", ""]), ("a", [])):
+        releasing = Releasing(("b",), tells_end=True)
+        releasing.feed([token("a"), token("b"), token("")])
+        assert [position.token.text for position in releasing.finish(whole).positions] == expected
+
+
 def test_a_token_of_an_unfinished_character_is_told_with_the_rest_of_it() -> None:
     releasing = Releasing()
     assert releasing.feed([token("")]).positions == ()
