@@ -69,6 +69,9 @@ class Session:
     position and returns ids of the vocabulary, of which a round verifies as many as a pass takes. Like `hold` it may
     wait.
 
+    With `measures_plain` an answer with drafts is followed by some plain passes, so that the speed-up is known. Without
+    it C(1) is taken from other rounds.
+
     `prediction` is a text that the next answer will probably repeat, such as the file that it edits: prompt lookup
     drafts from it. It holds for one answer.
     """
@@ -83,6 +86,7 @@ class Session:
         self.messages: list[Message] = [Message("system", system)] if system else []
         self.hold: Callable[[], None] | None = None
         self.drafts_for: Callable[[int], Sequence[int]] | None = None
+        self.measures_plain = True
         self.prediction = ""
         self.watch: Watch | None = None
         self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because, pair.company)
@@ -290,12 +294,12 @@ class Session:
                 context = self._read_prompt(turn, fitted, constraint)
                 if turn.end_reason == "error":
                     yield from self._decode(turn, context, times, began)
-                if turn.stats.num_drafts and not self.drafts_for:
+                if turn.stats.num_drafts and self.measures_plain:
                     spent_ms = turn.stats.decode_ms
                     measure_plain(
                         pair.target, context, times, pair.controller.target, spent_ms, partial(self._disturbed, turn)
                     )
-                turn.note(plain_ms=times.plain_ms, cpu_share=times.cpu_share)
+                turn.note(plain_ms=self._plain_ms(context, times), cpu_share=times.cpu_share)
                 turn.notices += map(str, pair.controller.drift.drops())
             except Cancelled:
                 turn.end_reason = "cancelled"
@@ -312,6 +316,13 @@ class Session:
                 self._planner.end(turn.context)
                 if constraint:
                     constraint.close()
+
+    def _plain_ms(self, context: Context, times: PassTimes) -> float | None:
+        """What a plain pass took in the state in which the answer was decoded; else, if it is not measured for each
+        answer, what plain passes usually take. None if others shared the passes."""
+        if times.plain_ms is not None or self.measures_plain or self.pair.company().answers:
+            return times.plain_ms
+        return self.pair.controller.target.at(1, context.middle)
 
     def _disturbed(self, turn: Turn) -> bool:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""

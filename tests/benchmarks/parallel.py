@@ -111,6 +111,8 @@ def main() -> int:
         for name in OWN:
             settings = replace(usual, drafter="none" if name == "specchat plain" else "hybrid")
             places = [engine.session(settings=settings, place=place) for place in range(most)]
+            for session in places:
+                session.measures_plain = False  # as in `specchat serve`
             tools[name] = by_specchat(engine, places, settings)
         servers = [
             LlamaServer(asked.server, target, draft, asked.threads, name, Path(scratch) / f"{number}.log", most)

@@ -1,12 +1,16 @@
-"""Speculation made visible with the real engine: step mode, race, verify and replay."""
+"""Speculation made visible with the real engine: step mode, race, verify and replay; and the answers of a server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx2
+
 from e2e.terminal import SPECCHAT, Terminal
+from specchat.settings.serving import Serving
 from support.sample_traces import encoded, sample_trace
+from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
 
 Specchat = Callable[..., Terminal]
 
@@ -48,3 +52,17 @@ def test_a_trace_is_replayed_without_a_model(environment: dict[str, str], tmp_pa
         terminal.wait_for("exit code 0")
     finally:
         terminal.close()
+
+
+def test_the_answers_of_a_server_are_watched(environment: dict[str, str]) -> None:
+    with on_loopback(scripted_app(ScriptedEngine(), Serving(watch="on"))) as url:
+        terminal = Terminal((*SPECCHAT, "chat", "--attach", url), environment, 80, 24)
+        try:
+            terminal.wait_for(r"watching 127\.0\.0\.1:\d+ +target ⇠ draft(.|\n)*nothing runs now")
+            asked = {"messages": [{"role": "user", "content": "Who is there?"}]}
+            httpx2.post(f"{url}/v1/chat/completions", json=asked, trust_env=False).raise_for_status()
+            terminal.wait_for(r"▌ Who is there\?(.|\n)*Hello world(.|\n)*accepted 50 %")
+            terminal.keys("C-q")
+            terminal.wait_for("exit code 0")
+        finally:
+            terminal.close()

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import Message, SamplingParams, Session, Settings
-from support.conversations import ask, conversation, letters
+from support.controllers import knowing
+from support.conversations import ask, conversation, letters, model_of
 
 KINDS = ["cancelled", "drafter failed", "stopped", "edited", "told twice", "abandoned"]
 
@@ -88,3 +89,15 @@ def test_a_stop_string_inside_a_drafted_run_is_met() -> None:
         for event in session.generate("tell me"):
             met += session.end_reason == "stop" and event.num_accepted > 0 and event.token.id is None
     assert met > 0
+
+
+def test_without_measuring_an_answer_makes_no_further_passes_and_knows_what_plain_ones_usually_take() -> None:
+    passes = []
+    for measures in (True, False):
+        session = conversation(letters(3, end=-50), letters(3, end=-50, order=1), controller=knowing(0.05, 0.05))
+        session.measures_plain = measures
+        ask(session)
+        assert session.stats.num_drafts
+        passes.append(len(model_of(session).passes) - session.stats.num_rounds)
+    assert passes[1] < passes[0]
+    assert session.stats.plain_ms == session.pair.controller.target.at(1, len(session.prompt_ids))

@@ -128,7 +128,16 @@ class ScriptedEngine:
 
 def _events(number: int, request: Request, script: Script) -> Iterator[Begun | Made | Finished]:
     prompt = [_position(text) for text in ("<a>", "<b>", "<c>")] if request.echo else []
-    line = {"type": "start", "target": {"name": "target", "path": "/secret/target.gguf"}, "seed": request.seed}
+    line = {
+        "type": "start",
+        "schema": 1,
+        "target": {"name": "target", "n_params": 0, "path": "/secret/target.gguf"},
+        "verifier": "coupled",
+        "lossless": True,
+        "seed": request.seed,
+        "turn": 0,
+        "messages": [dict(message) for message in request.messages],
+    }
     yield Begun(number, 3, script.cached, line, tuple(prompt), script.thinking)
     for event in script.rounds:
         texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED]

@@ -54,6 +54,10 @@ ApiKey = Annotated[
     str | None,
     typer.Option("--api-key", metavar="KEY", envvar="SPECCHAT_API_KEY", help="Key for the server; it is never stored."),
 ]
+Attach = Annotated[
+    str | None,
+    typer.Option("--attach", metavar="URL", help="Ask nothing; watch the answers of a `specchat serve --watch on`."),
+]
 Split = Annotated[
     str | None,
     typer.Option(
@@ -165,6 +169,7 @@ def chat(
     theme: Theme = None,
     remote: Remote = None,
     remote_model: RemoteModel = None,
+    attach: Attach = None,
     api_key: ApiKey = None,
     debug: Debug = False,
     *,
@@ -172,6 +177,11 @@ def chat(
 ) -> None:
     """Open the terminal chat."""
     with one_line_errors(debug):
+        if attach is not None:
+            from specchat.cli.attach import attach as attach_to
+
+            others = {"--remote": remote, "--remote-model": remote_model, "--resume": resume}
+            raise typer.Exit(attach_to(attach, api_key, flags, others, plain=plain, theme=theme))
         from specchat.cli.chat import open_chat
         from specchat.settings.config import read_config
 

@@ -42,20 +42,18 @@ class Address:
         return text.replace(self.key, "<key>") if self.key else text
 
 
-def read_address(url: str, *, model: str = "", key: str = "") -> Address:
-    """The address that a user wrote; without a scheme it is `http`.
+def read_address(url: str, *, model: str = "", key: str = "", flag: str = "--remote") -> Address:
+    """The address that a user wrote after this flag; without a scheme it is `http`.
 
     Raises ConfigError for what is no URL, for one with a key in it, and for a key that no header can hold.
     """
     written = url.strip()
     parts = _split(written if "://" in written else f"http://{written}")
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ConfigError(
-            f"--remote {clean_line(url)} is no address of a server: use one such as http://localhost:8000"
-        )
+        raise ConfigError(f"{flag} {clean_line(url)} is no address of a server: use one such as http://localhost:8000")
     if parts.username or parts.password:
         raise ConfigError(
-            "--remote has a name or a password in its address: give keys with SPECCHAT_API_KEY or --api-key"
+            f"{flag} has a name or a password in its address: give keys with SPECCHAT_API_KEY or --api-key"
         )
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise ConfigError("the API key has characters that no header can hold: use a key of letters, digits and signs")

@@ -15,6 +15,9 @@ from specchat.terminal.filter import clean_line
 
 _LONGEST = 300
 _BUSY = (429, 503)
+_WATCHING_OFF = "watching_off"
+"""The code of `specchat serve` for a refusal that has nothing to do with the key."""
+
 _TOO_LONG_KINDS = {"exceed_context_size_error", "context_length_exceeded"}
 _TOO_LONG = re.compile(
     r"context (?:length|size|window)|maximum .*(?:context|model) len|too many tokens|prompt is too long", re.IGNORECASE
@@ -56,7 +59,7 @@ def refusal(address: Address, status: int, content: bytes, headers: Mapping[str,
     error = _error(content)
     said = address.without_key(clean_line(error.message))[:_LONGEST]
     host = clean_line(address.host)
-    if status in (401, 403):
+    if status in (401, 403) and _WATCHING_OFF not in error.kinds:
         key = "wants a key" if not address.key else "does not accept the key"
         return Refused(f"{host} {key} ({status}{_after(said)}): give it with SPECCHAT_API_KEY or --api-key", status)
     if status == 404 and not said:

@@ -33,6 +33,9 @@ _MOST_WAITING = 4096
 _LARGEST, _LARGEST_REPLY = 2**20, 2**24
 """The most bytes of an answer that is no stream: to a question, and to a body, which may be large itself."""
 
+_LARGEST_MESSAGE, _LARGEST_WATCHED = 2**20, 2**24
+"""The most bytes of a message of a stream: of an answer, and of a server that is watched and tells conversations."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
@@ -66,7 +69,11 @@ class Transport:
 
     def stream(self, url: str, body: Mapping[str, Any]) -> Stream:
         """A request whose answer is a stream of messages."""
-        return Stream(lambda put: self._run(self._read_stream(url, body, put)))
+        return Stream(lambda put: self._run(self._read_stream("POST", url, dict(body), _LARGEST_MESSAGE, put)))
+
+    def watch(self, url: str) -> Stream:
+        """A stream of what a server tells of itself."""
+        return Stream(lambda put: self._run(self._read_stream("GET", url, None, _LARGEST_WATCHED, put)))
 
     def close(self) -> None:
         """Ends all requests and the thread. Later ones raise RemoteError."""
@@ -112,14 +119,16 @@ class Transport:
         except (ValueError, RecursionError):
             return content.decode("utf-8", "replace")
 
-    async def _read_stream(self, url: str, body: Mapping[str, Any], put: Callable[[Any], bool]) -> None:
+    async def _read_stream(
+        self, method: str, url: str, body: dict[str, Any] | None, largest: int, put: Callable[[Any], bool]
+    ) -> None:
         waits = httpx2.Timeout(self._timeouts.silence, connect=self._timeouts.connect)
         try:
-            async with self._opened().stream("POST", url, json=dict(body), timeout=waits) as response:
+            async with self._opened().stream(method, url, json=body, timeout=waits) as response:
                 if response.is_error:
                     content = await _limited(response)
                     raise refusal(self._address, response.status_code, content, response.headers)
-                async for event in httpx2.EventSource(response):
+                async for event in httpx2.EventSource(response, largest):
                     if event.data.strip() == _END:
                         return
                     message = _object(event.data)
@@ -140,6 +149,8 @@ class Transport:
 
     def _broken(self, error: Exception, silence: float) -> RemoteError:
         host = clean_line(self._address.host)
+        if isinstance(error, httpx2.RemoteProtocolError):
+            return RemoteError(f"the connection to {host} broke: it ended too early, or does not speak HTTP")
         why = self._address.without_key(clean_line(str(error))) or type(error).__name__
         if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
             return RemoteError(f"{host} is no address of a server: use one such as http://localhost:8000")

@@ -20,12 +20,14 @@ from specchat.errors import SpecchatError
 from specchat.serve.about import About
 from specchat.serve.access import Guard, Keys
 from specchat.serve.api_errors import ApiError, api_error
+from specchat.serve.broadcast import Broadcast
 from specchat.serve.endpoints import Endpoints, PromptLog
 from specchat.serve.engine import ServingEngine
 from specchat.serve.metrics import Metrics
 from specchat.serve.requests.base import Offer
 from specchat.serve.running import Runner
 from specchat.serve.verifying import Verifying
+from specchat.serve.watch import Watch
 from specchat.settings.serving import Serving
 
 _log = logging.getLogger(__name__)
@@ -47,8 +49,9 @@ def build_app(
 ) -> Starlette:
     """The application over an engine that has loaded its models."""
     metrics = Metrics(engine, offer.model)
-    runner = Runner(engine, metrics, serving.timeout, serving.parallel)
-    verifying = Verifying(engine, metrics, longest=offer.k_max)
+    broadcast = Broadcast(allowed=serving.watch == "on")
+    runner = Runner(engine, metrics, broadcast, serving.timeout, serving.parallel)
+    verifying = Verifying(engine, metrics, broadcast, longest=offer.k_max)
     endpoints = Endpoints(runner, verifying, offer, serving.max_body_bytes, log)
     about = About(engine, offer, metrics, serving.parallel)
     routes = [
@@ -60,6 +63,7 @@ def build_app(
         Route("/v1/messages/count_tokens", endpoints.count_tokens, methods=["POST"]),
         Route("/v1/models", about.models),
         Route("/v1/models/{name:path}", about.model),
+        Route("/v1/watch", Watch(broadcast).watch),
         Route("/health", about.health),
         Route("/metrics", about.metrics),
         Route("/openapi.json", about.openapi),

@@ -27,6 +27,7 @@ _POSTED: dict[str, tuple[tuple[type[Wire], ...], str]] = {
 }
 _ASKED = {
     "/v1/models": "The model",
+    "/v1/watch": "Watch the answers to all clients, as Server-Sent Events, if the server allows that",
     "/health": "Whether the server runs",
     "/metrics": "Metrics for Prometheus",
 }

@@ -12,6 +12,7 @@ from specchat.errors import SpecchatError
 from specchat.serve.answers.deltas import AnswerReader, Delta
 from specchat.serve.answers.figures import Figures
 from specchat.serve.api_errors import ApiError, api_error
+from specchat.serve.broadcast import Broadcast
 from specchat.serve.engine import Answering, ServingEngine
 from specchat.serve.errors import RequestFailed
 from specchat.serve.metrics import Metrics
@@ -28,6 +29,7 @@ class Runner:
 
     engine: ServingEngine
     metrics: Metrics
+    broadcast: Broadcast
     timeout: float
     places: int
 
@@ -54,12 +56,14 @@ class Runner:
         self, request: Request, reader: AnswerReader, kind: str, deadline: float | None
     ) -> AsyncGenerator[Delta, None]:
         began, first, complete = monotonic(), None, False
+        number, broke_off = 0, ("error", "")
         try:
             async with aclosing(self.engine.answer(request)) as events:
                 while (event := await self._next(events, deadline)) is not None:
                     if isinstance(event, Finished) and event.reason == "error":
                         raise RequestFailed("the answer ended with an error; the engine's log has more")
-                    delta = reader.read(event)
+                    delta, number = reader.read(event), event.number
+                    self.broadcast.take(event)
                     match event:
                         case Begun():
                             self.metrics.prompt(kind, reader.figures)
@@ -77,11 +81,15 @@ class Runner:
         except (asyncio.CancelledError, GeneratorExit):
             if not complete:
                 self.metrics.left(kind)
+            broke_off = ("cancelled", "")
             raise
         except SpecchatError as error:
             failure = api_error(error)
             self.metrics.failed(kind, failure.status)
+            broke_off = ("error", str(failure))
             raise failure from None
+        finally:
+            self.broadcast.break_off(number, *broke_off)
 
     async def _next(self, events: Answering, deadline: float | None) -> Begun | Made | Finished | None:
         """The next event; None after the last. Raises ApiError at the deadline."""

@@ -37,6 +37,8 @@ async def run(
         await engine.start()
         for notice in notices(engine.info):
             say(notice)
+        if serving.watch == "on":
+            say("--watch is on: whoever may use this server can see what all others ask and get")
         offer = offered(options, serving, engine.info)
         app = build_app(engine, serving, offer, keys, log=log)
         say(f"{engine.info.pair_name} at {address_of(listening)}/v1, {serving.parallel} at a time; Ctrl+C ends it")

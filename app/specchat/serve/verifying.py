@@ -13,6 +13,7 @@ from typing import Any
 from specchat.errors import SpecchatError
 from specchat.serve.answers.figures import Figures
 from specchat.serve.api_errors import ApiError, api_error, bad
+from specchat.serve.broadcast import Broadcast
 from specchat.serve.engine import ServingEngine
 from specchat.serve.errors import RequestFailed
 from specchat.serve.metrics import Metrics
@@ -47,10 +48,19 @@ class _Open:
 class Verifying:
     """The open answers. Each has a place of the engine until it ends or its client is silent for too long."""
 
-    def __init__(self, engine: ServingEngine, metrics: Metrics, *, longest: int, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        engine: ServingEngine,
+        metrics: Metrics,
+        broadcast: Broadcast,
+        *,
+        longest: int,
+        patience: float = PATIENCE,
+    ) -> None:
         """At most `longest` tokens are verified at a time."""
         self._engine = engine
         self._metrics = metrics
+        self._broadcast = broadcast
         self._longest = longest
         self._patience = patience
         self._open: dict[str, _Open] = {}
@@ -74,6 +84,7 @@ class Verifying:
         figures = Figures()
         figures.begin(begun)
         self._metrics.prompt(_KIND, figures)
+        self._broadcast.take(begun)
         name = f"verify-{secrets.token_hex(12)}"
         self._open[name] = one = _Open(events, begun.number, began)
         self._expect(name, one)
@@ -96,7 +107,7 @@ class Verifying:
                 await self._end(asked.id)
                 return {"id": asked.id, "position": one.position, "tokens": [], "end": "cancelled"}
             self._check(asked, one)
-            verified = False
+            verified, failed = False, ""
             try:
                 self._engine.draft(one.number, asked.drafted)
                 made = await anext(one.events)
@@ -104,15 +115,18 @@ class Verifying:
                 after = await anext(one.events)
                 verified = True
             except SpecchatError as error:
+                failed = str(error)
                 raise self._failure(error) from None
             finally:
                 if not verified:
-                    await self._end(asked.id)
+                    await self._end(asked.id, failed)
             one.position += len(tokens)
-            end = after.reason if isinstance(after, Finished) else None
-            if end is not None:
+            end = None
+            if isinstance(after, Finished):
+                end = after.reason
                 seconds = monotonic() - one.began
                 self._metrics.ended(_KIND, end, seconds=seconds, first=one.first, num_tokens=one.position)
+                self._broadcast.take(after)
                 await self._end(asked.id)
             else:
                 self._expect(asked.id, one)
@@ -132,6 +146,7 @@ class Verifying:
         if one.first is None:
             one.first = monotonic() - one.began
         self._metrics.round(_KIND, made.round)
+        self._broadcast.take(made)
         return emitted_ids(made.round)
 
     def _check(self, asked: VerifyRequest, one: _Open) -> None:
@@ -156,10 +171,11 @@ class Verifying:
 
         one.expiry = asyncio.get_running_loop().call_later(self._patience, expire)
 
-    async def _end(self, name: str) -> None:
-        """Forgets an answer, which then leaves its place."""
+    async def _end(self, name: str, failed: str = "") -> None:
+        """Forgets an answer, which then leaves its place. `failed` says why, if it failed."""
         one = self._open.pop(name, None)
         if one:
+            self._broadcast.break_off(one.number, "error" if failed else "cancelled", failed)
             if one.expiry:
                 one.expiry.cancel()
             with suppress(SpecchatError):

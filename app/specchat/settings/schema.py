@@ -391,6 +391,12 @@ class Config:
         kind=Text("NAME"),
         usual="the file's name",
     )
+    watch: str = setting(
+        Group.SERVING,
+        "Whether clients may watch what all others ask and get",
+        "--watch",
+        of=(Serving, "watch"),
+    )
 
     theme: str | None = setting(Group.APPEARANCE, "Colours of the app; /theme lists them", kind=Text("NAME"))
     keys: dict[str, str] = setting(Group.APPEARANCE, "Other keys for the app", kind=KeyTable(), factory=dict)

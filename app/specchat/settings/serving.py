@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from specchat_engine.allowed import Range, check, setting
+from specchat_engine.allowed import OneOf, Range, check, setting
 from specchat_engine.load_options import PARALLEL_LIMIT
 
 MEBIBYTE: Final = 2**20
@@ -17,7 +17,8 @@ class Serving:
     """`parallel` requests are answered at a time and `queue` more may wait; port 0 is any free one.
 
     `timeout` is in seconds and `max_body` in MiB. `alias` is what the API calls the model, empty for the file's name.
-    Raises SettingError for a value that is not allowed.
+    With `watch` on, whoever may use the server may see what all others ask. Raises SettingError for a value that is
+    not allowed.
     """
 
     host: str = "127.0.0.1"
@@ -30,6 +31,7 @@ class Serving:
     api_key_file: Path | None = None
     cors: tuple[str, ...] = ()
     alias: str = ""
+    watch: str = setting("off", OneOf(("off", "on")))
 
     def __post_init__(self) -> None:
         check(self)

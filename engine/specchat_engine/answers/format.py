@@ -3,21 +3,54 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from specchat_engine.answers import harmony, tool_calls
+from specchat_engine.answers import harmony, notations
 
-CallFormat = Literal["hermes", "qwen3-coder", "llama3", "mistral", "mistral-args", "mistral-ids", "harmony", "json"]
-"""A notation for calls; `tool_calls` and `harmony` have examples. "json" stands for any that is not known."""
+CallFormat = Literal[
+    "hermes",
+    "qwen3-coder",
+    "glm",
+    "llama3",
+    "mistral",
+    "mistral-args",
+    "mistral-ids",
+    "deepseek-r1",
+    "deepseek-v3.1",
+    "kimi-k2",
+    "gemma4",
+    "harmony",
+    "json",
+]
+"""A notation for calls; `notations` and `harmony` have examples. "json" stands for any that is not known."""
 
 _USUAL: Final = ("<think>", "</think>")
+_THOUGHT: Final = "thought"
 _TAGS: Final = (
     _USUAL,
     ("[THINK]", "[/THINK]"),
     ("<seed:think>", "</seed:think>"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
+    (f"<|channel>{_THOUGHT}", "<channel|>"),
 )
+
+_SHOWN_BY: Final[Sequence[tuple[CallFormat, Sequence[str]]]] = (
+    ("mistral-ids", ("[TOOL_CALLS]", "[CALL_ID]")),
+    ("mistral-args", ("[TOOL_CALLS]", "[ARGS]")),
+    ("mistral", ("[TOOL_CALLS]",)),
+    ("qwen3-coder", ("<tool_call>", "<function=")),
+    ("glm", ("<tool_call>", "<arg_key>")),
+    ("hermes", ("<tool_call>",)),
+    ("deepseek-r1", ("<｜tool▁call▁begin｜>", "```json")),
+    ("deepseek-v3.1", ("<｜tool▁call▁begin｜>",)),
+    ("kimi-k2", ("<|tool_call_begin|>",)),
+    ("gemma4", ("<|tool_call>call:",)),
+    ("llama3", ("<|python_tag|>",)),
+    ("llama3", ('{"name": ', '"parameters": ')),
+)
+"""What the template of a model with a notation contains; the first that fits counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +72,15 @@ class AnswerFormat:
     @property
     def marks(self) -> tuple[str, ...]:
         """The control tokens that the parser looks for, to be given as `Prompt.shown`."""
-        return harmony.MARKS if self.calls == "harmony" else (*self.thinking, *tool_calls.MARKS)
+        if self.calls == "harmony":
+            return harmony.MARKS
+        begin, end = self.thinking
+        return begin.removesuffix(_THOUGHT), end, *notations.MARKS
 
 
 def _call_format(template: str) -> CallFormat:
     if "<|channel|>" in template:
         return "harmony"
-    if "[TOOL_CALLS]" in template:
-        return "mistral-ids" if "[CALL_ID]" in template else "mistral-args" if "[ARGS]" in template else "mistral"
-    if "<tool_call>" in template or not re.search(r"\btools\b", template):
-        return "qwen3-coder" if "<function=" in template else "hermes"
-    if "<|python_tag|>" in template or ('{"name": ' in template and '"parameters": ' in template):
-        return "llama3"
-    return "json"
+    if not re.search(r"\btools\b", template):
+        return "hermes"
+    return next((calls for calls, marks in _SHOWN_BY if all(mark in template for mark in marks)), "json")

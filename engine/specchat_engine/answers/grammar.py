@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from specchat_engine.answers.format import AnswerFormat, CallFormat
-from specchat_engine.answers.xml_calls import kinds_of, listed
+from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.values import kinds_of, listed
+from specchat_engine.answers.written import WRITTEN, Parameters, Written, rule_of
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.json_schema import FORMATS, SchemaRules, literal, shared_lines
 from specchat_engine.grammar.until import until
 from specchat_engine.prompt.messages import function_of
-
-_SEPARATORS: Final[Mapping[CallFormat, str]] = {"llama3": "; ", "mistral": ", ", "mistral-args": "", "mistral-ids": ""}
-"""What comes between two calls, if it is no new line."""
 
 _NOT_EXPRESSED: Final = frozenset(
     ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern", "uniqueItems", "contains")
 ) | {"minProperties", "maxProperties", "propertyNames", "patternProperties", "not", "nullable"}
 """Keywords that a grammar cannot express and that may be left to whoever is called."""
 
-_NEW_LINE: Final = "\n"
-_ID: Final = "[a-zA-Z0-9]{9}"
-_PARAMETER_END: Final = "</parameter>"
+_HARMONY: Final = Written(())
 
 
 def tool_grammar(
@@ -54,9 +49,10 @@ class _ToolGrammar:
     """Collects the rules."""
 
     def __init__(self, answer_format: AnswerFormat) -> None:
-        self._calls = answer_format.calls
+        self._harmony = answer_format.calls == "harmony"
+        self._written = WRITTEN.get(answer_format.calls, _HARMONY)
         self._open, self._close = answer_format.thinking
-        self._lines = shared_lines()
+        self._lines = shared_lines(self._written.values)
 
     def text(self, functions: Sequence[Mapping[str, Any]], *, thinking: bool, several: bool) -> str:
         """The whole grammar."""
@@ -69,74 +65,61 @@ class _ToolGrammar:
                     f"the tool {name!r} is nested too deep: give the inner parts names in $defs"
                 ) from None
         self._lines.append(f"call ::= {' | '.join(f'call-{number}' for number in range(len(functions)))}")
-        calls = "call"
-        if several and self._calls != "harmony":
-            calls += f" ({literal(_SEPARATORS.get(self._calls, _NEW_LINE))} call)*"
-        if self._calls == "mistral":
-            calls = f'"[TOOL_CALLS][" {calls} "]"'
+        written = self._written
+        more = f" ({written.between} call)*" if several and not self._harmony else ""
+        calls = f"{literal(written.begin)} call{more} {literal(written.end)}"
         return "\n".join([f"root ::= {self._reasoning(opened=thinking)} {calls}", *self._lines]) + "\n"
 
     def _reasoning(self, *, opened: bool) -> str:
         """What may or has to come before the calls."""
-        if self._calls == "harmony":
+        if self._harmony:
             self._lines += until("<|end|>", "thought")
             return '("<|channel|>analysis<|message|>" thought "<|start|>assistant")?'
         self._lines += [*until(self._close, "thought"), r"thinking ::= thought [ \n]{0,4}"]
         return "thinking" if opened else f"({literal(self._open)} thinking)?"
 
     def _call(self, function: Mapping[str, Any], number: int) -> str:
-        name, written = function["name"], json.dumps(function["name"], ensure_ascii=False)
-        if self._calls == "qwen3-coder":
-            return self._in_tags(name, function, number)
-        arguments = self._arguments(function, number)
-        match self._calls:
-            case "harmony":
-                to = literal(f" to=functions.{name}")
-                return (
-                    f'("<|channel|>commentary" {to} | {to} "<|channel|>commentary") '
-                    f'(" " | " "? "<|constrain|>") "json<|message|>" {arguments}'
-                )
-            case "mistral-args":
-                return f"{literal(f'[TOOL_CALLS]{name}[ARGS]')} {arguments}"
-            case "mistral-ids":
-                return f'{literal(f"[TOOL_CALLS]{name}[CALL_ID]")} {_ID} "[ARGS]" {arguments}'
-            case "mistral":
-                own_id = f"""({literal(', "id": "')} {_ID} {literal('"')})?"""
-                return f"""{literal(f'{{"name": {written}, "arguments": ')} {arguments} {own_id} "}}\""""
-            case "hermes":
-                head, tail = f'<tool_call>\n{{"name": {written}, "arguments": ', "}\n</tool_call>"
-                return f"{literal(head)} {arguments} {literal(tail)}"
-        key = "parameters" if self._calls == "llama3" else "arguments"
-        return f"""{literal(f'{{"name": {written}, "{key}": ')} {arguments} "}}\""""
+        name, written = function["name"], self._written
+        if self._harmony:
+            to = literal(f" to=functions.{name}")
+            head = (
+                f'("<|channel|>commentary" {to} | {to} "<|channel|>commentary") '
+                '(" " | " "? "<|constrain|>") "json<|message|>"'
+            )
+        else:
+            head = rule_of(written.head, name)
+        if written.parameters:
+            arguments = self._in_tags(function, number, written.parameters)
+        else:
+            arguments = self._held(function, f"args-{number}-", _schema(function), "#")
+        return f"{head} {arguments} {rule_of(written.tail, name)}"
 
-    def _arguments(self, function: Mapping[str, Any], number: int) -> str:
-        """The rule for the arguments' JSON."""
-        return self._held(function, f"args-{number}-", _schema(function), "#")
-
-    def _in_tags(self, name: str, function: Mapping[str, Any], number: int) -> str:
-        """A call whose parameters are in tags of their own, strings without quotes."""
+    def _in_tags(self, function: Mapping[str, Any], number: int, tags: Parameters) -> str:
+        """Parameters in tags of their own, strings without quotes."""
         schema = _schema(function)
         required = listed(schema.get("required"))
-        rules = [literal(f"<tool_call>\n<function={name}>\n")]
+        rules = []
         for place, (key, part) in enumerate(schema.get("properties", {}).items()):
             prefix = f"arg-{number}-{place}-"
             kinds = kinds_of(part)
+            closes = literal(tags.around + tags.closes)
             if kinds == {"string"} and (values := [one for one in listed(part.get("enum")) if isinstance(one, str)]):
-                value = f"({' | '.join(map(literal, values))}) {literal(_NEW_LINE + _PARAMETER_END)}"
+                value = f"({' | '.join(map(literal, values))}) {closes}"
             elif "string" in kinds:
                 value = f"{prefix}text"
-                self._lines += until(_PARAMETER_END, value)
+                self._lines += until(tags.closes, value)
             else:
                 at = f"#/properties/{key.replace('~', '~0').replace('/', '~1')}"
-                value = f"{self._held(function, prefix, schema, at)} {literal(_NEW_LINE + _PARAMETER_END)}"
-            rule = f"{literal(f'<parameter={key}>{_NEW_LINE}')} {value} {literal(_NEW_LINE)}"
+                value = f"{self._held(function, prefix, schema, at)} {closes}"
+            rule = f"{rule_of(tags.opens, key)} {value} {rule_of(tags.after, key)}"
             rules.append(rule if key in required else f"({rule})?")
-        return " ".join([*rules, literal("</function>\n</tool_call>")])
+        return " ".join(rules)
 
     def _held(self, function: Mapping[str, Any], prefix: str, schema: Mapping[str, Any], place: str) -> str:
         """The rule for a place in a schema, or for what is left of it if a grammar cannot express all of it."""
         strict = bool(function.get("strict"))
-        rules = SchemaRules(schema if strict else _loosened(schema), prefix, exclusive=strict)
+        known = schema if strict else _loosened(schema)
+        rules = SchemaRules(known, prefix, exclusive=strict, writing=self._written.values)
         try:
             rule = rules.of(place)
         except SettingError as error:

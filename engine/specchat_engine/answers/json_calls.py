@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection
 from typing import Final
 
@@ -158,53 +157,6 @@ class JsonCalls:
             self.state, self.text = "complete", text.removeprefix("]")
         else:
             self.state = "failed"
-
-
-class NamedCall:
-    """Follows `name[ARGS]{…}` or `name[CALL_ID]…[ARGS]{…}`, as Mistral's newer models write."""
-
-    _HEAD: Final = re.compile(r"\s{0,8}([\w.:/-]{1,64})(?:\[CALL_ID\][\w-]{1,40})?\[ARGS\]\s{0,8}(?=\S)")
-    _MAY_BE_HEAD: Final = re.compile(r"[\s\w.:/\[\]-]{0,200}")
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.state: CallState = "open"
-        self._object: JsonObject | None = None
-
-    def take(self, text: str) -> list[AnswerPart]:
-        """Follows more of the text; see `CallReader`."""
-        self.text += text
-        parts: list[AnswerPart] = []
-        if self._object is None:
-            head = self._HEAD.match(self.text)
-            if head and self.text[head.end()] == "{":
-                self._object, self.text = JsonObject(), self.text[head.end() :]
-                parts.append(AnswerPart(PartKind.CALL, head[1]))
-            elif head or not self._MAY_BE_HEAD.fullmatch(self.text):
-                self.state = "failed"
-        if self._object is not None:
-            parts.append(AnswerPart(PartKind.ARGUMENTS, self._arguments(self._object)))
-        return parts
-
-    def finish(self) -> list[AnswerPart]:
-        """Ends the call where the text ends."""
-        self.state = "complete" if self._object else "failed"
-        return []
-
-    def _arguments(self, value: JsonObject) -> str:
-        """As much of the object as is there."""
-        told = ""
-        for place, character in enumerate(self.text):
-            value.take(character)
-            if value.broken:
-                self.state, self.text = "complete", self.text[place:]
-                return told
-            told += value.repaired(character)
-            if value.complete:
-                self.state, self.text = "complete", self.text[place + 1 :]
-                return told
-        self.text = ""
-        return told
 
 
 def _is_object(text: str) -> bool:

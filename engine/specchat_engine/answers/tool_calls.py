@@ -1,10 +1,4 @@
-"""Tool calls in what a model writes. Models use many notations, and this reads them all, whatever the template says:
-
-- `<tool_call>{"name": …, "arguments": {…}}</tool_call>`: Hermes, Qwen and many others
-- `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`: Qwen3-Coder
-- `<|python_tag|>{"name": …, "parameters": {…}}`, also without the tag and with several after semicolons: Llama 3
-- `[TOOL_CALLS][{"name": …, "arguments": {…}}]` and `[TOOL_CALLS]name[ARGS]{…}`: Mistral
-- such an object, or a list of them, between other tags or alone, at the beginning of the content
+"""Tool calls in what a model writes. All of the `notations` are read, whatever the template says.
 
 What looks like a call and is none stays content.
 """
@@ -14,39 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from specchat_engine.answers.json_calls import JsonCalls, NamedCall
+from specchat_engine.answers.json_calls import JsonCalls
+from specchat_engine.answers.notations import NOTATIONS
 from specchat_engine.answers.parts import AnswerPart, CallReader, PartKind, held_back, merged
-from specchat_engine.answers.xml_calls import XmlCall
 from specchat_engine.prompt.messages import function_of
 
-_XML: Final = "<function="
-_MISTRAL: Final = "[TOOL_CALLS]"
-_TAGS: Final[Mapping[str, str]] = {
-    "<tool_call>": "</tool_call>",
-    "<tool_calls>": "</tool_calls>",
-    "<TOOLCALL>": "</TOOLCALL>",
-    "<|tool_call|>": "",
-    "<|python_tag|>": "",
-    _MISTRAL: "",
-    _XML: "</tool_call>",
-}
-"""What comes before and after calls."""
-
-_TEXTS: Final = ("", _XML)
-"""Tags that are no control token in any model."""
-
-MARKS: Final = (
-    *dict.fromkeys(tag for both in _TAGS.items() for tag in both if tag not in _TEXTS),
-    "[CALL_ID]",
-    "[ARGS]",
-)
-"""The control tokens that the parser needs to see."""
+_BRACKET: Final = tuple(mark for mark in NOTATIONS if mark.startswith("["))
 
 
 class ToolCallParser:
     """Tells calls from the content around them. The space next to a call is dropped.
 
-    Without a tag before it, an object is a call only of one of the `tools`.
+    Without a mark before it, an object is a call only of one of the `tools`.
     """
 
     def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
@@ -56,7 +29,9 @@ class ToolCallParser:
         self._ended = False
         self._step = self._begin
         self._called = False
-        self._head = self._tag = self._doubtful = ""
+        self._head = self._doubtful = ""
+        self._mark = ""
+        self._closes: tuple[str, ...] = ()
         self._reader: CallReader = JsonCalls()
 
     def feed(self, text: str) -> list[AnswerPart]:
@@ -73,9 +48,9 @@ class ToolCallParser:
         return self.feed("")
 
     def _begin(self) -> list[AnswerPart] | None:
-        """At the beginning, or after a call: a call may come without a tag."""
+        """At the beginning, or after a call: a call may come without a mark."""
         text = self._text.lstrip()
-        if not self._ended and any(tag.startswith(text) for tag in _TAGS):
+        if not self._ended and any(mark.startswith(text) for mark in NOTATIONS):
             return None
         if self._called:
             self._text = text
@@ -84,53 +59,50 @@ class ToolCallParser:
                 return None
             if after.startswith("{"):
                 text = after
-        if text[:1] in ("{", "[") and not text.startswith(_MISTRAL):
-            self._open("", JsonCalls(self._schemas))
+        if text[:1] in ("{", "[") and not text.startswith(_BRACKET):
             self._head, self._text = self._text[: len(self._text) - len(text)], text
+            self._open(JsonCalls(self._schemas), ())
         else:
             self._step = self._content
         return []
 
     def _content(self) -> list[AnswerPart] | None:
-        """In content, up to the next tag."""
+        """In content, up to the next mark."""
         text = self._text
         if not text:
             return None
-        found = [(place, tag) for tag in _TAGS if (place := text.find(tag)) >= 0]
+        found = [(place, mark) for mark in NOTATIONS if (place := text.find(mark)) >= 0]
         if found:
-            place, tag = min(found)
+            place, mark = min(found)
             content = text[:place].rstrip()
-            self._head, self._text = text[len(content) : place + len(tag)], text[place + len(tag) :]
-            self._tag, self._step = tag, self._opened
+            self._head, self._text = text[len(content) : place + len(mark)], text[place + len(mark) :]
+            self._mark, self._step = mark, self._opened
         elif self._ended:
             content, self._text = text, ""
         else:
-            content = text[: len(text) - held_back(text, _TAGS)].rstrip()
+            content = text[: len(text) - held_back(text, NOTATIONS)].rstrip()
             self._text = text[len(content) :]
         return [AnswerPart(PartKind.CONTENT, content)] if found or content else None
 
     def _opened(self) -> list[AnswerPart] | None:
-        """After a tag: what kind of call it is."""
+        """After a mark: another mark, or a call."""
         text = self._text.lstrip()
-        if self._tag == _XML:
-            self._open(_XML, XmlCall(self._schemas))
-        elif not text or (_XML.startswith(text) and text != _XML):
-            if not self._ended:
-                return None
+        inner = next((mark for mark in NOTATIONS if text.startswith(mark)), None)
+        if inner:
+            self._head += self._text[: len(self._text) - len(text)] + inner
+            self._mark, self._text = inner, text.removeprefix(inner)
+            return []
+        if any(mark.startswith(text) for mark in NOTATIONS):
+            return self._fail() if self._ended else None
+        notation = NOTATIONS[self._mark]
+        reader = notation.reader_for(text, self._schemas)
+        if reader is None:
             return self._fail()
-        elif text[0] in ("{", "["):
-            self._open(self._tag, JsonCalls())
-        elif text.startswith(_XML):
-            self._open(self._tag, XmlCall(self._schemas))
-            self._head, self._text = self._head + self._text[: -len(text)] + _XML, text.removeprefix(_XML)
-        elif self._tag == _MISTRAL:
-            self._open(self._tag, NamedCall())
-        else:
-            return self._fail()
+        self._open(reader, notation.closes)
         return []
 
-    def _open(self, tag: str, reader: CallReader) -> None:
-        self._tag, self._reader, self._step = tag, reader, self._call
+    def _open(self, reader: CallReader, closes: tuple[str, ...]) -> None:
+        self._reader, self._closes, self._step = reader, closes, self._call
 
     def _call(self) -> list[AnswerPart] | None:
         """Inside a call. Until something is told of it, its text may turn out to be content."""
@@ -159,9 +131,11 @@ class ToolCallParser:
         return [AnswerPart(PartKind.CONTENT, head)]
 
     def _close(self) -> list[AnswerPart] | None:
-        """After a call: its closing tag, if there is one."""
-        text, tag = self._text.lstrip(), _TAGS.get(self._tag, "")
-        if tag.startswith(text) and text != tag and not self._ended:
-            return None
-        self._text, self._step = text.removeprefix(tag), self._begin
+        """After a call: the marks that close it, as far as they are there."""
+        text = self._text.lstrip()
+        for mark in self._closes:
+            if mark.startswith(text) and text != mark and not self._ended:
+                return None
+            text = text.removeprefix(mark).lstrip()
+        self._text, self._step = text, self._begin
         return []

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
 
@@ -20,19 +21,21 @@ SHARED_RULES: Final = {
     "char": r'[^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" ([0-9a-cA-CefEF] hex | [dD] [0-7]) hex hex)',
     "hex": "[0-9a-fA-F]",
     "whole": '"0" | [1-9] [0-9]{0,15}',
-    "string": r'"\"" char* "\""',
+    "quote": r'"\""',
+    "string": "quote char* quote",
+    "key": "string",
     "integer": '"-"? whole',
     "number": '"-"? whole ("." [0-9]{1,16})? ([eE] [-+]? [0-9]{1,2})?',
     "boolean": '"true" | "false"',
     "null": '"null"',
     "value": "object | array | string | number | boolean | null",
-    "member": 'string ":" space value',
+    "member": 'key ":" space value',
     "object": '"{" space (member ("," space member)* space)? "}"',
     "array": '"[" space (value ("," space value)* space)? "]"',
-    "date": r'"\"" day "\""',
-    "time": r'"\"" hour "\""',
-    "date-time": r'"\"" day "T" hour "\""',
-    "uuid": r'"\"" hex{8} "-" hex{4} "-" hex{4} "-" hex{4} "-" hex{12} "\""',
+    "date": "quote day quote",
+    "time": "quote hour quote",
+    "date-time": 'quote day "T" hour quote',
+    "uuid": 'quote hex{8} "-" hex{4} "-" hex{4} "-" hex{4} "-" hex{12} quote',
     "day": '[0-9]{4} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8])',
     "hour": '("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,6})? '
     '("Z" | [-+] ("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9])',
@@ -86,9 +89,26 @@ def schema_grammar(text: str) -> str:
     return "\n".join([f"root ::= {rules.of('#')}", *rules.lines, *shared_lines()]) + "\n"
 
 
-def shared_lines() -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How values and keys are written, and the shared rules that differ from those of JSON."""
+
+    value: Callable[[Any], str]
+    key: Callable[[str], str]
+    rules: Mapping[str, str]
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return json.dumps(value) if re.search("[\ud800-\udfff]", text) else text
+
+
+JSON: Final = Writing(_json, _json, {})
+
+
+def shared_lines(writing: Writing = JSON) -> list[str]:
     """The rules that every grammar with rules of schemas needs."""
-    return [f"{name} ::= {rule}" for name, rule in SHARED_RULES.items()]
+    return [f"{name} ::= {rule}" for name, rule in (SHARED_RULES | dict(writing.rules)).items()]
 
 
 class SchemaRules:
@@ -97,10 +117,11 @@ class SchemaRules:
     The rules of several schemas can be in one grammar if their prefixes differ.
     """
 
-    def __init__(self, schema: Any, prefix: str = "r", *, exclusive: bool = True) -> None:
+    def __init__(self, schema: Any, prefix: str = "r", *, exclusive: bool = True, writing: Writing = JSON) -> None:
         """`prefix` begins the names of the rules, which follow it with a number. If not `exclusive`, the parts of a
         `oneOf` need not exclude each other."""
         self._schema = schema
+        self._writing = writing
         self._exclusive = exclusive
         self._prefix = prefix
         self._rules: list[str] = []
@@ -150,7 +171,8 @@ class SchemaRules:
                 values = [ours[key]] if key == "const" else _list(ours[key], f"{place}/{key}")
                 kinds = _kinds(ours, place) if "type" in ours else list(_TYPES)
                 possible = [value for value in values if _has_type(value, kinds)]
-                return " | ".join(map(_literal, _list(possible, f"{place}/{key}, as far as the type fits,")))
+                possible = _list(possible, f"{place}/{key}, as far as the type fits,")
+                return " | ".join(literal(self._writing.value(value)) for value in possible)
         for key in ("anyOf", "oneOf", "allOf"):
             if key in ours:
                 _only(ours, {key}, place)
@@ -224,12 +246,12 @@ class SchemaRules:
             raise _refusal(f"{place}/required", required, "list these names under properties")
         more = schema.get("additionalProperties", True)
         if not listed and more is not False:
-            member = f'string ":" space {self._rule(more, f"{place}/additionalProperties")}'
+            member = f'key ":" space {self._rule(more, f"{place}/additionalProperties")}'
             return f'"{{" space ({member} ("," space {member})* space)? "}}"'
         members = []
         for name, part in listed.items():
             value = self._rule(part, f"{place}/properties/{name.replace('~', '~0').replace('/', '~1')}")
-            members.append((f'{_literal(name)} ":" space {value}', name in required))
+            members.append((f'{literal(self._writing.key(name))} ":" space {value}', name in required))
         return f'"{{" space {self._members(members)} space "}}"'
 
     def _members(self, members: Sequence[tuple[str, bool]]) -> str:
@@ -267,7 +289,7 @@ class SchemaRules:
             return str(schema["format"])
         if (least, most) == (0, None):
             return "string"
-        return rf'"\"" char{{{least},{"" if most is None else most}}} "\""'
+        return f"quote char{{{least},{'' if most is None else most}}} quote"
 
 
 def _bounds(schema: Mapping[str, Any], low: str, high: str, place: str) -> tuple[int, int | None]:
@@ -329,14 +351,6 @@ def _has_type(value: Any, kinds: Sequence[str]) -> bool:
     if isinstance(value, bool):
         return "boolean" in kinds
     return any(isinstance(value, _TYPES[kind]) for kind in kinds)
-
-
-def _literal(value: Any) -> str:
-    """A JSON value as a literal of the grammar; what JSON escapes is escaped once more."""
-    text = json.dumps(value, ensure_ascii=False)
-    if re.search("[\ud800-\udfff]", text):
-        text = json.dumps(value)
-    return literal(text)
 
 
 def literal(text: str) -> str:

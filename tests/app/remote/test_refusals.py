@@ -79,3 +79,9 @@ def test_an_error_in_a_stream_is_one_line() -> None:
         "host:1 ended the answer with an error: out of memory"
     )
     assert str(streamed_error(HERE, None)) == "host:1 ended the answer with an error"
+
+
+def test_a_server_that_cannot_be_watched_is_not_asked_for_with_a_key() -> None:
+    body = {"error": {"message": "watching is off here", "type": "permission_error", "code": "watching_off"}}
+    assert str(refused(403, body)) == "host:1 answers 403: watching is off here"
+    assert "does not accept the key" in str(refused(403, {"error": {"message": "no", "code": "other"}}))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from specchat.serve.api_errors import ApiError
+from specchat.serve.broadcast import Broadcast
 from specchat.serve.errors import EngineDied
 from specchat.serve.metrics import Metrics
 from specchat.serve.protocol import Request
@@ -27,7 +29,9 @@ class Opened:
 
     def __init__(self, patience: float = 60.0, script: Script = HELLO) -> None:
         self.engine = ScriptedEngine([script])
-        self.verifying = Verifying(self.engine, Metrics(self.engine, "target"), longest=LONGEST, patience=patience)
+        self.broadcast = Broadcast(allowed=True)
+        metrics = Metrics(self.engine, "target")
+        self.verifying = Verifying(self.engine, metrics, self.broadcast, longest=LONGEST, patience=patience)
         self.told: dict[str, Any] = {}
 
     async def begin(self) -> None:
@@ -51,6 +55,19 @@ def run(work: Callable[[Opened], Awaitable[None]], **given: Any) -> Opened:
         return opened
 
     return asyncio.run(whole())
+
+
+async def told_to_watchers(work: Callable[[Opened], Awaitable[None]], **given: Any) -> list[dict[str, Any]]:
+    """What watchers are told of an answer: the lines of its trace."""
+    opened = Opened(**given)
+    watching = opened.broadcast.events()
+    lines = [await anext(watching)]
+    await opened.begin()
+    await work(opened)
+    while b'"type":"end"' not in lines[-1]:
+        lines.append(await anext(watching))
+    await watching.aclose()
+    return [json.loads(line.decode().removeprefix("data: ")) for line in lines[1:]]
 
 
 async def nothing(_: Opened) -> None:
@@ -152,3 +169,27 @@ def test_the_death_of_the_engine_ends_the_answer() -> None:
         assert (await opened.refusal(0))[0] == 404
 
     run(work, script=Script(HELLO.rounds, error=EngineDied("it died"), fails_at=1))
+
+
+async def test_watchers_are_told_its_rounds_and_how_it_ends() -> None:
+    async def whole(opened: Opened) -> None:
+        await opened.draws(0)
+        await opened.draws(1, 10, 11, 12)
+        await opened.draws(4)
+
+    async def left(opened: Opened) -> None:
+        await opened.draws(0)
+        await opened.draws(1, close=True)
+
+    async def failing(opened: Opened) -> None:
+        await opened.draws(0)
+        await opened.refusal(1)
+
+    lines = await told_to_watchers(whole)
+    assert [line["type"] for line in lines] == ["start", "round", "round", "round", "end"]
+    assert (lines[-1]["reason"], lines[-1]["text"]) == ("end", "Hello world")
+    lines = await told_to_watchers(left)
+    assert (lines[-1]["reason"], lines[-1]["text"]) == ("cancelled", "Hel")
+    died = Script(HELLO.rounds, error=EngineDied("it was killed"), fails_at=2)
+    *_, error, end = await told_to_watchers(failing, script=died)
+    assert (error["message"], end["reason"]) == ("it was killed", "error")

@@ -17,6 +17,13 @@ LLAMA32 = "{% if tools %}{{ '{\"name\": \"' + name + '\", ' }}{{ '\"parameters\"
 NEMO = "{% if tools %}[AVAILABLE_TOOLS]{% endif %}[TOOL_CALLS][{{ calls }}]"
 SMALL = "{% if tools %}[TOOL_CALLS]{{ name }}[CALL_ID]{{ id }}[ARGS]{{ arguments }}{% endif %}"
 MINISTRAL = "{% if tools %}[TOOL_CALLS]{{ name }}[ARGS]{{ arguments }}{% endif %}[THINK]{{ thinking }}[/THINK]"
+GLM = "{% if tools %}<tool_call>{function-name}\n<arg_key>{arg-key-1}</arg_key>\n<arg_value>{{ value }}{% endif %}"
+DEEPSEEK_V3 = (
+    "{% if tools %}<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>name\n```json\n{% endif %}"
+)
+DEEPSEEK_V31 = "{% if tools %}<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>name<｜tool▁sep｜>arguments{% endif %}"
+KIMI = "{{ tools | tojson }}<|tool_calls_section_begin|><|tool_call_begin|>{{ id }}<|tool_call_argument_begin|>"
+GEMMA = "{% for tool in tools %}{% endfor %}{{- '<|channel>thought\n' -}}{{- '<|tool_call>call:' + name + '{' -}}"
 GPT_OSS = "{% if tools %}<|start|>assistant<|channel|>analysis<|message|>{% endif %}"
 
 
@@ -32,6 +39,12 @@ GPT_OSS = "{% if tools %}<|start|>assistant<|channel|>analysis<|message|>{% endi
         (NEMO, "mistral"),
         (SMALL, "mistral-ids"),
         (MINISTRAL, "mistral-args"),
+        (GLM, "glm"),
+        (DEEPSEEK_V3, "deepseek-r1"),
+        (DEEPSEEK_V31, "deepseek-v3.1"),
+        (DEEPSEEK_V31.replace("if tools", "if message.tool_calls"), "hermes"),
+        (KIMI, "kimi-k2"),
+        (GEMMA, "gemma4"),
         (GPT_OSS, "harmony"),
         ("{% if tools %}in words of its own{% endif %}", "json"),
     ],
@@ -43,18 +56,25 @@ def test_the_notation_of_calls_is_recognised(template: str, calls: str) -> None:
 def test_the_tags_of_reasoning_are_recognised() -> None:
     assert AnswerFormat.of(QWEN3).thinking == AnswerFormat.of(FALLBACK).thinking == ("<think>", "</think>")
     assert AnswerFormat.of(MINISTRAL).thinking == ("[THINK]", "[/THINK]")
+    assert AnswerFormat.of(GEMMA).thinking == ("<|channel>thought", "<channel|>")
 
 
 def test_the_marks_are_what_the_parser_needs_to_see() -> None:
     assert {"<think>", "</think>", "<tool_call>", "</tool_call>"} <= {*AnswerFormat.of(QWEN3).marks}
     assert {"[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]"} <= {*AnswerFormat.of(MINISTRAL).marks}
+    assert {"<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", '<|"|>'} <= {*AnswerFormat.of(GEMMA).marks}
     assert {"<|channel|>", "<|message|>", "<|start|>", "<|end|>"} <= {*AnswerFormat.of(GPT_OSS).marks}
 
 
-@pytest.mark.parametrize("template", [QWEN3, LLAMA31, NEMO, SMALL])
+@pytest.mark.parametrize("template", [QWEN3, LLAMA31, NEMO, SMALL, KIMI])
 def test_the_tags_of_all_notations_are_marks(template: str) -> None:
     marks = AnswerFormat.of(template).marks
     pairs = {"<tool_call>", "</tool_call>", "<tool_calls>", "</tool_calls>", "<TOOLCALL>", "</TOOLCALL>"}
     assert pairs | {"<|tool_call|>", "<|python_tag|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"} <= {*marks}
+    assert {"<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"} <= {*marks}
+    deepseek = {"calls▁begin", "call▁begin", "sep", "call▁end", "calls▁end"}
+    assert {f"<｜tool▁{name}｜>" for name in deepseek} <= {*marks}
+    kimi = {"calls_section_begin", "call_begin", "call_argument_begin", "call_end", "calls_section_end"}
+    assert {f"<|tool_{name}|>" for name in kimi} <= {*marks}
     assert len(marks) == len({*marks})
     assert all(marks)

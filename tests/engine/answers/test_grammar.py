@@ -21,6 +21,8 @@ FORMATS = get_args(CallFormat)
 MARKS: dict[CallFormat, tuple[str, ...]] = dict.fromkeys(FORMATS, ("</think>",)) | {
     "harmony": (),
     "qwen3-coder": ("</think>", "\n</parameter>"),
+    "glm": ("</think>", "</arg_value>"),
+    "gemma4": ("</think>", '<|"|>'),
 }
 WEATHER = {
     "type": "object",
@@ -85,7 +87,24 @@ IN_TAGS = (
     "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n"
     '<parameter=where>\n{"x": true}\n</parameter>\n</function>\n</tool_call>'
 )
+GLM = (
+    "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Rome</arg_value>\n"
+    '<arg_key>where</arg_key>\n<arg_value>{"x": true}</arg_value>\n</tool_call>'
+)
 WRITTEN: dict[CallFormat, list[str]] = {
+    "glm": [GLM, GLM.replace("\n", "")],
+    "deepseek-r1": [
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n"
+        f"```json\n{ROME}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+    ],
+    "deepseek-v3.1": [
+        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather<｜tool▁sep｜>{ROME}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+    ],
+    "kimi-k2": [
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>"
+        f"{ROME}<|tool_call_end|><|tool_calls_section_end|>"
+    ],
+    "gemma4": ['<|tool_call>call:weather{city:<|"|>Rome<|"|>,where:{x:true}}<tool_call|>'],
     "hermes": [f'<tool_call>\n{{"name": "weather", "arguments": {ROME}}}\n</tool_call>'],
     "qwen3-coder": [IN_TAGS],
     "llama3": [f'{{"name": "weather", "parameters": {ROME}}}'],
@@ -126,6 +145,52 @@ def test_a_choice_allows_one_call_of_that_tool_alone(vocabulary: Vocabulary, cal
     assert not allows(vocabulary, tool_grammar(written, TOOLS, "now"), text)
 
 
+TWO: dict[CallFormat, str] = {
+    "glm": f"{GLM}\n{GLM}",
+    "deepseek-r1": WRITTEN["deepseek-r1"][0].replace(
+        "<｜tool▁calls▁end｜>",
+        "\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    ),
+    "deepseek-v3.1": WRITTEN["deepseek-v3.1"][0].replace(
+        "<｜tool▁calls▁end｜>", "<｜tool▁call▁begin｜>now<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+    ),
+    "kimi-k2": WRITTEN["kimi-k2"][0].replace(
+        "<|tool_calls_section_end|>",
+        "<|tool_call_begin|>functions.now:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
+    ),
+    "gemma4": f"{WRITTEN['gemma4'][0]}<|tool_call>call:now{{}}<tool_call|>",
+}
+
+
+@pytest.mark.parametrize(("calls", "text"), TWO.items())
+def test_several_calls_stand_where_the_model_puts_them(vocabulary: Vocabulary, calls: CallFormat, text: str) -> None:
+    assert allows(vocabulary, tool_grammar(AnswerFormat(calls), TOOLS), text)
+    assert not allows(vocabulary, tool_grammar(AnswerFormat(calls), TOOLS, parallel=False), text)
+    assert len(parse_answer(text, AnswerFormat(calls), TOOLS).tool_calls) == 2
+
+
+def test_the_values_of_gemma_have_its_own_quotes(vocabulary: Vocabulary) -> None:
+    parts = {
+        "kind": {"enum": [{"a b": ["x"]}, None]},
+        "short": {"type": "string", "maxLength": 2},
+        "day": {"type": "string", "format": "date"},
+        "more": {"type": "object"},
+        "list": {"type": "array", "items": {"type": "string"}},
+    }
+    grammar = tool_grammar(AnswerFormat("gemma4"), as_tool({"type": "object", "properties": parts}))
+    for value in (
+        'kind:{<|"|>a b<|"|>:[<|"|>x<|"|>]}',
+        "kind:null",
+        'short:<|"|>ab<|"|>',
+        'day:<|"|>2026-01-02<|"|>',
+        'more:{key:<|"|><b>"<|"|>,other:[1,true]}',
+        'list:[<|"|><|<|"|>,<|"|>\n<|"|>]',
+    ):
+        assert allows(vocabulary, grammar, f"<|tool_call>call:f{{{value}}}<tool_call|>"), value
+    for value in ('short:<|"|>abc<|"|>', 'day:"2026-01-02"', '"kind":null', "list:[x]", "kind: null"):
+        assert not allows(vocabulary, grammar, f"<|tool_call>call:f{{{value}}}<tool_call|>"), value
+
+
 def test_several_calls_are_allowed_unless_they_may_not_be_parallel(vocabulary: Vocabulary) -> None:
     (one,) = WRITTEN["hermes"]
     assert allows(vocabulary, tool_grammar(AnswerFormat(), TOOLS), f"{one}\n{one}")
@@ -144,6 +209,8 @@ def test_reasoning_may_come_first_and_has_to_be_closed_if_the_prompt_opened_it(v
     assert not allows(vocabulary, closed, f"<think>\nHm.{call}")
     assert allows(vocabulary, opened, f"Hm.\n</think>\n\n{call}")
     assert not allows(vocabulary, opened, call)
+    gemma = tool_grammar(AnswerFormat("gemma4", ("<|channel>thought", "<channel|>")), TOOLS)
+    assert allows(vocabulary, gemma, f"<|channel>thought\nHm.\n<channel|>{WRITTEN['gemma4'][0]}")
 
 
 LOOSE = {

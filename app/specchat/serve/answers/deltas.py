@@ -90,11 +90,12 @@ class RawText:
 def parser_of(request: Request, answer_format: AnswerFormat, *, thinking: bool) -> Parser:
     """What tells the parts of an answer apart; `thinking` says that the prompt opened the reasoning.
 
-    An answer that a grammar holds to a format cannot close it, and has none.
+    An answer that a grammar holds to a format cannot close it, and has none. Nor has it calls of tools.
     """
     if not request.messages:
         return RawText()
-    return AnswerParser(answer_format, request.tools, thinking=thinking and not request.settings.sampling.grammar)
+    free = not request.settings.sampling.grammar
+    return AnswerParser(answer_format, request.tools if free else (), thinking=thinking and free)
 
 
 class AnswerReader:
@@ -124,7 +125,7 @@ class AnswerReader:
     def _begun(self, begun: Begun) -> Delta:
         self.figures.begin(begun)
         self._parser = parser_of(self._request, self._format, thinking=begun.thinking)
-        return Delta(begun=begun, line=without_paths(begun.line) if self._traces else {})
+        return Delta(begun=begun, line=self._line(begun))
 
     def _made(self, made: Made) -> Delta:
         self.figures.observe(made.round)
@@ -134,7 +135,7 @@ class AnswerReader:
         parts = self._noted(self._parser.feed(portion.text) if portion.text else ())
         if self._reasons:
             self.figures.reasoning_tokens += len(texts)
-        return Delta(parts, portion.positions, line=round_line(made.round) if self._traces else {})
+        return Delta(parts, portion.positions, line=self._line(made))
 
     def _finished(self, finished: Finished) -> Delta:
         portion = self._releasing.finish(finished.text)
@@ -143,13 +144,13 @@ class AnswerReader:
         if finished.reason == "stop":
             rest = self._written[len(finished.text) :]
             stop = next((stop for stop in self._request.settings.stop if rest.startswith(stop)), None)
-        line: Mapping[str, Any] = {}
-        if self._traces:
-            line = {"type": "end", "reason": finished.reason, "text": finished.text, "stats": dict(finished.stats)}
         reason: FinishReason = "stop" if finished.reason in ("end", "stop") else "length"
         if self._calls and reason == "stop":
             reason = "tool_calls"
-        return Delta(parts, portion.positions, line=line, finish=reason, stop=stop)
+        return Delta(parts, portion.positions, line=self._line(finished), finish=reason, stop=stop)
+
+    def _line(self, event: Begun | Made | Finished) -> Mapping[str, Any]:
+        return trace_line(event) if self._traces else {}
 
     def _noted(self, parts: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:
         """The parts, after noting whether there are calls, and whether they leave the answer in its reasoning."""
@@ -163,6 +164,17 @@ def emitted_texts(event: Round) -> list[str]:
     """The texts of the tokens that a round added to the answer."""
     texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED]
     return texts if event.token.kind is TokenKind.NONE else [*texts, event.token.text]
+
+
+def trace_line(event: Begun | Made | Finished) -> Mapping[str, Any]:
+    """The line of an answer's trace for an event, without the paths of files."""
+    match event:
+        case Begun(line=line):
+            return without_paths(line)
+        case Made(round=made):
+            return round_line(made)
+        case Finished():
+            return {"type": "end", "reason": event.reason, "text": event.text, "stats": dict(event.stats)}
 
 
 def without_paths(line: Mapping[str, Any]) -> dict[str, Any]:

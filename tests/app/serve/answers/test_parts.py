@@ -136,6 +136,18 @@ def test_an_answer_in_a_format_is_content_also_where_reasoning_was_opened(
     assert message.content == '{"a": 1}'
 
 
+def test_an_answer_in_a_format_is_content_also_where_it_looks_like_a_call(
+    client: openai.OpenAI, engine: ScriptedEngine
+) -> None:
+    answer = '{"name": "weather", "arguments": {"city": "Rome"}}'
+    engine.scripts = [Script([made_round(0, (), answer), made_round(1, (), "")])]
+    form: Any = {"type": "json_object"}
+    asked = {"model": "m", "messages": MESSAGES, "tools": TOOLS, "response_format": form}
+    choice = client.chat.completions.create(**asked).choices[0]
+    assert (choice.message.content, choice.finish_reason) == (answer, "stop")
+    assert not choice.message.tool_calls
+
+
 @pytest.mark.parametrize(
     ("choice", "calls", "names"),
     [

@@ -1,0 +1,121 @@
+"""Tells watchers of every answer while it is given. One that is slow loses events: no answer ever waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from specchat.serve.answers.deltas import trace_line
+from specchat.serve.answers.events import event as encoded
+from specchat.serve.protocol import Begun, Finished, Made
+from specchat.traces.trace import Trace
+
+ROOM = 1024
+"""The events that may wait for a watcher. Further ones are lost for it."""
+
+MOST_WATCHERS = 16
+
+
+class Broadcast:
+    """Sends the events of all answers to all watchers. Unless watching is `allowed`, it keeps and tells nothing."""
+
+    def __init__(self, *, allowed: bool, room: int = ROOM) -> None:
+        self.allowed = allowed
+        self._room = room
+        self._watchers: set[_Watcher] = set()
+        self._running: dict[int, list[Begun | Made]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many watch as may."""
+        return len(self._watchers) >= MOST_WATCHERS
+
+    def take(self, event: Begun | Made | Finished) -> None:
+        """Tells an event of an answer."""
+        if not self.allowed:
+            return
+        match event:
+            case Begun(number=number):
+                self._running[number] = [event]
+            case Made(number=number):
+                self._running[number].append(event)
+            case Finished(number=number):
+                if self._running.pop(number, None) is None:
+                    return
+        self._tell(number, trace_line(event))
+
+    def break_off(self, number: int, reason: str, message: str = "") -> None:
+        """Tells that an answer ended before it was complete, and the error if there was one. Else does nothing."""
+        parts = self._running.pop(number, None)
+        if parts is None:
+            return
+        trace = _trace_of(parts)
+        if message:
+            self._tell(number, {"type": "error", "message": message})
+        self._tell(number, trace_line(Finished(number, reason, trace.text, trace.stats)))
+
+    async def events(self) -> AsyncGenerator[bytes, None]:
+        """What one watcher is told, without an end.
+
+        It begins with what runs now, each answer from its start. After a loss it begins in the same way again.
+        """
+        watcher = _Watcher(self._room)
+        self._watchers.add(watcher)
+        try:
+            while True:
+                lost, parts = watcher.resume(), [part for running in self._running.values() for part in running]
+                yield encoded({"type": "watch", "running": [*self._running], "lost": lost})
+                for part in parts:
+                    yield _line(part.number, trace_line(part))
+                    await asyncio.sleep(0)  # a long answer keeps nobody else waiting
+                while (told := await watcher.next()) is not None:
+                    yield told
+        finally:
+            self._watchers.discard(watcher)
+
+    def _tell(self, number: int, line: Mapping[str, Any]) -> None:
+        if self._watchers:
+            told = _line(number, line)
+            for watcher in self._watchers:
+                watcher.offer(told)
+
+
+class _Watcher:
+    """The events that wait for one watcher.
+
+    If there is no room for one, it and all that follow are lost until the others are taken: a loss is one gap.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._waiting: asyncio.Queue[bytes] = asyncio.Queue(room)
+        self._lost = 0
+
+    def offer(self, told: bytes) -> None:
+        """Takes an event, or counts it as lost."""
+        if self._lost or self._waiting.full():
+            self._lost += 1
+        else:
+            self._waiting.put_nowait(told)
+
+    async def next(self) -> bytes | None:
+        """The next event. None if the following ones are lost."""
+        if self._lost and self._waiting.empty():
+            return None
+        return await self._waiting.get()
+
+    def resume(self) -> int:
+        """Takes events again. Returns the number of those that were lost."""
+        lost, self._lost = self._lost, 0
+        return lost
+
+
+def _line(number: int, line: Mapping[str, Any]) -> bytes:
+    """A line of a trace as an event, with the number of its request."""
+    return encoded({"request": number, **line})
+
+
+def _trace_of(parts: list[Begun | Made]) -> Trace:
+    """What is known of an answer that has no end."""
+    start = next(part.line for part in parts if isinstance(part, Begun))
+    return Trace(start, tuple(part.round for part in parts if isinstance(part, Made)))

@@ -1,0 +1,85 @@
+"""The notation of Gemma 4 for arguments, with keys as they are and marks around strings, read as JSON.
+
+    <|tool_call>call:name{city:<|"|>Rome<|"|>,days:[1,2],where:{north:true}}<tool_call|>
+
+Source: Google, "Gemma 4 prompt formatting", 2026.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from specchat_engine.answers.json_object import JsonObject
+from specchat_engine.answers.parts import held_back
+from specchat_engine.answers.values import as_json, escaped
+
+QUOTE: Final = '<|"|>'
+"""The control token around strings."""
+
+_BARE: Final = re.compile(r"[^{}\[\],:<]+")
+_SPACED: Final = {",": ", ", ":": ": "}
+
+
+class GemmaArguments:
+    """Follows an object in this notation; see `ArgumentsReader`.
+
+    A word that is no JSON value is a key before a colon, and else a string that has lost its marks.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.complete = False
+        self._object = JsonObject()
+        self._in_string = False
+
+    def take(self, text: str) -> str:
+        """As much of the object as is certain."""
+        self.text += text
+        told = ""
+        while not self.complete and (piece := self._piece()) is not None:
+            read, json_text, in_string = piece
+            for character in json_text:
+                self._object.take(character)
+            self.complete = self._object.complete or self._object.broken
+            if self._object.broken:
+                break
+            self.text, self._in_string = self.text[read:], in_string
+            told += json_text
+        return told
+
+    def finish(self) -> str:
+        """The rest of a text that was cut off."""
+        rest, self.text, self.complete = self.text, "", True
+        return escaped(rest) if self._in_string else rest
+
+    def _piece(self) -> tuple[int, str, bool] | None:
+        """The next piece: its length, what it is in JSON, and whether a string is open after it.
+
+        None if more text is needed.
+        """
+        if self._in_string:
+            return self._of_string()
+        text = self.text.lstrip()
+        before = len(self.text) - len(text)
+        if text.startswith(QUOTE):
+            return before + len(QUOTE), '"', True
+        if QUOTE.startswith(text):
+            return None
+        word = _BARE.match(text)
+        if word is None:
+            return before + 1, _SPACED.get(text[0], text[0]), False
+        if word.end() == len(text):
+            return None
+        is_key = text[word.end()] == ":"
+        bare = word[0].rstrip()
+        return before + word.end(), json.dumps(bare, ensure_ascii=False) if is_key else as_json(bare), False
+
+    def _of_string(self) -> tuple[int, str, bool] | None:
+        """More of a string that has begun."""
+        value, found, _ = self.text.partition(QUOTE)
+        if found:
+            return len(value) + len(QUOTE), f'{escaped(value)}"', False
+        certain = value[: len(value) - held_back(value, (QUOTE,))]
+        return (len(certain), escaped(certain), True) if certain else None

@@ -1,0 +1,172 @@
+"""Calls whose parameters are in tags of their own, strings without quotes. They become JSON as they come.
+
+    <function=name>              name
+    <parameter=key>              <arg_key>key</arg_key>
+    value                        <arg_value>value</arg_value>
+    </parameter>                 </tool_call>
+    </function>
+
+Qwen3-Coder writes as on the left, GLM as on the right, from GLM 4.7 on without the new lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from specchat_engine.answers.parts import AnswerPart, CallState, PartKind, held_back
+from specchat_engine.answers.values import as_json, escaped, kinds_of
+
+_MAY_BE_NAME: Final = re.compile(r"\s{0,8}[^<>\s]{0,128}\s{0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """What is written around the parameters of a call.
+
+    `name` and `key` match the function's name and a parameter's key with what follows it; the name may have a second
+    group, for the end of a call without parameters. `begun` matches a key that is not complete, up to one of the
+    `marks`. `around` may be at both ends of a value, and is no part of it.
+    """
+
+    name: re.Pattern[str]
+    opens: str
+    key: re.Pattern[str]
+    begun: re.Pattern[str]
+    around: str
+    closes: str
+    ends: str
+    marks: tuple[str, ...] = ()
+
+    def may_become(self, pattern: re.Pattern[str], text: str) -> bool:
+        """Whether a text fits this pattern, its end apart if that may become a mark."""
+        return pattern.fullmatch(text[: len(text) - held_back(text, self.marks)]) is not None
+
+
+QWEN: Final = Tags(
+    name=re.compile(r"([^<>\s]{1,128})>"),
+    opens="<parameter=",
+    key=re.compile(r"([^<>\s]{1,128})>"),
+    begun=re.compile(r"[^<>\s]{0,128}"),
+    around="\n",
+    closes="</parameter>",
+    ends="</function>",
+)
+GLM: Final = Tags(
+    name=re.compile(r"\s{0,8}([\w.:/-]{1,64})\s{0,8}(?=<arg_key>|(</tool_call>))"),
+    opens="<arg_key>",
+    key=re.compile(r"\s{0,8}([^<>]{1,128}?)\s{0,8}</arg_key>\s{0,8}<arg_value>"),
+    begun=re.compile(r"[^<>]{0,144}(?:</arg_key>\s{0,8})?"),
+    around="",
+    closes="</arg_value>",
+    ends="",
+    marks=("</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>"),
+)
+
+
+class TaggedCall:
+    """Follows the text from the function's name on.
+
+    The call is told once its name is there. A parameter that the function's schema calls a string is told as it comes,
+    any other once it is complete. A call that is nothing but a name between tags has to be one of a known function.
+    """
+
+    def __init__(self, tags: Tags, schemas: Mapping[str, Any]) -> None:
+        """`schemas` are those of the functions' parameters, by the functions' names."""
+        self.text = ""
+        self.state: CallState = "open"
+        self._tags = tags
+        self._functions = schemas
+        self._schemas: Mapping[str, Any] = {}
+        self._named = self._in_text = False
+        self._key: str | None = None
+        self._count = 0
+
+    def take(self, text: str) -> list[AnswerPart]:
+        """Follows more of the text; see `CallReader`."""
+        self.text += text
+        parts: list[AnswerPart] = []
+        while self.state == "open" and (told := self._step()) is not None:
+            parts += told
+        return parts
+
+    def _step(self) -> list[AnswerPart] | None:
+        """The next parts; None if more text is needed for them."""
+        if not self._named:
+            return self._begin()
+        if self._in_text:
+            return self._string()
+        if self._key is not None:
+            return self._value()
+        return self._between()
+
+    def _begin(self) -> list[AnswerPart] | None:
+        found = self._tags.name.match(self.text)
+        if found and not (found.lastindex == 2 and found[1] not in self._functions):
+            self._named = True
+            schema = self._functions.get(found[1])
+            properties = schema.get("properties") if isinstance(schema, Mapping) else None
+            self._schemas = properties if isinstance(properties, Mapping) else {}
+            self.text = self.text[found.end() :]
+            return [AnswerPart(PartKind.CALL, found[1]), _arguments("{")]
+        if found or not self._tags.may_become(_MAY_BE_NAME, self.text):
+            self.state = "failed"
+        return None
+
+    def _between(self) -> list[AnswerPart] | None:
+        """Before a parameter or the end."""
+        tags, text = self._tags, self.text.lstrip()
+        if text.startswith(tags.opens):
+            found = tags.key.match(text, len(tags.opens))
+            if found:
+                self._key, self._count = found[1], self._count + 1
+                self.text = text[found.end() :]
+                return [_arguments(", " * (self._count > 1) + json.dumps(self._key, ensure_ascii=False) + ": ")]
+            if tags.may_become(tags.begun, text.removeprefix(tags.opens)):
+                return None
+        elif any(mark.startswith(text) for mark in (tags.opens, tags.ends)):
+            return None
+        self.state, self.text = "complete", text.removeprefix(tags.ends)
+        return [_arguments("}")]
+
+    def _value(self) -> list[AnswerPart] | None:
+        """The beginning of a string, or any other value once it is complete."""
+        schema, around = self._schemas.get(self._key or "", True), self._tags.around
+        if schema is not True and kinds_of(schema) == {"string"}:
+            if not self.text:
+                return None
+            self._in_text, self.text = True, self.text.removeprefix(around)
+            return [_arguments('"')]
+        value, found, rest = self.text.partition(self._tags.closes)
+        if not found:
+            return None
+        self._key, self.text = None, rest
+        return [_arguments(as_json(value.removeprefix(around).removesuffix(around), schema))]
+
+    def _string(self) -> list[AnswerPart] | None:
+        """More of a string that has begun."""
+        closes, around = self._tags.closes, self._tags.around
+        value, found, rest = self.text.partition(closes)
+        if found:
+            self._key, self._in_text, self.text = None, False, rest
+            return [_arguments(escaped(value.removesuffix(around)) + '"')]
+        certain = value[: len(value) - held_back(value, (around + closes, closes))]
+        self.text = value[len(certain) :]
+        return [_arguments(escaped(certain))] if certain else None
+
+    def finish(self) -> list[AnswerPart]:
+        """The rest of the call, once the text has ended; a value that was cut off stays open."""
+        if not self._named:
+            self.state = "failed"
+            return []
+        rest, self.text, self.state = self.text, "", "complete"
+        if self._key is None:
+            return [_arguments("}")]
+        return [_arguments(escaped(rest) if self._in_text else rest.removeprefix(self._tags.around))]
+
+
+def _arguments(text: str) -> AnswerPart:
+    return AnswerPart(PartKind.ARGUMENTS, text)

@@ -1,0 +1,88 @@
+"""Watching line by line: answers on one stream, all else on the other."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from app.remote.samples import server
+from app.watching.samples import end, failure, made, start, state
+from specchat.plain.paper import Paper
+from specchat.plain.watch import PlainWatch
+from specchat.remote.servers import Engine
+from specchat.watching.events import Away, Connected, TurnedAway, read_message
+
+CONNECTED = Connected(server(Engine.SPECCHAT))
+
+
+def printed(*messages: Any) -> tuple[str, list[str]]:
+    """The answers, and the lines of the other stream."""
+    answers, notes = io.StringIO(), io.StringIO()
+    watch = PlainWatch(Paper(answers, notes, roles=True))
+    for message in messages:
+        event = read_message(message) if isinstance(message, dict) else message
+        assert event is not None
+        watch.take(event)
+    return answers.getvalue(), notes.getvalue().splitlines()
+
+
+def test_a_request_is_printed_with_its_question_its_answer_and_its_figures() -> None:
+    answers, notes = printed(
+        CONNECTED, state(), start(3, "Who?"), made(3, 0, "ab. "), made(3, 1, "cd"), end(3, "ab. cd")
+    )
+    assert answers == "ab. cd\n"
+    assert notes == ["Request 3: Who?", "Answer:", "[2 tokens, 50 a second, 1.50 times as fast as without a draft.]"]
+
+
+def test_one_is_printed_to_its_end_and_then_the_one_that_runs_longest() -> None:
+    answers, notes = printed(
+        CONNECTED,
+        state(),
+        start(1, "First?"),
+        start(2, "Second?"),
+        made(2, 0, "cd"),
+        made(1, 0, "ab"),
+        end(1, "ab"),
+        made(2, 1, "ef"),
+        end(2, "cdef"),
+    )
+    assert answers == "ab\ncdef\n"
+    assert [note for note in notes if note.startswith("Request")] == ["Request 1: First?", "Request 2: Second?"]
+
+
+def test_how_answers_end_and_what_becomes_of_the_connection_is_said_once() -> None:
+    answers, notes = printed(
+        CONNECTED,
+        state(),
+        start(1, "First?"),
+        made(1, 0, "ab"),
+        failure(1, "out of memory"),
+        end(1, "ab", "error"),
+        start(2, "Second?"),
+        made(2, 0, "cd"),
+        Away("it broke", 1.0),
+        Away("it cannot be reached", 2.0),
+        CONNECTED,
+        state(2, lost=4),
+        TurnedAway("it refuses"),
+    )
+    assert answers == "ab\ncd\n"
+    assert [note for note in notes if not note.startswith(("Request", "Answer"))] == [
+        "The answer failed: out of memory",
+        "The end of this answer was not told.",
+        "it broke (trying again until Ctrl+C)",
+        "Connected again.",
+        "4 events came too fast and were left out.",
+        "it refuses",
+    ]
+
+
+def test_what_is_told_again_after_a_loss_is_printed_once() -> None:
+    lines = (start(1), made(1, 0, "ab"))
+    answers, _ = printed(CONNECTED, state(), *lines, state(1, lost=2), *lines, made(1, 1, "cd"), end(1, "abcd"))
+    assert answers == "abcd\n"
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    answers, notes = printed(CONNECTED, state(), start(1, "a\x1b[2J"), made(1, 0, "x\x1b[2Jy"), end(1, ""))
+    assert "\x1b" not in answers + "".join(notes)
