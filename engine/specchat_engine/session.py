@@ -287,7 +287,7 @@ class Session:
             turn.reasoning = ReasoningCounter(pair.answer_format, opened=self._opens_reasoning(fitted.tokens))
             sampling = self._after_reasoning(self.settings.sampling, fitted.tokens)
             if sampling is not self.settings.sampling:
-                turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.thinking, pair.vocabulary)}
+                turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
             constraint = constraint_of(sampling, pair.vocabulary, turn.shown)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
@@ -436,7 +436,7 @@ class Session:
 
     def _opens_reasoning(self, prompt: Sequence[int]) -> bool:
         pair = self.pair
-        tags = shown_tokens(pair.answer_format.thinking, pair.vocabulary)
+        tags = shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)
         return opens_reasoning(
             pair.answer_format, prompt, lambda token: tags.get(token) or pair.vocabulary.piece(token)
         )

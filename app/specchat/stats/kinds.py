@@ -31,6 +31,7 @@ THINKING_TAGS = (
     ("[THINK]", "[/THINK]"),
     ("◁think▷", "◁/think▷"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel>thought", "<channel|>"),
     ("<|channel|>analysis<|message|>", "<|end|>"),
 )
 """The marks around thinking: the opening one, at the start of a line, and the closing one."""

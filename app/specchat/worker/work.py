@@ -368,5 +368,5 @@ class Work:
     def _prompt(self, command: Generate | Prepare | Inspect) -> Prompt:
         """What a command asks. The marks of thoughts are part of the answer's text, as the chat folds thoughts."""
         messages = [Message(message.role, message.content) for message in command.messages]
-        shown = self._engine.answer_format.thinking if self._engine else ()
+        shown = self._engine.answer_format.reasoning_marks if self._engine else ()
         return Prompt(messages, shown=shown)
