@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.codec import to_json
+from specchat_engine.decoding.reasoning import opens_reasoning
 from specchat_engine.draft_models import CANNOT_GO_BACK, DraftModels
 from specchat_engine.drafters import (
     LookaheadDrafter,
@@ -49,6 +50,7 @@ from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
 from specchat_engine.policy.unloading import draft_to_unload
+from specchat_engine.prompt.thinking import ThinkingSwitch
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, HEADS, Settings
@@ -56,9 +58,6 @@ from specchat_engine.stores import Suffixes
 from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import read_processors
-
-_LOOKED_AT = 16
-"""So many of a prompt's last tokens may open the reasoning."""
 
 
 class Engine:
@@ -296,8 +295,14 @@ class Engine:
     def opens_reasoning(self, prompt: Sequence[int]) -> bool:
         """Whether a prompt's ids end inside the reasoning: some templates write its opening tag."""
         vocabulary = self.vocabulary
-        end = b"".join(vocabulary.piece(token) or vocabulary.text(token).encode() for token in prompt[-_LOOKED_AT:])
-        return end.rstrip().endswith(self.answer_format.thinking[0].encode())
+        return opens_reasoning(
+            self.answer_format, prompt, lambda token: vocabulary.piece(token) or vocabulary.text(token).encode()
+        )
+
+    @property
+    def thinking(self) -> ThinkingSwitch:
+        """What the target's chat template takes to think or not; `Settings.thinking` uses it."""
+        return self._template.thinking
 
     def session(
         self,
@@ -337,6 +342,7 @@ class Engine:
             answering=partial(joint.answering, place) if joint else nullcontext,
             away=partial(joint.away, place) if joint else nullcontext,
             company=partial(joint.company, place) if joint else lambda: ALONE,
+            answer_format=self.answer_format,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
+from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.drafters import (
     HeadDrafter,
     LookaheadDrafter,
@@ -29,7 +30,7 @@ from specchat_engine.threads.cpu_contention import Passes
 
 @dataclass(slots=True)
 class Pair:
-    """The models and what is known about them. `vocabulary` and `template` are the target's.
+    """The models and what is known about them. `vocabulary`, `template` and `answer_format` are the target's.
 
     `drafts` are the draft models by the names of their drafters, each with a translation if it drafts through text,
     because its vocabulary is another; they may change between two answers. In a `hierarchy` lookup drafts for them.
@@ -58,6 +59,7 @@ class Pair:
     answering: Callable[[], AbstractContextManager[None]] = nullcontext
     away: Callable[[], AbstractContextManager[None]] = nullcontext
     company: Callable[[], Company] = lambda: ALONE
+    answer_format: AnswerFormat = field(default_factory=AnswerFormat)
 
     def drafters(self) -> list[PlannedDrafter]:
         """All drafters, made anew for one session."""

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.answers.after_reasoning import after_reasoning
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.given import GivenDrafter
 from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
+from specchat_engine.decoding.reasoning import ReasoningCounter, opens_reasoning
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
@@ -43,8 +45,9 @@ from specchat_engine.policy.planner import Planner
 from specchat_engine.prompt.encoding import Fitted, encode, fit, shown_tokens
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.sampling.sampler import Sampler, constraint_of
-from specchat_engine.settings import Settings
+from specchat_engine.settings import AUTO, Settings
 from specchat_engine.verifiers import COUPLED
 
 
@@ -91,6 +94,7 @@ class Session:
         self._turn = Turn(0, 0, Prompt(), (), self._empty_transcript())
         self._turn.end_reason = None
         self._open: Generator[Round] | None = None
+        self._noted = AUTO
 
     @property
     def turn(self) -> int:
@@ -203,11 +207,12 @@ class Session:
         with pair.lock, pair.answering():
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
-                shown = self._turn.shown
-                place = Place(self.prompt_ids, self.answer_ids, position, sampling, sharpness, shown)
+                prompt, tokens, shown = self.prompt_ids, self.answer_ids, self._turn.shown
             else:
+                prompt = self._fit(messages).tokens
                 shown = shown_tokens(Prompt.of(messages).shown, pair.vocabulary)
-                place = Place(self._fit(messages).tokens, tokens, position, sampling, sharpness, shown)
+            sampling = self._after_reasoning(sampling, prompt)
+            place = Place(prompt, tokens, position, sampling, sharpness, shown)
             try:
                 return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
             except DecodeError:
@@ -230,6 +235,7 @@ class Session:
             prompt=turn.prompt,
             prefix=turn.prefix,
             prefix_text="".join(turn.transcript.texts[: len(turn.prefix)]),
+            opens_reasoning=turn.reasoning.opened,
         )
 
     def end_line(self) -> dict[str, Any]:
@@ -267,18 +273,25 @@ class Session:
     def _answer(self, asked: Asked, number: int, attempt: int = 0, prefix: Sequence[int] = ()) -> Generator[Round]:
         """Begins a turn, reads the prompt, decodes, and leaves models and turn in order, however that ends."""
         seed = turn_seed(self.seed, number, attempt)
-        self._turn = turn = Turn(number, seed, Prompt.of(asked), prefix, self._empty_transcript())
-        pair = self.pair
+        pair, prompt = self.pair, self._thinking(Prompt.of(asked))
+        self._turn = turn = Turn(number, seed, prompt, prefix, self._empty_transcript())
+        self._note_thinking(turn)
         began = perf_counter_ns()
         tell = partial(pair.passed, turn.notices) if pair.passed else None
         with pair.lock, pair.answering():
             self._follow_drafts()
             times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
             turn.shown = shown_tokens(turn.prompt.shown, pair.vocabulary)
-            constraint = constraint_of(self.settings.sampling, pair.vocabulary, turn.shown)
+            fitted = self._fit(turn.prompt)
+            turn.prompt_ids = fitted.tokens
+            turn.reasoning = ReasoningCounter(pair.answer_format, opened=self._opens_reasoning(fitted.tokens))
+            sampling = self._after_reasoning(self.settings.sampling, fitted.tokens)
+            if sampling is not self.settings.sampling:
+                turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
+            constraint = constraint_of(sampling, pair.vocabulary, turn.shown)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
-                context = self._read_prompt(turn, constraint)
+                context = self._read_prompt(turn, fitted, constraint)
                 if turn.end_reason == "error":
                     yield from self._decode(turn, context, times, began)
                 if turn.stats.num_drafts and self.measures_plain:
@@ -315,26 +328,33 @@ class Session:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""
         return turn.cancel() or self.pair.company().answers > 0
 
-    def _read_prompt(self, turn: Turn, constraint: Constraint | None) -> Context:
+    def _after_reasoning(self, sampling: SamplingParams, prompt: Sequence[int]) -> SamplingParams:
+        """The same parameters, with a grammar that begins after the reasoning if the model is asked to think."""
+        pair, level = self.pair, self.settings.thinking
+        if not sampling.grammar or level in (AUTO, "off") or not pair.template.thinking.exists:
+            return sampling
+        opened = self._opens_reasoning(prompt)
+        return replace(sampling, grammar=after_reasoning(sampling.grammar, pair.answer_format, opened=opened))
+
+    def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.
 
         `turn.end_reason` says so if the prefix itself ends the answer.
         """
         pair = self.pair
         settings, capacity, ends = self.settings, pair.target.capacity, pair.vocabulary.ends
-        fitted = self._fit(turn.prompt)
         if self.prediction:
             predicted = pair.vocabulary.tokenize(self.prediction, special=False)
             fitted, self.prediction = replace(fitted, prediction=predicted), ""
         if fitted.dropped:
             turn.notices.append(fitted.notice(capacity))
-        turn.prompt_ids = fitted.tokens
         length = len(fitted.tokens)
         turn.note(prompt_tokens=length)
         room = capacity - length
         check_room(turn.prefix, min(settings.max_tokens or room, room), room)
         turn.transcript = Transcript.of(settings, turn.with_shown(pair.vocabulary.piece), ends, room)
         ended = turn.transcript.receive(turn.prefix)[1]
+        turn.reasoning.skip(turn.text)
         tokens = [*fitted.tokens, *turn.prefix]
         start = perf_counter_ns()
         cached = pair.target.read(tokens[:-1], turn.cancel)
@@ -400,8 +420,29 @@ class Session:
             recorder.leave_out()
         return plan
 
+    def _thinking(self, prompt: Prompt) -> Prompt:
+        """The prompt with the variables that the template takes for `Settings.thinking`; its own come before them."""
+        level = self.settings.thinking
+        if level == AUTO or prompt.raw is not None:
+            return prompt
+        return replace(prompt, variables={**self.pair.template.thinking.variables(level), **prompt.variables})
+
+    def _note_thinking(self, turn: Turn) -> None:
+        """Says once why a level does not do what it says."""
+        level = self.settings.thinking
+        if level != self._noted and turn.prompt.raw is None:
+            self._noted = level
+            turn.notices += filter(None, [self.pair.template.thinking.notice(level)])
+
+    def _opens_reasoning(self, prompt: Sequence[int]) -> bool:
+        pair = self.pair
+        tags = shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)
+        return opens_reasoning(
+            pair.answer_format, prompt, lambda token: tags.get(token) or pair.vocabulary.piece(token)
+        )
+
     def _fit(self, asked: Asked) -> Fitted:
-        prompt, pair = Prompt.of(asked), self.pair
+        prompt, pair = self._thinking(Prompt.of(asked)), self.pair
 
         def encoded(kept: Sequence[Message]) -> list[int]:
             return encode(replace(prompt, messages=kept), pair.template, pair.vocabulary)

@@ -35,6 +35,9 @@ FURTHER_MODEL = "model-"
 DRAFTERS = ("hybrid", *TOGETHER, "recycling", "lookahead", "none")
 SEARCHED = ("all", "conversation")
 COMBINED = ("choose", "vote")
+THINKING = (AUTO, "on", "off", "low", "medium", "high")
+"""How much a model may think before it answers; "auto" leaves that to its chat template."""
+
 VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 """The names of `verifiers.VERIFIERS`, which needs numpy; settings do not."""
 
@@ -86,6 +89,9 @@ class Settings:
     that continue a match also make the drafts of others longer where they agree, and branch off where they do not. A
     round is then the work of both.
 
+    `thinking` is how much the target thinks before it answers, as far as its chat template has a switch for it; see
+    `prompt.thinking`. It takes effect in the next turn.
+
     Raises SettingError for a value that is not allowed.
     """
 
@@ -98,6 +104,7 @@ class Settings:
     combine: str = setting("choose", OneOf(COMBINED))
     max_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True))
     stop: tuple[str, ...] = ()
+    thinking: str = setting(AUTO, OneOf(THINKING))
     lookup: str = setting("all", OneOf(SEARCHED))
     ngram_min: int = 2
     ngram_max: int = 32

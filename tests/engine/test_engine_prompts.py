@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -145,6 +147,15 @@ def test_an_engine_knows_whether_a_prompt_opened_the_reasoning(engine: Engine) -
         assert engine.opens_reasoning(session.prompt_ids) is thinking
 
 
+def test_the_switch_of_a_real_file_is_found_and_set(engine: Engine) -> None:
+    assert (engine.thinking.toggle, engine.thinking.notice("off")) == ("enable_thinking", "")
+    for level, ending in (("off", "assistant\n"), ("high", "<think>")):
+        session = engine.session(settings=replace(GREEDY, thinking=level))
+        answer(session, [Message("user", "Hi")])
+        assert said(engine, session.prompt_ids).endswith(ending)
+        assert session.start_line()["variables"] == {"enable_thinking": level == "high"}
+
+
 def test_the_tokens_that_were_in_memory_are_counted(engine: Engine) -> None:
     engine.forget()
     session = engine.session(settings=GREEDY)
@@ -174,3 +185,23 @@ def test_what_another_answer_has_in_memory_counts_too(files: EngineFiles) -> Non
         with ThreadPoolExecutor(2) as threads:
             texts = list(threads.map(answer, (one, other), prompts))
         assert texts == [answer(one, prompts[0]), answer(other, prompts[1])]
+
+
+@pytest.mark.parametrize("drafter", ["none", "lookup"])
+def test_a_grammar_begins_after_the_reasoning_that_was_asked_for(engine: Engine, drafter: str) -> None:
+    sampling = SamplingParams(
+        temperature=0, grammar='root ::= "[" [a-c]{4} "]"', logit_bias=((3 + ord("<") - 33, 20.0),)
+    )
+    settings = Settings(max_tokens=60, drafter=drafter, k=3, sampling=sampling)
+    plain = engine.session(settings=settings)
+    assert answer(plain, [Message("user", "Hi")]).startswith("[")
+    prefix = engine.vocabulary.tokenize("well, <b>{</think>", special=False)
+    session = engine.session(settings=replace(settings, thinking="on"))
+    for _ in session.answer([Message("user", "Hi")], 0, prefix=prefix):
+        pass
+    thought, _, text = session.text.partition("</think>")
+    assert thought == "well, <b>{"
+    assert re.fullmatch(r"\s{0,4}\[[a-c]{4}\]", text)
+    assert session.end_reason == "end"
+    inspection = session.inspect(len(prefix) + 1, asked=(engine.vocabulary.tokenize("z", special=False)[0],))
+    assert {token.removed_by for token in inspection.tokens if token.id not in session.answer_ids} >= {"grammar"}

@@ -52,16 +52,18 @@ def as_model(law: Law | ScriptedModel) -> ScriptedModel:
     return law if isinstance(law, ScriptedModel) else ScriptedModel(law)
 
 
-def conversation(target: Law | ScriptedModel, draft: Law | ScriptedModel | None = None, **given: Any) -> Session:
+def conversation(
+    target: Law | ScriptedModel, draft: Law | ScriptedModel | None = None, template: str = FALLBACK, **given: Any
+) -> Session:
     """A session. Laws become models; arguments that neither Session nor Pair has change its settings."""
     settings = Settings(k=4, drafter="model" if draft else "none", max_tokens=60)
     shared = {
         name: given.pop(name)
-        for name in ("plain_because", "controller", "about", "passed", "plugins", "on_cpu", "stores")
+        for name in ("plain_because", "controller", "about", "passed", "plugins", "on_cpu", "stores", "answer_format")
         if name in given
     }
     drafts = {"model": (as_model(draft), None)} if draft else {}
-    pair = Pair(as_model(target), ByteTokenizer(), ChatTemplate(FALLBACK), drafts, **shared)
+    pair = Pair(as_model(target), ByteTokenizer(), ChatTemplate(template), drafts, **shared)
     seed, system = given.pop("seed", 1), given.pop("system", None)
     return Session(pair, settings=replace(settings, **given), seed=seed, system=system)
 

@@ -33,6 +33,7 @@ class Setup:
     seed: int
     tree: TreeSize = AUTO
     combine: str = Settings().combine
+    thinking: str = Settings().thinking
 
     def settings(self, arm: Arm, temperature: float) -> Settings:
         """The settings with which an arm answers."""
@@ -42,6 +43,7 @@ class Setup:
             verifier=self.verifier,
             tree=self.tree,
             combine=self.combine,
+            thinking=self.thinking,
             sampling=replace(self.sampling, temperature=temperature),
             max_tokens=self.max_tokens,
         )

@@ -46,7 +46,10 @@ class Speculation(Enum):
 
 
 class HeaderView(NamedTuple):
-    """The header at one moment. The `shorter` names of the pair are for narrow screens, and all end with the `host`."""
+    """The header at one moment. The `shorter` names of the pair are for narrow screens, and all end with the `host`.
+
+    `thinking` is the level that was chosen, empty if it is the template's own or has no effect.
+    """
 
     pair: str
     state: Speculation
@@ -56,6 +59,7 @@ class HeaderView(NamedTuple):
     seed: int
     shorter: tuple[str, ...] = ()
     host: str = ""
+    thinking: str = ""
 
 
 class Question(NamedTuple):
@@ -275,7 +279,18 @@ class ChatSession:
             seed=self.seed,
             shorter=self.loaded.shorter_names if self.loaded else (),
             host=self.server.host if self.server else "",
+            thinking=self._level(),
         )
+
+    def unheard(self, settings: Settings) -> str:
+        """Why the level of thinking does not do what it says with the loaded model; empty if it does."""
+        loaded = self.loaded
+        return loaded.thinking.notice(settings.thinking) if loaded and loaded.server is None else ""
+
+    def _level(self) -> str:
+        if self.settings is None or self.loaded is None or self.settings.thinking == AUTO:
+            return ""
+        return self.settings.thinking if self.server or self.loaded.thinking.exists else ""
 
     def _status(self) -> tuple[Speculation, str]:
         if self.phase is Phase.FAILED:

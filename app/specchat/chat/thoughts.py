@@ -33,14 +33,14 @@ class ThoughtSplitter:
 
     An opening mark counts only at the start of a line, so that an answer may mention marks. If the prompt ended with
     the opening mark, the answer begins inside the thought: `began_inside` becomes True at a closing mark that nothing
-    opened, and everything before it was thought.
+    opened, and everything before it was thought. Whoever knows that already gives the `closing` mark.
     """
 
     __slots__ = ("_at_start", "_closing", "_held", "_said", "began_inside")
 
-    def __init__(self) -> None:
+    def __init__(self, closing: str = "") -> None:
         self._held = ""
-        self._closing: str | None = None
+        self._closing = closing or None
         self._at_start = True
         self._said = True
         self.began_inside = False

@@ -17,6 +17,7 @@ from specchat.cli.models import models
 from specchat.cli.reporting import one_line_errors, say
 from specchat.cli.store import store
 from specchat.errors import ConfigError
+from specchat.settings.constraints import GRAMMAR_KEYS
 
 if TYPE_CHECKING:
     from specchat.cli.remote import RemoteChat
@@ -384,7 +385,7 @@ LogPrompts = Annotated[bool, typer.Option("--log-prompts", help="Print requests 
 
 
 @app.command()
-@takes_settings("seed", "system", "grammar", "grammar_file", "json_schema", "json_schema_file", serving=True)
+@takes_settings("seed", "system", "thinking", *GRAMMAR_KEYS, serving=True)
 def serve(no_auth: NoAuth = False, log_prompts: LogPrompts = False, debug: Debug = False, *, flags: Flags) -> None:
     """Serve the model to other programs over HTTP.
 

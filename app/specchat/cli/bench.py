@@ -85,6 +85,7 @@ def bench(options: ChatOptions, request: Request) -> int:
             seed=SEED if options.seed is None else options.seed,
             tree=options.tree,
             combine=options.combine,
+            thinking=options.thinking,
         )
         conditions = _conditions(engine, setup, arms, prompts, temperatures, request.repeats)
         planned = [*turns(arms, prompts, temperatures, request.repeats, setup.seed)]

@@ -153,6 +153,7 @@ def all_cases(
             sampling=sampling,
             lookup=options.lookup,
             combine=options.combine,
+            thinking=AUTO if own.grammar else options.thinking,  # the audit follows a grammar from the first token on
             max_tokens=options.max_tokens or MAX_TOKENS,
         )
         is_open = sampling not in samplings[: len(scope.temperatures)]

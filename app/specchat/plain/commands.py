@@ -32,6 +32,9 @@ from specchat_engine.settings import USUAL_K, Settings
 
 _MOST_SESSIONS = 10
 
+_BY_ANSWER = ("thinking", "max_tokens", "lookup")
+"""Settings that an answer keeps to its end."""
+
 
 class Commands:
     """Does what a line asks for, in the conversation that it was given or in one that it opens.
@@ -210,10 +213,9 @@ class Commands:
             if isinstance(invocation, asked.Speculate):
                 self._apply(invocation.applied(settings, USUAL_K))
             else:
-                changed = invocation.applied(settings)
-                self._apply(
-                    changed, f"{invocation.knob.key} is {invocation.knob.text(changed)} from the next round on."
-                )
+                changed, knob = invocation.applied(settings), invocation.knob
+                unit = "answer" if knob.setting.key in _BY_ANSWER else "round"
+                self._apply(changed, f"{knob.key} is {knob.text(changed)} from the next {unit} on.")
         except SettingError as error:
             self._paper.say(str(error))
 
@@ -269,6 +271,8 @@ class Commands:
         sampling = settings.sampling
         usual = f"k {settings.k}, drafter {settings.drafter}, temperature {sampling.temperature:g}."
         self._paper.say(message or usual)
+        if message and (why := session.unheard(settings)):
+            self._paper.say(why)
 
     def _show_statistics(self) -> None:
         """A sentence for each figure of the last answer."""

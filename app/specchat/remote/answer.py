@@ -14,6 +14,7 @@ from specchat.remote.thinking import Thinking
 from specchat.remote.values import mapping, number, text
 from specchat.worker.protocol import Ended, Event, Generate, Notice, Recounted, Started
 from specchat_engine.codec import to_json
+from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA
@@ -37,7 +38,8 @@ def start_line(server: Server, host: str, question: Generate, prompt_tokens: int
         "drafter": question.settings.drafter if steered else SOURCE,
         "verifier": verifier if steered else "",
         "lossless": verifier not in LOSSY_VERIFIERS if steered else None,
-        "params": {"k": question.settings.k} | to_json(question.settings.sampling),
+        "params": {"k": question.settings.k, "thinking": question.settings.thinking}
+        | to_json(question.settings.sampling),
         "seed": question.seed,
         "turn": question.turn,
         **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),
@@ -147,8 +149,11 @@ class RemoteAnswer:
     def _stats(self, *, whole: bool) -> dict[str, Any]:
         """The statistics of the rounds, with the server's own counters where it told them."""
         stats = TurnStats(prompt_tokens=self._prompt_tokens or 0, cached_tokens=self._cached_tokens or 0)
+        reasoning = ReasoningCounter()
         for event in self._rounds:
             stats.observe(event)
+            reasoning.observe(event)
+        stats.reasoning = reasoning.stats
         timings, stats.ttft_ms = self._timings, self._first_ms or 0.0
         stats.prompt_ms = stats.ttft_ms if timings is None or timings.prompt_ms is None else timings.prompt_ms
         if whole:

@@ -11,7 +11,7 @@ from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import without_thoughts
 from specchat.worker.protocol import ChatMessage
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import Settings
+from specchat_engine.settings import AUTO, Settings
 
 _LARGEST_SEED = 2**31 - 1
 _USUAL_CONTEXT = 4096
@@ -43,8 +43,11 @@ _NEUTRAL = SamplingParams(top_k=0, top_p=1.0, min_p=0.0)
 """Values with which a parameter does nothing, so that it does not matter whether a server takes it."""
 
 _STEERING = ("k", "drafter", "verifier")
-_ELSEWHERE = ("sampling", "max_tokens", "stop")
+_ELSEWHERE = ("sampling", "max_tokens", "stop", "thinking")
 """Settings that are no matter of drafting."""
+
+_LEVELS = ("low", "medium", "high")
+"""The levels of thinking that are words for effort, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,9 @@ def request_body(
     """The body for a conversation. `seed` is that of the turn."""
     sampling, untaken = _sampling(server, settings.sampling)
     steering, unsteered = _steering(server, settings)
+    thinking = _thinking(server.engine, settings.thinking)
+    if settings.thinking == "on" and not thinking:
+        untaken.append("thinking on")
     body: dict[str, Any] = {
         "model": server.model.id,
         "messages": [_message(message) for message in messages],
@@ -74,6 +80,7 @@ def request_body(
         "seed": seed % (_LARGEST_SEED + 1),
         **sampling,
         **steering,
+        **thinking,
         **_telling(server.engine),
     }
     if settings.max_tokens:
@@ -105,6 +112,17 @@ def _telling(engine: Engine) -> dict[str, Any]:
         case Engine.SPECCHAT:
             return {"specchat": {"rounds": True}}
     return {}
+
+
+def _thinking(engine: Engine, level: str) -> dict[str, Any]:
+    """What a request says about thinking. A chat template ignores the variables that it does not have."""
+    effort = {"reasoning_effort": level} if level in _LEVELS else {}
+    if level == AUTO:
+        return {}
+    if engine is Engine.OPENAI:
+        return {"reasoning_effort": "none"} if level == "off" else effort
+    thinks = level != "off"
+    return {"chat_template_kwargs": {"enable_thinking": thinks, "thinking": thinks} | effort, **effort}
 
 
 def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any], list[str]]:

@@ -22,6 +22,7 @@ from specchat.settings.options import ChatOptions
 from specchat.settings.paths import log_folder
 from specchat.settings.serving import Serving
 from specchat.worker.protocol import Load, Loaded
+from specchat_engine.settings import AUTO
 
 Say = Callable[[str], None]
 
@@ -48,11 +49,11 @@ async def run(
 
 
 def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> Offer:
-    """What clients are offered. A grammar in the configuration is for chats, not for them."""
+    """What clients are offered. A grammar in the configuration is for chats, not for them; so is how much to think."""
     settings = options.settings(loaded.recommended, loaded.drafters)
     return Offer(
         model=serving.alias or loaded.target.name,
-        settings=replace(settings, sampling=replace(settings.sampling, grammar="")),
+        settings=replace(settings, sampling=replace(settings.sampling, grammar=""), thinking=AUTO),
         drafters=loaded.drafters,
         k_max=options.options.k_max,
         n_ctx=loaded.n_ctx,

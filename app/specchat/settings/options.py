@@ -35,6 +35,7 @@ class ChatOptions:
     lookup: str = Settings().lookup
     sampling: Mapping[str, Any] = field(default_factory=dict)
     max_tokens: int = 0
+    thinking: str = Settings().thinking
     seed: int | None = None
     system: str | None = None
 
@@ -59,4 +60,5 @@ class ChatOptions:
             lookup=self.lookup,
             sampling=self.sampled(recommended),
             max_tokens=self.max_tokens,
+            thinking=self.thinking,
         )

@@ -228,6 +228,13 @@ class Config:
         of=(Settings, "max_tokens"),
         steps=Steps(label="max tokens", size=64, shown={0: "0 no limit"}),
     )
+    thinking: str = setting(
+        Group.ANSWERS,
+        "How much a reasoning model thinks before it answers",
+        "--think",
+        of=(Settings, "thinking"),
+        steps=Steps(label="thinking"),
+    )
     lookup: str = setting(
         Group.DRAFTING,
         "Text that prompt lookup searches",

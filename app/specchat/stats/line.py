@@ -61,6 +61,11 @@ def statistics_line(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
     return " · ".join(part for part in parts if part)
 
 
+def speed_words(speed: float) -> str:
+    """Tokens per second: `61.0 tok/s`."""
+    return f"{speed:.{0 if speed >= 100 else 1}f} tok/s"
+
+
 def speedup_words(speedup: float | None) -> str:
     """A measured speed-up: `1.14 × plain`, or `×? plain` if it is not known."""
     return UNKNOWN if speedup is None else f"{speedup:.2f} × plain"
@@ -108,7 +113,7 @@ def _tokens(stats: Mapping[str, Any]) -> str:
 
 def _figures(stats: Mapping[str, Any]) -> Iterator[str]:
     if speed := stats["tokens_per_second"]:
-        yield f"{speed:.{0 if speed >= 100 else 1}f} tok/s"
+        yield speed_words(speed)
     if stats["num_tokens"] and "speedup" in stats:
         yield speedup_words(stats["speedup"])
     if (rate := stats["acceptance_rate"]) is not None:

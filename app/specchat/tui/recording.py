@@ -25,7 +25,7 @@ from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.errors import EngineError
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import AUTO, Settings
+from specchat_engine.settings import AUTO, THINKING, Settings
 
 MAX_TURNS = 300
 """The statistics cover this many answers of a session or a pair, the newest ones."""
@@ -110,10 +110,10 @@ def looker(
 ) -> Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]:
     """A function that inspects output positions of an answer to these messages; it returns a text if it cannot.
 
-    `settings` are those in force, with the sampling of the answer instead of theirs.
+    `settings` are those in force, with the sampling and the thinking of the answer instead of theirs.
     """
     tokens = trace.tokens
-    own = replace(settings, sampling=sampling_of(trace.start.get("params", {}), settings.sampling))
+    own = as_asked(trace, settings)
     seed = int(trace.start.get("seed", 0))
 
     def ask(position: int, asked: tuple[int, ...]) -> Inspection | str:
@@ -134,6 +134,13 @@ def looker(
 def asked_in(trace: Trace) -> tuple[ChatMessage, ...]:
     """The messages that were answered, including the system prompt."""
     return tuple(ChatMessage(message["role"], message["content"]) for message in trace.start["messages"])
+
+
+def as_asked(trace: Trace, settings: Settings) -> Settings:
+    """These settings with the sampling and the thinking with which an answer began."""
+    params = trace.start.get("params", {})
+    sampling, level = sampling_of(params, settings.sampling), params.get("thinking", AUTO)
+    return replace(settings, sampling=sampling, thinking=level if level in THINKING else AUTO)
 
 
 def sampling_of(params: Mapping[str, Any], otherwise: SamplingParams) -> SamplingParams:
@@ -166,11 +173,10 @@ def settings_at_start(trace: Trace, otherwise: Settings) -> Settings:
     params = trace.start.get("params", {})
     try:
         return replace(
-            otherwise,
+            as_asked(trace, otherwise),
             k=params.get("k", otherwise.k),
             drafter=trace.start.get("drafter", otherwise.drafter),
             verifier=trace.start["verifier"],
-            sampling=sampling_of(params, otherwise.sampling),
         )
     except EngineError:
         return otherwise

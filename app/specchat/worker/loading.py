@@ -83,6 +83,7 @@ def describe(opened: Opened) -> Loaded:
         further=tuple(engine.further.values()),
         memory=engine.memory_use,
         answer_format=engine.answer_format,
+        thinking=engine.thinking,
     )
 
 

@@ -18,6 +18,7 @@ from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount, check_threads
+from specchat_engine.prompt.thinking import ThinkingSwitch
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
@@ -194,8 +195,8 @@ class Loaded:
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
     is what drafts from the target's hidden states, and `further` are the draft models beside the first.
-    `answer_format` says how the target writes reasoning and calls of tools. `server` is where the models are, None
-    for this machine.
+    `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat template takes
+    to think or not. `server` is where the models are, None for this machine.
     """
 
     target: ModelInfo
@@ -211,6 +212,7 @@ class Loaded:
     head: Head | None = None
     further: tuple[ModelInfo, ...] = ()
     answer_format: AnswerFormat = field(default_factory=AnswerFormat)
+    thinking: ThinkingSwitch = field(default_factory=ThinkingSwitch)
     server: ServerInfo | None = None
 
     @property

@@ -44,7 +44,7 @@ from specchat.worker.protocol import (
 from specchat.worker.records import recall
 from specchat.worker.streams import unexpected
 from specchat.worker.upkeep import Upkeep
-from specchat_engine import Engine, Message, Session, TurnStats
+from specchat_engine import Engine, Message, Prompt, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
 from specchat_engine.llama.machine import this_machine
@@ -259,7 +259,7 @@ class Work:
         session.watch = TurnRecorder() if learned else None
         self._training.pause()
         try:
-            for event in session.answer(_messages(command), command.turn, command.attempt, command.prefix):
+            for event in session.answer(self._prompt(command), command.turn, command.attempt, command.prefix):
                 tell_news()
                 self._send(event)
         finally:
@@ -294,7 +294,7 @@ class Work:
         if self._engine is None:
             return
         try:
-            self._session_for(command).prepare(_messages(command), busy)
+            self._session_for(command).prepare(self._prompt(command), busy)
         except EngineError as error:
             sys.stderr.write(f"reading ahead stopped: {error}\n")
 
@@ -303,7 +303,7 @@ class Work:
         inspection = session.inspect(
             command.position,
             command.asked,
-            messages=_messages(command),
+            messages=self._prompt(command),
             tokens=command.tokens,
             sharpness=command.sharpness,
             cancelled=self._cancelled.is_set,
@@ -365,6 +365,8 @@ class Work:
             self._session.seed, self._session.settings = seed, settings
             return self._session
 
-
-def _messages(command: Generate | Prepare | Inspect) -> list[Message]:
-    return [Message(message.role, message.content) for message in command.messages]
+    def _prompt(self, command: Generate | Prepare | Inspect) -> Prompt:
+        """What a command asks. The marks of thoughts are part of the answer's text, as the chat folds thoughts."""
+        messages = [Message(message.role, message.content) for message in command.messages]
+        shown = self._engine.answer_format.reasoning_marks if self._engine else ()
+        return Prompt(messages, shown=shown)

@@ -74,8 +74,13 @@ class AnswerFormat:
         """The control tokens that the parser looks for, to be given as `Prompt.shown`."""
         if self.calls == "harmony":
             return harmony.MARKS
+        return *self.reasoning_marks, *notations.MARKS
+
+    @property
+    def reasoning_marks(self) -> tuple[str, ...]:
+        """Those of them that stand around reasoning; none for harmony, which has no tags."""
         begin, end = self.thinking
-        return begin.removesuffix(_THOUGHT), end, *notations.MARKS
+        return () if self.calls == "harmony" else (begin.removesuffix(_THOUGHT), end)
 
 
 def _call_format(template: str) -> CallFormat:

@@ -21,6 +21,11 @@ class ReasoningParser:
         self._state: Literal["beginning", "reasoning", "closed", "content"] = "beginning"
         self._begun = False
 
+    @property
+    def inside(self) -> bool | None:
+        """Whether the text so far ends inside the reasoning, None while that is not certain."""
+        return None if self._state == "beginning" else self._state == "reasoning"
+
     def feed(self, text: str) -> list[AnswerPart]:
         """The parts that are certain after this piece."""
         self._buffer += text

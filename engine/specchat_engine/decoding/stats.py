@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Outcome, Round
 
 _DERIVED = ("acceptance_rate", "alpha", "block_efficiency", "tokens_per_second", "speedup")
-_NOT_TOLD = ("num_rejected_tokens", "plain_ms")
+_NOT_TOLD = ("num_rejected_tokens", "plain_ms", "reasoning")
 
 
 class Compared(Protocol):
@@ -82,6 +82,30 @@ class Counted(Compared, Protocol):
         return self.num_tokens / self.decode_ms * 1000 if self.decode_ms else None
 
 
+@dataclass(frozen=True, slots=True)
+class ReasoningStats(Counted):
+    """What was counted over the tokens of an answer's reasoning; `a + b` are the counts of both.
+
+    `num_rounds` have a token in it. `decode_ms` is its part of the time of decoding.
+    """
+
+    num_tokens: int = 0
+    num_rounds: int = 0
+    num_draft_tokens: int = 0
+    num_accepted_tokens: int = 0
+    num_rejected_tokens: int = 0
+    decode_ms: float = 0.0
+
+    def __add__(self, other: ReasoningStats) -> ReasoningStats:
+        """The counts of both."""
+        return ReasoningStats(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts as they stand in the last line of a trace, with α and tokens per second."""
+        counted: dict[str, Any] = to_json(self)
+        return counted | {"alpha": self.alpha, "tokens_per_second": self.tokens_per_second}
+
+
 class Timed(Counted, Protocol):
     """Also the drafts that were counted, and the milliseconds of each part of decoding."""
 
@@ -132,6 +156,7 @@ class TurnStats(Timed):
     `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1), the
     time of a target pass over one token while the machine was as busy as during the answer, None if that is not known.
     `cpu_share` is the share of the processor time they wanted that the answer's threads got, None if that is not known.
+    `reasoning` has the counts of the answer's reasoning, None if there was none; `ReasoningCounter` makes them.
     """
 
     prompt_tokens: int = 0
@@ -153,6 +178,7 @@ class TurnStats(Timed):
     wall_ms: float = 0.0
     plain_ms: float | None = None
     cpu_share: float | None = None
+    reasoning: ReasoningStats | None = None
 
     def observe(self, event: Round) -> None:
         """Counts one round."""
@@ -188,4 +214,5 @@ class TurnStats(Timed):
     def to_json(self) -> dict[str, Any]:
         """The statistics as they stand in the last line of a trace: counts and times, and what is derived of them."""
         counted = {name: value for name, value in to_json(self).items() if name not in _NOT_TOLD}
-        return counted | {name: getattr(self, name) for name in _DERIVED}
+        told = counted | {name: getattr(self, name) for name in _DERIVED}
+        return told | ({"reasoning": self.reasoning.to_json()} if self.reasoning else {})

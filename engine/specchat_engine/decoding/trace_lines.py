@@ -30,11 +30,12 @@ def start_line(
     prompt: Prompt,
     prefix: Sequence[int],
     prefix_text: str,
+    opens_reasoning: bool = False,
 ) -> dict[str, Any]:
     """The first one; it tells the head, further draft models, tools, template variables, a raw prompt and the answer's
     prefix where there are any.
 
-    `about` describes models, versions and machine.
+    `about` describes models, versions and machine. `opens_reasoning` says that the prompt ended inside the reasoning.
     """
     line = {
         "type": "start",
@@ -44,7 +45,7 @@ def start_line(
         "drafter": settings.drafter,
         "verifier": settings.verifier,
         "lossless": settings.verifier not in LOSSY_VERIFIERS,
-        "params": {"k": settings.k} | to_json(settings.sampling),
+        "params": {"k": settings.k, "thinking": settings.thinking} | to_json(settings.sampling),
         "seed": seed,
         "turn": turn,
         "prompt_tokens": prompt_tokens,
@@ -53,7 +54,12 @@ def start_line(
         "machine": about.get("machine", {}),
     }
     more = {name: about[name] for name in ("head", "further") if name in about}
-    asked = {"tools": [*prompt.tools], "variables": dict(prompt.variables), "prompt": _as_list(prompt.raw)}
+    asked: dict[str, Any] = {
+        "tools": [*prompt.tools],
+        "variables": dict(prompt.variables),
+        "prompt": _as_list(prompt.raw),
+        "opens_reasoning": opens_reasoning,
+    }
     more |= {name: value for name, value in asked.items() if value}
     return line | more | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
 

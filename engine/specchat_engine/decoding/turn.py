@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from specchat_engine.decoding.drafts import Context
+from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.transcript import Transcript
@@ -37,7 +38,7 @@ class Turn:
 
     `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
     `in_force` holds the sampling parameters with the output position from which they were used. `shown` are the control
-    tokens that are part of the answer's text, with their bytes.
+    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Turn:
         self.context: Context | None = None
         self.in_force: list[tuple[int, SamplingParams]] = []
         self.shown: Mapping[int, bytes] = {}
+        self.reasoning = ReasoningCounter()
         self.cancel = Cancel()
         self._stats = TurnStats()
         self._counting = Lock()
@@ -89,6 +91,8 @@ class Turn:
         """Counts one round."""
         with self._counting:
             self._stats.observe(event)
+            self.reasoning.observe(event)
+            self._stats.reasoning = self.reasoning.stats
 
     def note(self, **values: float | None) -> None:
         """Sets statistics that no round tells: the prompt's length and times, and the cost of a plain pass."""

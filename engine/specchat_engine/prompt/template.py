@@ -18,11 +18,13 @@ from types import FrameType
 from typing import Any, Final, Literal
 
 from jinja2 import TemplateError as JinjaError
+from jinja2 import meta, nodes
 
 from specchat_engine.errors import TemplateError
 from specchat_engine.prompt.allowance import Allowance
 from specchat_engine.prompt.messages import Asked, Message, Prompt, ToolCall, function_of
 from specchat_engine.prompt.sandbox import Sandbox
+from specchat_engine.prompt.thinking import ThinkingSwitch
 from specchat_engine.prompt.tools_as_text import with_calls_as_text, with_tools_as_text
 
 SECONDS: Final = 2.0
@@ -77,13 +79,20 @@ class ChatTemplate:
     def __init__(self, source: str, *, bos: str = "", eos: str = "") -> None:
         self._sandbox = Sandbox()
         try:
-            self._template = self._sandbox.from_string(self._sandbox.parsed(source))
+            self._tree = self._sandbox.parsed(source)
+            self._template = self._sandbox.from_string(self._tree)
         except (JinjaError, SyntaxError, RuntimeError, ValueError, MemoryError) as error:
             reason = _reason(error)
             raise TemplateError(f"the model's chat template does not parse: {reason}; try another file") from None
         self._tokens = {"bos_token": bos, "eos_token": eos}
         self._knows_tools = re.search(r"\btools\b", source) is not None
         self._reads_thinking = "message.thinking" in source
+
+    @cached_property
+    def thinking(self) -> ThinkingSwitch:
+        """The variables that say how much the model thinks, found in the template and by probes."""
+        words = {node.value for node in self._tree.find_all(nodes.Const) if isinstance(node.value, str)}
+        return ThinkingSwitch.of(meta.find_undeclared_variables(self._tree), words, self._probed)
 
     def render(self, asked: Asked) -> str:
         """The prompt that asks for the next answer. Raises TemplateError if the template fails or exceeds a limit."""
@@ -130,13 +139,15 @@ class ChatTemplate:
     @cached_property
     def _refuses_system(self) -> bool:
         """Whether a system message alone makes the template fail, found out by a probe."""
-        return self._takes(Message("user", "a")) and not self._takes(Message("system", "s"), Message("user", "a"))
+        user, system = Message("user", "a"), Message("system", "s")
+        return self._probed({}, user) is not None and self._probed({}, system, user) is None
 
-    def _takes(self, *messages: Message) -> bool:
+    def _probed(self, variables: Mapping[str, Any], *messages: Message) -> str | None:
+        """The prompt of a short conversation; None if the template fails."""
+        prompt = Prompt(messages or (Message("user", "a"),), variables=variables)
         with suppress(TemplateError):
-            self.rendered(self._values(Prompt(messages), "as text"), SECONDS / 2)
-            return True
-        return False
+            return self.rendered(self._values(prompt, "as text"), SECONDS / 2)
+        return None
 
     @cached_property
     def _calls(self) -> _Calls:

@@ -71,3 +71,11 @@ def test_the_way_an_answer_was_cut_into_tokens_changes_nothing(pieces: list[str]
     assert said(whole, thought=True) == said(letters, thought=True)
     assert said(whole, thought=False) == said(letters, thought=False)
     assert whole_began is letters_began
+
+
+def test_an_answer_that_begins_inside_a_thought_ends_it_at_its_mark_alone() -> None:
+    splitter = ThoughtSplitter("</think>")
+    found = [*splitter.feed("<think> is a mark</thi"), *splitter.feed("nk>4"), *splitter.finish()]
+    assert said(found, thought=True) == "<think> is a mark</think>"
+    assert said(found, thought=False) == "4"
+    assert not splitter.began_inside

@@ -146,6 +146,16 @@ def test_a_flag_overrides_the_models_recommendation(capsys: pytest.CaptureFixtur
     assert json_lines(capsys)[0]["params"]["temperature"] == pytest.approx(0.3)
 
 
+def test_how_much_to_think_is_in_the_trace_and_a_model_without_a_switch_says_so(
+    capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPECCHAT_THINKING", "low")
+    assert main(["run", "x", *pair, "--json", "--think", "off"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out.splitlines()[0])["params"]["thinking"] == "off"
+    assert "specchat: thinking is off, which has no effect" in told.err
+
+
 @pytest.mark.parametrize("flags", [["-k", "0"], ["-k", "4"], ["--drafter", "lookup"]])
 def test_an_answer_follows_the_schema_and_the_trace_has_the_verifier(
     capsys: pytest.CaptureFixture[str], pair: list[str], flags: list[str]

@@ -85,6 +85,13 @@ def test_settings_change_by_command(chat: Chat) -> None:
     assert [(settings.k, settings.sampling.temperature) for settings in chat.client.settings] == [(3, 0.0), (0, 0.0)]
 
 
+def test_how_much_to_think_is_a_command_and_a_model_without_a_switch_says_so(chat: Chat) -> None:
+    chat("/think low", "Hi")
+    assert chat.client.settings[-1].thinking == "low"
+    assert "thinking is low from the next answer on." in chat.notes.getvalue()
+    assert "no switch" in chat.notes.getvalue()
+
+
 def test_a_command_that_cannot_be_done_says_why_and_the_chat_continues(chat: Chat) -> None:
     chat("/k many", "/knobs", "/race", "Hi")
     notes = chat.notes.getvalue()

@@ -174,6 +174,7 @@ def test_reasoning_is_part_of_the_answer_between_marks() -> None:
         server.replies.append(stream(reasoned, delta("So.", finish="stop")))
         events = list(answer(client))
     assert ended(events).text == "<think>\nHm\n</think>\n\nSo."
+    assert ended(events).stats["reasoning"]["num_tokens"] >= 1
     assert "".join(event.text for event in rounds_of(events)) == ended(events).text
 
 

@@ -97,6 +97,25 @@ def test_a_prediction_goes_to_those_who_know_it() -> None:
     assert body(Engine.VLLM, prediction="abc").untaken == ("the prediction",)
 
 
+@pytest.mark.parametrize("engine", [Engine.LLAMA_SERVER, Engine.VLLM, Engine.SGLANG, Engine.SPECCHAT])
+def test_how_much_to_think_goes_to_the_chat_template_of_a_server(engine: Engine) -> None:
+    off, high = body(engine, thinking="off"), body(engine, thinking="high")
+    assert off.json["chat_template_kwargs"] == {"enable_thinking": False, "thinking": False}
+    assert "reasoning_effort" not in off.json
+    assert high.json["chat_template_kwargs"] == {"enable_thinking": True, "thinking": True, "reasoning_effort": "high"}
+    assert high.json["reasoning_effort"] == "high"
+    assert (off.untaken, high.untaken) == ((), ())
+    assert not body(engine).json.keys() & {"chat_template_kwargs", "reasoning_effort"}
+
+
+def test_openais_api_knows_effort_alone() -> None:
+    assert body(Engine.OPENAI, thinking="low").json["reasoning_effort"] == "low"
+    assert body(Engine.OPENAI, thinking="off").json["reasoning_effort"] == "none"
+    on = body(Engine.OPENAI, thinking="on")
+    assert not on.json.keys() & {"chat_template_kwargs", "reasoning_effort"}
+    assert "thinking on" in on.untaken
+
+
 def test_earlier_answers_go_without_their_thoughts() -> None:
     said = (*QUESTION, ChatMessage("assistant", "<think>\nHm\n</think>\n\nA method."), *QUESTION)
     assert body(Engine.VLLM, messages=said).json["messages"][1] == {"role": "assistant", "content": "A method."}

@@ -97,7 +97,7 @@ def start_line(messages: Sequence[ChatMessage], turn: int, seed: int, settings: 
         "drafter": settings.drafter,
         "verifier": settings.verifier,
         "lossless": settings.verifier != "typical",
-        "params": {"k": settings.k} | to_json(settings.sampling),
+        "params": {"k": settings.k, "thinking": settings.thinking} | to_json(settings.sampling),
         "seed": seed,
         "turn": turn,
         "prompt_tokens": 20,
@@ -137,6 +137,7 @@ class ScriptedClient:
     timed: list[Path] = field(default_factory=list)
     gains: dict[str, Event] = field(default_factory=dict)
     hold_timing: bool = False
+    opens_reasoning: bool = False
     stopped: bool = False
     died: bool = False
     idle: bool = True
@@ -175,7 +176,8 @@ class ScriptedClient:
             yield from self.load_events
             self.died = False
             time.sleep(0.3)
-        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine})
+        opened = {"opens_reasoning": True} if self.opens_reasoning else {}
+        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine} | opened)
         played = []
         for event in self.variants.pop(0) if self.variants else self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:

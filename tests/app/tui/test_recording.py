@@ -7,7 +7,7 @@ import pytest
 from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.errors import SpecchatError
 from specchat.traces.trace import Trace
-from specchat.tui.recording import Recording, asked_in, from_reading, plain, question_of, speculative
+from specchat.tui.recording import Recording, as_asked, asked_in, from_reading, plain, question_of, speculative
 from specchat.worker.protocol import WorkerFailed
 from specchat_engine.settings import AUTO, Settings
 from support.sample_traces import sample_trace
@@ -67,3 +67,10 @@ def test_an_old_answer_is_inspected_with_its_own_messages() -> None:
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
     found = asked_in(Trace({"messages": messages}, ()))
     assert [(message.role, message.content) for message in found] == [("system", "Be brief."), ("user", "Who?")]
+
+
+def test_an_answer_is_looked_at_with_the_sampling_and_the_thinking_that_it_had() -> None:
+    now = Settings(thinking="on", k=3)
+    before = as_asked(sample_trace(params={"temperature": 0.1, "thinking": "off"}), now)
+    assert (before.sampling.temperature, before.thinking, before.k) == (0.1, "off", 3)
+    assert as_asked(sample_trace(params={}), now).thinking == AUTO, "older traces do not tell it"

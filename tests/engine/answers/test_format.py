@@ -66,6 +66,12 @@ def test_the_marks_are_what_the_parser_needs_to_see() -> None:
     assert {"<|channel|>", "<|message|>", "<|start|>", "<|end|>"} <= {*AnswerFormat.of(GPT_OSS).marks}
 
 
+def test_those_around_reasoning_are_told_apart() -> None:
+    assert AnswerFormat.of(MINISTRAL).reasoning_marks == ("[THINK]", "[/THINK]")
+    assert AnswerFormat.of(GEMMA).reasoning_marks == ("<|channel>", "<channel|>")
+    assert AnswerFormat.of(GPT_OSS).reasoning_marks == ()
+
+
 @pytest.mark.parametrize("template", [QWEN3, LLAMA31, NEMO, SMALL, KIMI])
 def test_the_tags_of_all_notations_are_marks(template: str) -> None:
     marks = AnswerFormat.of(template).marks

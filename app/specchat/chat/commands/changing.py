@@ -22,7 +22,7 @@ from specchat.chat.commands.reading import Read, Reader, Sources, closest, named
 from specchat.chat.knobs import LOAD_KNOBS, Holder, Knob, live_knobs
 from specchat.settings.presets import apply, find_preset, forget_preset, preset_of, read_presets, save_preset
 from specchat.settings.schema import BY_KEY, SETTINGS
-from specchat.settings.values import BadValue
+from specchat.settings.values import BadValue, Choice
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
@@ -129,6 +129,8 @@ def do_preset(invocation: OfPresets, settings: Settings, recommended: SamplingPa
 
 def _refused(knob: Knob[Holder], value: str, usual: Holder) -> Refusal | None:
     """Why the setting cannot have this value, or None. `usual` holds the default, which is named as an example."""
+    if not value and isinstance(knob.kind, Choice):
+        return Refusal(f"{knob.key} needs a value: {knob.kind.rule.remedy}")
     if not value:
         example = knob.text(usual)
         number = example.partition(" ")[0] if example[0].isdigit() else example

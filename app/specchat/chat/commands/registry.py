@@ -13,6 +13,7 @@ from specchat.chat.knobs import LOAD_KNOBS, live_knobs
 from specchat.settings.presets import is_built_in
 from specchat.settings.schema import BY_KEY
 from specchat.terminal.filter import clean_line
+from specchat_engine.allowed import AUTO
 
 Choices = Callable[[Sources, str], Iterable[tuple[str, str]]]
 """What a word can be, each with a few words about it; the text is the word before.
@@ -143,6 +144,14 @@ COMMANDS: tuple[Command, ...] = (
         "Speculation on, off, or with k chosen automatically.",
         changing.read_mode,
         (_fixed(*changing.MODES),),
+        plain=True,
+    ),
+    Command(
+        "think",
+        "on|off|low|medium|high|auto",
+        "How much a reasoning model thinks before it answers.",
+        changing.setter("thinking"),
+        (_fixed("on", "off", "low", "medium", "high", AUTO),),
         plain=True,
     ),
     Command("temp", "NUMBER", "The temperature; 0 is greedy.", changing.setter("temperature"), plain=True),

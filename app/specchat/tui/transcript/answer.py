@@ -96,6 +96,11 @@ class Answer(Entry):
         self._parts.take_text(shown(text))
         self.changed()
 
+    def begin_inside(self, closing: str) -> None:
+        """Begin inside a thought that the prompt opened and that ends with this mark."""
+        self._parts, self._bodies = Parts(closing), []
+        self.changed()
+
     def append(self, rounds: Sequence[Round]) -> None:
         """Add rounds at the end."""
         if not self.rounds:
@@ -120,6 +125,7 @@ class Answer(Entry):
         self.live = False
         self.figures = clean_line(figures)
         self._parts.finish()
+        self._unfold_lone_thought()
         if text is not None and shown(text) != self._parts.text:
             self._final = text
             self._cut()
@@ -206,7 +212,7 @@ class Answer(Entry):
         self._bodies = []
 
     def sections(self) -> Sequence[list[Line]]:
-        """The name; then for each part its fold, its text and its figures; then the lines below."""
+        """The name; then for each part its fold, its text and a gap; then the lines below."""
         parts = self._parts.parts
         if any(body.stale for body in self._bodies):
             self._bodies = []
@@ -217,6 +223,8 @@ class Answer(Entry):
         for number, body in enumerate(self._bodies):
             found += body.sections(unfolded=number in self._unfolded, codes_above=codes)
             codes += body.num_codes
+        if parts[-1].thought:
+            found[-1] = []  # the lines below have a gap of their own
         return [*found, self._foot()]
 
     def _text_section(self, number: int) -> tuple[int, list[Line]]:
@@ -248,6 +256,12 @@ class Answer(Entry):
         self._parts.take(rounds)
         self._parts.finish()
         self._cut()
+        self._unfold_lone_thought()
+
+    def _unfold_lone_thought(self) -> None:
+        """Show a thought that nothing follows: it is all there is to read."""
+        if len(self._parts.parts) == 1:
+            self._unfolded.add(0)
 
     def _cut(self) -> None:
         """End the answer where its text ends. Tokens decoded after that stay in the trace."""

@@ -12,7 +12,7 @@ from specchat.tui.transcript.parts import Part
 
 TOGGLE_THOUGHT = "toggle_thought"
 SECTIONS = 3
-"""The sections of a part: its fold, its text, its figures."""
+"""The sections of a part: its fold, its text, the gap below it."""
 
 _THOUGHT_STYLE = "$quiet"
 
@@ -62,7 +62,7 @@ class Body:
         return len(self._rows.codes) if isinstance(self._rows, MarkdownRows) else 0
 
     def sections(self, *, unfolded: bool, codes_above: int = 0) -> tuple[list[Line], list[Line], list[Line]]:
-        """The line that folds a thought, the rows of text, and the thought's figures.
+        """The line that folds a thought with its figures, the rows of text, and the gap below a thought.
 
         `codes_above` is the number of code blocks in the parts before.
         """
@@ -76,10 +76,7 @@ class Body:
         )
         heads = [Line([head], ending="\n")]
         gap = [Line(ending="\n")] if self.part.over and self._view is View.MARKDOWN else []
-        if folded:
-            return heads, [], gap
-        figures = self.part.figures() if self.part.over else ""
-        return heads, self._lines(), [*([Line([Piece(figures, _THOUGHT_STYLE)], ending="\n")] if figures else []), *gap]
+        return heads, [] if folded else self._lines(), gap
 
     def _lines(self, codes_above: int = 0) -> list[Line]:
         """The rows of the text, with what was added since the last call."""

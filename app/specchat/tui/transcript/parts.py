@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from specchat.chat.thoughts import Span, ThoughtSplitter, without_marks
-from specchat.stats.line import figures_line
+from specchat.stats.line import speed_words
 from specchat.terminal.pieces import Ink, Inker, Piece
 from specchat_engine.decoding.rounds import Round, TokenKind
-from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.decoding.stats import ReasoningStats
 
 
 @dataclass(slots=True)
@@ -41,35 +41,38 @@ class Part:
         return sum(count for ink, count in self.tokens.items() if ink.emitted)
 
     def summary(self) -> str:
-        """`212 tokens · 0.9 s`, or the number of characters if the tokens are not known."""
+        """`3.2 s · 214 tokens · 61.0 tok/s · α 0.83`, without the rates until it is over.
+
+        The number of characters if the tokens are not known.
+        """
         if not self.num_tokens:
             return f"{len(self.text):,} characters"
-        return f"{self.num_tokens:,} token{'' if self.num_tokens == 1 else 's'} · {self.ms / 1000:.1f} s"
+        time = f"{self.ms / 1000:.1f} s" if self.ms else ""
+        tokens = f"{self.num_tokens:,} token{'' if self.num_tokens == 1 else 's'}"
+        return " · ".join(part for part in (time, tokens, *(self._rates() if self.over else ())) if part)
 
-    def figures(self) -> str:
-        """The speed and acceptance of this part; empty if nothing was measured."""
+    def _rates(self) -> Iterator[str]:
         accepted, rejected = self.tokens[Ink.ACCEPTED], self.tokens[Ink.REJECTED]
-        counted = TurnStats(
+        counted = ReasoningStats(
             num_tokens=self.num_tokens,
-            num_draft_tokens=accepted + rejected + self.tokens[Ink.DISCARDED],
             num_accepted_tokens=accepted,
             num_rejected_tokens=rejected,
-            verify_ms=self.ms,
+            decode_ms=self.ms,
         )
-        if not (self.ms or counted.num_draft_tokens):
-            return ""
-        stats = counted.to_json()
-        del stats["speedup"]  # plain decoding of a part alone is never timed
-        return figures_line(stats)
+        if speed := counted.tokens_per_second:
+            yield speed_words(speed)
+        if counted.alpha is not None:
+            yield f"α {counted.alpha:.2f}"
 
 
 class Parts:
     """Splits the rounds of one answer, or its text, into parts."""
 
-    def __init__(self) -> None:
-        self.parts = [Part()]
+    def __init__(self, closing: str = "") -> None:
+        """The answer begins inside a thought if `closing` is the mark that ends it."""
+        self.parts = [Part(thought=bool(closing))]
         self._inker = Inker()
-        self._splitter = ThoughtSplitter()
+        self._splitter = ThoughtSplitter(closing)
         self._waiting: deque[tuple[Piece, float]] = deque()
 
     @property

@@ -67,7 +67,9 @@ class Header(Lines):
 
 def header(view: HeaderView, note: str, width: int) -> Content:
     """The header in exactly `width` cells. On narrow screens the least important parts are left out first."""
-    context = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
+    used = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
+    thinking = f"think {view.thinking}" if view.thinking else ""
+    context = "   ".join(part for part in (thinking, used) if part)
     status = _status(view)
     names = (view.pair, *view.shorter)
     for app, word, right, pair in (
@@ -75,6 +77,7 @@ def header(view: HeaderView, note: str, width: int) -> Content:
         ("specchat   ", "speculation ", context, view.pair),
         ("", "speculation ", context, view.pair),
         *(("", "", context, name) for name in names),
+        *(("", "", thinking, name) for name in names),
         ("", "", "", names[-1]),
     ):
         right = note or right

@@ -50,6 +50,7 @@ def test_ordinary_text_offers_nothing(text: str, tmp_path: Path) -> None:
 def test_arguments_are_completed(sources: Sources) -> None:
     assert offered("/spec ", sources) == ["/spec on", "/spec off", "/spec auto"]
     assert offered("/spec o", sources) == ["/spec on", "/spec off"]
+    assert offered("/think o", sources) == ["/think on", "/think off"]
     assert offered("/theme da", sources) == ["/theme specchat-dark"]
     assert offered("/set top", sources) == ["/set top-k ", "/set top-p "]
     assert offered("/set drafter l", sources) == ["/set drafter lookup"]

@@ -29,8 +29,7 @@ def test_a_thought_has_figures_of_its_own() -> None:
     )
     assert (thought.thought, said.thought) == (True, False)
     assert thought.text == "hm so"
-    assert thought.summary() == "4 tokens · 0.0 s"
-    assert thought.figures() == "100 tok/s · accepted 50 % · α 0.50"
+    assert thought.summary() == "0.0 s · 4 tokens · 100 tok/s · α 0.50"
     assert (said.text, said.num_tokens) == ("Yes", 1)
 
 
@@ -47,6 +46,22 @@ def test_a_thought_that_the_prompt_opened_reaches_back() -> None:
     assert said.text == "Yes"
 
 
+def test_a_thought_that_goes_on_has_no_rates_yet() -> None:
+    parts = Parts()
+    parts.take([event(0, [], "<think>"), event(1, [" hm"], " so", rejected=" no")])
+    assert parts.parts[0].summary() == "0.0 s · 3 tokens"
+
+
+def test_an_answer_may_begin_inside_a_thought_that_the_prompt_opened() -> None:
+    parts = Parts("</think>")
+    parts.take([event(0, [" well"], ".")])
+    assert parts.parts[0].thought
+    parts.take([event(1, ["</think>"], "Yes")])
+    parts.finish()
+    thought, said = parts.parts
+    assert (thought.text, thought.num_tokens, said.text, said.thought) == ("well.", 3, "Yes", False)
+
+
 def test_a_thought_that_reaches_back_can_end_inside_a_token() -> None:
     thought, said = parts_of(event(0, [], "well</think>Yes"))
     assert (thought.thought, said.thought) == (True, False)
@@ -58,7 +73,6 @@ def test_a_stored_text_says_how_long_its_thought_is() -> None:
     parts.take_text("<think>four</think>\nYes")
     parts.finish()
     assert parts.parts[0].summary() == "4 characters"
-    assert parts.parts[0].figures() == ""
 
 
 def test_text_cut_by_a_stop_string_stays_in_the_trace_only() -> None:

@@ -183,15 +183,26 @@ async def test_a_thought_streams_unfolded_then_folds_and_unfolds_on_a_click() ->
         for place, tag in ((0, "<think>"), (2, "</think>")):
             rounds[place] = replace(rounds[place], token=replace(rounds[place].token, text=tag))
         thinking.append(rounds[:2])
-        assert any(row.startswith("  ▾ thinking … 2 tokens") for row in rows(transcript))
+        assert any(row.startswith("  ▾ thinking … 0.0 s · 2 tokens") for row in rows(transcript))
         assert any("well" in row for row in rows(transcript))
         thinking.append(rounds[2:])
-        assert any(row.startswith("  ▸ thought for 3 tokens · 0.0 s") for row in rows(transcript))
+        assert any(row.startswith("  ▸ thought for 0.0 s · 3 tokens · 645 tok/s") for row in rows(transcript))
         assert not any("well" in row for row in rows(transcript))
         at = next(y for y, row in enumerate(rows(transcript)) if "▸" in row)
         await pilot.click(Transcript, offset=(4, at))
         assert any("well" in row for row in rows(transcript))
-        assert any("tok/s" in row for row in rows(transcript))
+
+
+async def test_a_thought_that_nothing_follows_stays_readable_and_can_be_folded() -> None:
+    thinking = Answer("guide")
+    async with stage(thinking) as (_, transcript):
+        thinking.begin_inside("</think>")
+        thinking.append(script("> well|> then"))
+        assert any(row.startswith("  ▾ thinking …") for row in rows(transcript))
+        thinking.finish("")
+        assert any("well then" in row for row in rows(transcript))
+        thinking.toggle_thought()
+        assert not any("well then" in row for row in rows(transcript))
 
 
 async def test_a_stored_answer_reads_its_trace_only_when_needed() -> None:

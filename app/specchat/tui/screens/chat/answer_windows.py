@@ -17,11 +17,11 @@ from specchat.tui.dashboard.statistics_pages import pages
 from specchat.tui.recording import (
     Recording,
     answered,
+    as_asked,
     asked_in,
     looker,
     plain,
     question_of,
-    sampling_of,
     settings_at_start,
     speculative,
     stored_of,
@@ -124,8 +124,7 @@ class AnswerWindows:
         if why := not_comparable(trace):
             self._view.note(why)
             return
-        sampling = sampling_of(trace.start.get("params", {}), settings.sampling)
-        same = replace(plain(settings), sampling=sampling, max_tokens=len(trace.tokens))
+        same = replace(plain(as_asked(trace, settings)), max_tokens=len(trace.tokens))
         look = looker(self._client, question.messages, trace, settings)
 
         async def explain(difference: Compared) -> str:

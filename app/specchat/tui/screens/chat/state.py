@@ -72,6 +72,8 @@ class RunningTurn:
     def started(self, line: Mapping[str, Any]) -> None:
         """Takes the first line of the turn's trace."""
         self._start = line
+        if line.get("opens_reasoning") and (loaded := self._session.loaded):
+            self.answer.begin_inside(loaded.answer_format.thinking[1])
         if prefix := str(line.get("prefix_text", "")):
             self.answer.begin_with(prefix)
 

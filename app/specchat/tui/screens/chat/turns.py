@@ -190,7 +190,7 @@ class TurnRunner:
     def apply(self, settings: Settings, *, remember: bool = True) -> None:
         """Other settings from the next round on; the session keeps them unless `remember` is false."""
         session = self._state.session
-        session.settings = settings
+        before, session.settings = session.settings, settings
         if self._state.turn is not None:
             self._state.turn.turn(settings)
         self._link.client.set(settings)
@@ -198,6 +198,8 @@ class TurnRunner:
         if remember:
             session.conversation.change(settings=asdict(settings))
             self._state.archive.turned(session.conversation.session, settings)
+        if before is not None and settings.thinking != before.thinking and (why := session.unheard(settings)):
+            self._view.note(why)
 
     def change_settings(self, settings: Settings, *, remember: bool = True) -> None:
         """Applies settings and shows them in the knobs."""

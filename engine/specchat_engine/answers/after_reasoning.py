@@ -1,0 +1,29 @@
+"""A grammar for what comes after the reasoning: the model thinks freely, then its answer follows the grammar."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.grammar.json_schema import literal
+from specchat_engine.grammar.until import until
+
+_SYMBOLS: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\r\n]*|[A-Za-z0-9-]+', re.DOTALL)
+_ANSWER: Final = "specchat-answer"
+_THOUGHT: Final = "specchat-thought"
+
+
+def after_reasoning(grammar: str, answer_format: AnswerFormat, *, opened: bool) -> str:
+    """The grammar, in GBNF, of answers whose text after the reasoning follows `grammar`.
+
+    `opened` says that the prompt ends inside the reasoning; otherwise there may be none. Harmony has no tags around its
+    reasoning: such answers follow `grammar` from the beginning.
+    """
+    if answer_format.calls == "harmony":
+        return grammar
+    opening, closing = answer_format.thinking
+    thinks = rf"{_THOUGHT} [ \n]{{0,4}}"
+    root = f"{thinks} {_ANSWER}" if opened else f"({literal(opening)} {thinks})? {_ANSWER}"
+    renamed = _SYMBOLS.sub(lambda symbol: _ANSWER if symbol[0] == "root" else symbol[0], grammar)
+    return "\n".join([f"root ::= {root}", *until(closing, _THOUGHT), renamed])

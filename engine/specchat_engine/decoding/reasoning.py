@@ -1,0 +1,76 @@
+"""What an answer's reasoning cost and what drafts gained in it, told apart from the rest token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.reasoning import ReasoningParser
+from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
+from specchat_engine.decoding.stats import ReasoningStats
+
+_LOOKED_AT: Final = 16
+"""So many of a prompt's last tokens may open the reasoning."""
+
+
+def opens_reasoning(answer_format: AnswerFormat, prompt: Sequence[int], piece: Callable[[int], bytes]) -> bool:
+    """Whether a prompt's ids end inside the reasoning: some templates write its opening tag.
+
+    `piece` gives the bytes of a token, also of a control token.
+    """
+    end = b"".join(map(piece, prompt[-_LOOKED_AT:]))
+    return end.rstrip().endswith(answer_format.thinking[0].encode())
+
+
+class ReasoningCounter:
+    """Counts the tokens of one answer's reasoning, with its tags.
+
+    The time of a round is shared between its tokens. Drafted tokens that were not accepted belong to the place where
+    they were drafted.
+    """
+
+    def __init__(self, answer_format: AnswerFormat | None = None, *, opened: bool = False) -> None:
+        """`opened` says that the prompt ended inside the reasoning."""
+        self.opened = opened
+        self._parser = ReasoningParser((answer_format or AnswerFormat()).thinking, opened=opened)
+        self._stats = self._undecided = ReasoningStats()
+
+    @property
+    def stats(self) -> ReasoningStats | None:
+        """What was counted so far; None if the answer did not reason."""
+        return self._stats if self._stats.num_tokens else None
+
+    def skip(self, text: str) -> None:
+        """Takes a text that the answer begins with and that no round brought."""
+        self._parser.feed(text)
+
+    def observe(self, event: Round) -> None:
+        """Counts one round, in order."""
+        before = self._stats.num_tokens
+        ms = event.ms.total / (event.num_emitted or 1)
+        for token in event.drafted:
+            if token.outcome is Outcome.ACCEPTED:
+                one = ReasoningStats(num_tokens=1, num_draft_tokens=1, num_accepted_tokens=1, decode_ms=ms)
+                self._take(token.text, one)
+            else:
+                rejected = int(token.outcome is Outcome.REJECTED)
+                self._count(ReasoningStats(num_draft_tokens=1, num_rejected_tokens=rejected), self._parser.inside)
+        if event.token.kind is not TokenKind.NONE:
+            self._take(event.token.text, ReasoningStats(num_tokens=1, decode_ms=ms))
+        if self._stats.num_tokens > before:
+            self._stats += ReasoningStats(num_rounds=1)
+
+    def _take(self, text: str, one: ReasoningStats) -> None:
+        """Counts an emitted token. The one that closes the reasoning belongs to it."""
+        inside = self._parser.inside
+        self._parser.feed(text)
+        self._count(one, inside or self._parser.inside)
+
+    def _count(self, one: ReasoningStats, inside: bool | None) -> None:
+        """Counts what may be inside of the reasoning; None until a tag, or a text that is none, decides that."""
+        self._undecided += one
+        if inside:
+            self._stats += self._undecided
+        if inside is not None:
+            self._undecided = ReasoningStats()

@@ -1,0 +1,65 @@
+"""Grammars that begin after the reasoning, as llama.cpp reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from specchat_engine import Engine, LoadOptions
+from specchat_engine.answers.after_reasoning import after_reasoning
+from specchat_engine.answers.format import AnswerFormat
+from support.tiny_models import EngineFiles
+
+TAGS = AnswerFormat()
+GRAMMAR = 'root ::= "{" root-2 "}" | [root] # the root\nroot-2 ::= "root" root?'
+
+
+@pytest.fixture(scope="module")
+def engine(files: EngineFiles) -> Iterator[Engine]:
+    with Engine.load(files.target, options=LoadOptions(threads=1)) as engine:
+        yield engine
+
+
+def follows(engine: Engine, grammar: str, text: str) -> bool:
+    """Whether a whole text follows a grammar."""
+    vocabulary = engine.vocabulary
+    places = [vocabulary.compile_grammar(grammar)]
+    try:
+        for token in (*vocabulary.tokenize(text, special=False), min(vocabulary.ends)):
+            after = places[-1].after(token)
+            if after is None:
+                return False
+            places.append(after)
+        return True
+    finally:
+        for place in places:
+            place.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "opened", "allowed"),
+    [
+        ("Any {thought} <b>.</think>\n\n{root}", True, True),
+        ("</think>r", True, True),
+        ("{root}", True, False),
+        ("thought</think>other", True, False),
+        ("<think>thought</think>\n{root{root}}", False, True),
+        ("{root}", False, True),
+        ("thought</think>{root}", False, False),
+        ("<think>no end", False, False),
+    ],
+)
+def test_the_answer_follows_the_grammar_after_the_reasoning(
+    engine: Engine, text: str, opened: bool, allowed: bool
+) -> None:
+    assert follows(engine, after_reasoning(GRAMMAR, TAGS, opened=opened), text) is allowed
+
+
+def test_a_text_that_mentions_the_root_is_not_renamed(engine: Engine) -> None:
+    assert follows(engine, GRAMMAR, "{root}")
+    assert not follows(engine, GRAMMAR, "<think>x</think>{root}")
+
+
+def test_harmony_has_no_tags_to_wait_for() -> None:
+    assert after_reasoning(GRAMMAR, AnswerFormat("harmony"), opened=False) == GRAMMAR
