@@ -37,10 +37,11 @@ async def send(pilot: Chat, text: str) -> None:
 
 
 async def ended(pilot: Chat) -> None:
-    """Waits until no command runs."""
+    """Waits until no command runs, a minute at most."""
     assert isinstance(pilot.app.screen, ChatScreen)
-    while pilot.app.screen.parts.shell.running:
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        while pilot.app.screen.parts.shell.running:
+            await asyncio.sleep(0.01)
     await quiet(pilot)
 
 
