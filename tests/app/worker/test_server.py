@@ -59,7 +59,7 @@ def tell(tiny_models: TinyModels) -> Iterator[Tell]:
 
 def test_what_is_being_written_is_read_ahead(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr(Session, "prepare", lambda _, messages, __: read.append(messages[-1].content))
+    monkeypatch.setattr(Session, "prepare", lambda _, asked, __: read.append(asked.messages[-1].content))
     tell(Prepare(WRITTEN, seed=1, settings=SETTINGS))
     wait_until(lambda: read == ["what is being writ"])
 
