@@ -8,7 +8,6 @@ from dataclasses import replace
 from specchat.serve.protocol import Begun, LikelyToken, Made, Position, Request
 from specchat_engine import Engine, LogProbs, Message, Prompt, Round, ScoredToken, Session
 from specchat_engine.answers.grammar import tool_grammar
-from specchat_engine.decoding.rounds import Outcome
 from specchat_engine.errors import Cancelled
 from specchat_engine.prompt.encoding import encode
 
@@ -96,10 +95,9 @@ class Exchange:
         """The tokens that a round emitted, with the texts that they have in the answer."""
         if self._logprobs is None:
             return ()
-        texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED] + [event.token.text]
         scored = self._logprobs.of(event)
         with self._session.pair.lock:
-            return tuple(self._position(one, text) for one, text in zip(scored, texts, strict=False))
+            return tuple(self._position(one, token.text) for one, token in zip(scored, event.emitted, strict=False))
 
     def _position(self, scored: ScoredToken, text: str) -> Position:
         likeliest = (LikelyToken(token, self._text(token), logprob) for token, logprob in scored.likeliest)

@@ -20,7 +20,6 @@ from specchat.serve.metrics import Metrics
 from specchat.serve.protocol import Awaits, Begun, Finished, Made, Request
 from specchat.serve.requests.verify import VerifyRequest
 from specchat_engine.codec import to_json
-from specchat_engine.decoding.rounds import Outcome, Round
 from specchat_engine.sampling.noise import turn_seed
 
 PATIENCE = 30.0
@@ -147,7 +146,7 @@ class Verifying:
             one.first = monotonic() - one.began
         self._metrics.round(_KIND, made.round)
         self._broadcast.take(made)
-        return emitted_ids(made.round)
+        return [token.id for token in made.round.emitted if token.id is not None]
 
     def _check(self, asked: VerifyRequest, one: _Open) -> None:
         if asked.position != one.position:
@@ -186,9 +185,3 @@ class Verifying:
         failure = api_error(error)
         self._metrics.failed(_KIND, failure.status)
         return failure
-
-
-def emitted_ids(event: Round) -> list[int]:
-    """The ids of the tokens that a round emitted."""
-    ids = [token.id for token in event.drafted if token.outcome is Outcome.ACCEPTED] + [event.token.id]
-    return [token for token in ids if token is not None]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from specchat_engine.decoding.rounds import Outcome, Round
+from specchat_engine.decoding.rounds import Round
 
 
 class ContentKind(StrEnum):
@@ -111,10 +111,7 @@ def closes_unopened_thinking(text: str) -> bool:
 
 def kinds_of_rounds(rounds: Sequence[Round]) -> list[ContentKind]:
     """The kind of each round of a whole answer: that of most of its emitted tokens, or of the first in a tie."""
-    texts = [[token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED] for event in rounds]
-    for event, emitted in zip(rounds, texts, strict=True):
-        if len(emitted) < event.num_emitted:
-            emitted.append(event.token.text)
+    texts = [[token.text for token in event.emitted] for event in rounds]
     answer = [text for emitted in texts for text in emitted]
     kinds = iter(kinds_of(answer, thinking=closes_unopened_thinking("".join(answer))))
     found: list[ContentKind] = []

@@ -11,7 +11,6 @@ from typing import Any, Self
 from specchat.errors import TraceError
 from specchat.terminal.filter import clean_line
 from specchat.traces.trace import Trace
-from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 
 class Timeline:
@@ -159,9 +158,7 @@ def _ids(trace: Trace) -> list[int | None]:
     """The tokens of the answer."""
     ids: list[int | None] = [*trace.start.get("prefix", ())]
     for event in trace.rounds:
-        ids += (token.id for token in event.drafted if token.outcome is Outcome.ACCEPTED)
-        if event.token.kind is not TokenKind.NONE:
-            ids.append(event.token.id)
+        ids += (token.id for token in event.emitted)
     return ids
 
 

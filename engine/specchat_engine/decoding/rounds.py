@@ -136,6 +136,12 @@ class Round:
         return self.num_accepted + (self.token.kind is not TokenKind.NONE)
 
     @property
+    def emitted(self) -> tuple[DraftedToken | TargetToken, ...]:
+        """The tokens that this round added to the answer: the accepted ones, and the target's own if there is one."""
+        accepted = (token for token in self.drafted if token.outcome is Outcome.ACCEPTED)
+        return (*accepted,) if self.token.kind is TokenKind.NONE else (*accepted, self.token)
+
+    @property
     def text(self) -> str:
         """The text that this round added to the answer, before any stop string cut it."""
         accepted = (token.text for token in self.drafted if token.outcome is Outcome.ACCEPTED)

@@ -73,3 +73,8 @@ def test_a_place_is_free_after_an_error_and_emptied_only_if_nobody_foresaw_it() 
             raise error
         assert cast(Any, session).cleared == cleared
         assert asked(places, [1, 2]) == 0
+
+
+def test_no_request_waits_for_the_measurement_of_the_one_before() -> None:
+    with places_of(1).taken([1]) as session:
+        assert session.measures_plain is False

@@ -50,6 +50,8 @@ def test_the_text_is_what_was_accepted_and_the_targets_own(event: Round) -> None
     assert event.text == "".join(accepted) + event.token.text
     assert event.num_accepted == len(accepted)
     assert event.num_emitted == len(accepted) + (event.token.kind is not TokenKind.NONE)
+    assert [token.text for token in event.emitted[: len(accepted)]] == accepted
+    assert [*event.emitted[len(accepted) :]] == [event.token] * (event.num_emitted - len(accepted))
 
 
 @pytest.mark.parametrize("line", [{}, {"index": 0}, {"drafted": None}])

@@ -12,7 +12,6 @@ from specchat.serve.protocol import Begun, Finished, Made, Position, Request
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.answers.parts import AnswerPart, Parser, PartKind
-from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
 from specchat_engine.decoding.trace_lines import round_line
 
 FinishReason = Literal["stop", "length", "tool_calls"]
@@ -130,7 +129,7 @@ class AnswerReader:
     def _made(self, made: Made) -> Delta:
         self.figures.observe(made.round)
         self._written += made.round.text
-        texts = emitted_texts(made.round)
+        texts = [token.text for token in made.round.emitted]
         portion = self._releasing.feed(emitted_tokens(texts, made.positions))
         parts = self._noted(self._parser.feed(portion.text) if portion.text else ())
         if self._reasons:
@@ -158,12 +157,6 @@ class AnswerReader:
         if parts:
             self._reasons = parts[-1].kind is PartKind.REASONING
         return tuple(parts)
-
-
-def emitted_texts(event: Round) -> list[str]:
-    """The texts of the tokens that a round added to the answer."""
-    texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED]
-    return texts if event.token.kind is TokenKind.NONE else [*texts, event.token.text]
 
 
 def trace_line(event: Begun | Made | Finished) -> Mapping[str, Any]:
