@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import Message, SamplingParams, Session, Settings
+from specchat_engine.models import Company
 from support.controllers import knowing
 from support.conversations import ask, conversation, letters, model_of
 
@@ -101,3 +102,11 @@ def test_without_measuring_an_answer_makes_no_further_passes_and_knows_what_plai
         passes.append(len(model_of(session).passes) - session.stats.num_rounds)
     assert passes[1] < passes[0]
     assert session.stats.plain_ms == session.pair.controller.target.at(1, len(session.prompt_ids))
+
+
+def test_an_answer_that_shared_its_passes_knows_no_plain_one() -> None:
+    session = conversation(letters(3, end=-50), letters(3, end=-50, order=1), controller=knowing(0.05, 0.05))
+    session.measures_plain = False
+    session.pair.company = lambda: Company(answers=1, usual_tokens=1, usual_emitted=1)
+    ask(session)
+    assert session.stats.plain_ms is None

@@ -84,6 +84,14 @@ def test_a_round_shows_what_was_drafted_here(server: RealServer, tiny_models: Ti
     assert any(token.text for token in drafted if token.outcome is Outcome.REJECTED)
 
 
+def test_the_target_as_its_own_draft_model_is_always_right(server: RealServer, tiny_models: TinyModels) -> None:
+    with split(server, tiny_models.target) as answering:
+        events = [*answering.answer(MESSAGES, replace(SETTINGS, k=4), SEED)]
+    drafted = [token for event in events if isinstance(event, Round) for token in event.drafted]
+    assert drafted
+    assert all(token.outcome is not Outcome.REJECTED for token in drafted), "both sides draw with the same noise"
+
+
 def test_a_stop_string_ends_the_answer_on_both_sides(server: RealServer, tiny_models: TinyModels) -> None:
     whole, _ = alone(tiny_models)
     settings = replace(SETTINGS, stop=(whole[12:15],))

@@ -528,8 +528,9 @@ def test_passes_that_read_the_prompt_of_another_answer_teach_no_costs() -> None:
 
 
 def test_a_neighbour_that_once_reads_much_changes_no_plan() -> None:
-    once = replace(others(3), tokens=200, reading=True)
-    assert settled(0.3, once).k == settled(0.3, others(3)).k
+    for count, slope in ((3, 0.3), (7, 0.6)):
+        once = replace(others(count), tokens=200, reading=True)
+        assert settled(slope, once).k == settled(slope, others(count)).k
 
 
 def test_an_answer_pays_for_its_part_of_a_shared_draft_pass() -> None:
