@@ -15,6 +15,7 @@ from specchat.cli.flags import Flags, takes_settings
 from specchat.cli.learn import learn
 from specchat.cli.models import models
 from specchat.cli.reporting import one_line_errors, say
+from specchat.cli.sessions import sessions
 from specchat.cli.store import store
 from specchat.errors import ConfigError
 from specchat.settings.constraints import GRAMMAR_KEYS
@@ -33,6 +34,7 @@ app = typer.Typer(
 
 app.add_typer(models, name="models")
 app.add_typer(store, name="store")
+app.add_typer(sessions, name="sessions")
 app.add_typer(learn, name="learn")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]

@@ -87,6 +87,10 @@ class Sessions(Database):
         row = self._first(f"SELECT {_OF_SESSION} FROM sessions WHERE id = ? AND deleted IS NULL", (session,))
         return _session(row) if row else None
 
+    def is_deleted(self, session: int) -> bool:
+        """True if the session was deleted and is not yet purged."""
+        return self._first("SELECT 1 FROM sessions WHERE id = ? AND deleted IS NOT NULL", (session,)) is not None
+
     def num_sessions(self) -> int:
         """The length of the list."""
         row = self._first("SELECT count(*) FROM sessions WHERE deleted IS NULL")
