@@ -106,6 +106,11 @@ class Archive:
         if session.id in self._known:
             self._keeper.do(lambda store: store.change(session), instead_of=("changed", session.id))
 
+    def tagged(self, session: StoredSession) -> None:
+        """Stores the tags of a session."""
+        if session.id in self._known:
+            self._keeper.do(lambda store: store.set_tags(session.id, session.tags), instead_of=("tagged", session.id))
+
     def turned(self, session: StoredSession, settings: Settings) -> None:
         """Stores the settings with which a session continues."""
         if session.id in self._known:

@@ -129,7 +129,7 @@ class Conversation:
         return copy
 
     def change(self, **changes: object) -> StoredSession:
-        """Changes the title, system prompt, seed, pair or settings."""
+        """Changes the title, tags, system prompt, seed, pair or settings."""
         values: Mapping[str, object] = changes
         self.session = replace(self.session, **values)  # type: ignore[arg-type]
         return self.session

@@ -36,6 +36,7 @@ def read_chat(element: Mapping[str, Any]) -> ImportedChat:
         moment(element.get("created_at")) or moment(chat.get("timestamp")),
         moment(element.get("updated_at")),
         text(fields(chat.get("params")).get("system")) or text(chat.get("system")) or None,
+        tuple(filter(None, map(text, items(fields(element.get("meta")).get("tags"))))),
     )
 
 

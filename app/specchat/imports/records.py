@@ -19,7 +19,10 @@ class ImportedMessage:
 
 @dataclass(frozen=True, slots=True)
 class ImportedChat:
-    """A conversation of another program. `source` names the program, and `key` the conversation there."""
+    """A conversation of another program. `source` names the program, and `key` the conversation there.
+
+    `tags` are those that it has there, as written there.
+    """
 
     source: str
     key: str
@@ -28,6 +31,7 @@ class ImportedChat:
     created: float | None = None
     updated: float | None = None
     system: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 def in_turn(messages: Iterable[ImportedMessage]) -> tuple[ImportedMessage, ...]:

@@ -7,14 +7,17 @@ stays: its title, other branches, and that it was deleted.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
+from specchat.errors import StoreError
 from specchat.imports.reading import SkippedChat, read_export
 from specchat.imports.records import ImportedChat
 from specchat.store.records import StoredMessage, StoredSession, preview_of
 from specchat.store.store import Store
+from specchat.store.tags import tag_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,15 @@ def _session(chat: ImportedChat, at: float) -> StoredSession:
         created,
         max(created, chat.updated or created),
         chat.system,
+        tags=(chat.source, *(tag for written in chat.tags for tag in _tag(written))),
     )
+
+
+def _tag(written: str) -> list[str]:
+    """A tag of another program, with its words joined; empty if it cannot be one here."""
+    with suppress(StoreError):
+        return [tag_of("-".join(written.split()))]
+    return []
 
 
 def _messages(chat: ImportedChat, session: StoredSession) -> list[StoredMessage]:

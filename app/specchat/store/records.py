@@ -36,7 +36,8 @@ class StoredSession:
     """A conversation, without its messages. Times are seconds since the epoch.
 
     `head` is the last message of the branch that is shown. `num_messages` counts all branches. `preview` is the
-    beginning of the newest message that is not empty, on one line. The store itself maintains the last two.
+    beginning of the newest message that is not empty, on one line. The store itself maintains the last two. `tags` are
+    in the order of the alphabet.
     """
 
     id: int
@@ -51,6 +52,7 @@ class StoredSession:
     head: int | None = None
     num_messages: int = 0
     preview: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

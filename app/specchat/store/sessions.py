@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from specchat.errors import StoreError
@@ -12,7 +12,10 @@ from specchat.store.connection import Database
 from specchat.store.records import State, StoredMessage, StoredSession, preview_of, storable
 from specchat.store.writers import is_alive
 
-_OF_SESSION = "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview"
+_OF_SESSION = (
+    "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview,"
+    " (SELECT group_concat(name, ' ') FROM tags WHERE session = sessions.id)"
+)
 _OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures"
 
 
@@ -40,6 +43,7 @@ class Sessions(Database):
                     _settings_text(session.settings),
                 ),
             )
+            self._add_tags(session.id, session.tags)
 
     def rename(self, session: int, title: str) -> None:
         """Changes the title of a session, which keeps its place in the list."""
@@ -113,6 +117,10 @@ class Sessions(Database):
         deadline = (time.time() if now is None else now) - older_than
         with self.together():
             return self._run("DELETE FROM sessions WHERE deleted IS NOT NULL AND deleted <= ?", (deadline,))
+
+    def _add_tags(self, session: int, tags: Iterable[str]) -> None:
+        for name in tags:
+            self._run("INSERT OR IGNORE INTO tags (session, name) VALUES (?, ?)", (session, name))
 
     def _set(self, session: int, column: str, value: object) -> None:
         self._change("session", f"UPDATE sessions SET {column} = ? WHERE id = ?", (value, session))
@@ -237,7 +245,7 @@ class Sessions(Database):
 
 
 def _session(row: tuple[Any, ...]) -> StoredSession:
-    (id_, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview) = row
+    (id_, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview, tags) = row
     return StoredSession(
         id=id_,
         title=title,
@@ -251,6 +259,7 @@ def _session(row: tuple[Any, ...]) -> StoredSession:
         head=head,
         num_messages=num_messages,
         preview=preview,
+        tags=tuple(sorted((tags or "").split())),
     )
 
 

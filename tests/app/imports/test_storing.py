@@ -60,6 +60,16 @@ def test_the_conversation_can_go_on(store: Store) -> None:
     ]
 
 
+def test_an_imported_session_is_tagged_with_where_it_is_from(store: Store, sample: Sample, tmp_path: Path) -> None:
+    elements = sample("open-webui.json")
+    elements[0]["meta"]["tags"] = ["Machine Learning", "science", "#", 7]
+    import_file(store, written(tmp_path / "tagged.json", elements))
+    assert store.sessions()[0].tags == ("machine-learning", "open-webui", "science")
+    store.set_tags(store.sessions()[0].id, ["mine"])
+    import_file(store, tmp_path / "tagged.json")
+    assert store.sessions()[0].tags == ("mine",)
+
+
 def test_a_second_import_adds_nothing(store: Store) -> None:
     for _ in range(2):
         for path in sorted(SAMPLES.iterdir()):

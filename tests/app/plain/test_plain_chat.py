@@ -280,6 +280,14 @@ def test_a_role_is_the_system_message(chat: Chat) -> None:
     assert [messages[0].content for messages in chat.client.asked] == ["Hi", "Be brief."]
 
 
+def test_tags_are_set_and_listed(chat: Chat) -> None:
+    chat("/tag work", "Hi", "/tag draft", "/sessions #work", "/sessions #home")
+    notes = chat.notes.getvalue()
+    assert "tags: #draft #work" in notes
+    assert "1: Hi #draft #work" in notes
+    assert "No session has these words." in notes
+
+
 def test_the_last_message_becomes_a_prompt(chat: Chat) -> None:
     chat("/prompt save first", "Explain", "/prompt save first", "/prompt")
     assert "there is no message of yours yet" in chat.notes.getvalue()
