@@ -96,6 +96,10 @@ class Archive:
             )
         )
 
+    def summarised(self, message: StoredMessage) -> None:
+        """Stores the summary up to a message."""
+        self._keeper.do(lambda store: store.update_message(message.id, summary=message.summary))
+
     def unsaid(self, messages: Sequence[int]) -> None:
         """Removes messages, the last one first."""
         for message in messages:

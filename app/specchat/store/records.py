@@ -60,6 +60,7 @@ class StoredMessage:
     """A node of a session's tree. The first message has no parent; messages with the same parent are branches.
 
     `turn` and `attempt` are what an answer's seed was derived from. `figures` is the line of figures under an answer.
+    `summary` stands for the branch up to this message in what the model reads.
     """
 
     id: int
@@ -72,6 +73,7 @@ class StoredMessage:
     turn: int | None = None
     attempt: int = 0
     figures: str | None = None
+    summary: str | None = None
 
 
 def path_to(messages: Sequence[StoredMessage], head: int | None) -> list[StoredMessage]:

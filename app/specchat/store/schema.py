@@ -114,7 +114,9 @@ _TAGS = (
     "CREATE INDEX sessions_of_a_tag ON tags (name)",
 )
 
-STEPS: tuple[Sequence[str], ...] = (_FIRST, _TAGS)
+_SUMMARIES = ("ALTER TABLE messages ADD COLUMN summary TEXT",)
+
+STEPS: tuple[Sequence[str], ...] = (_FIRST, _TAGS, _SUMMARIES)
 """The migration steps. A published step never changes; a new format appends one."""
 
 

@@ -16,7 +16,7 @@ _OF_SESSION = (
     "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview,"
     " (SELECT group_concat(name, ' ') FROM tags WHERE session = sessions.id)"
 )
-_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures"
+_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures, summary"
 
 
 class Sessions(Database):
@@ -132,7 +132,7 @@ class Sessions(Database):
         """
         with self.together():
             self._run(
-                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     message.id,
                     message.session,
@@ -144,6 +144,7 @@ class Sessions(Database):
                     message.turn,
                     message.attempt,
                     storable(message.figures),
+                    storable(message.summary),
                     self._writing(message.state),
                 ),
             )
@@ -160,8 +161,9 @@ class Sessions(Database):
         content: str | None = None,
         state: State | None = None,
         figures: str | None = None,
+        summary: str | None = None,
     ) -> None:
-        """Stores the given parts of an answer and leaves the rest unchanged.
+        """Stores the given parts of a message and leaves the rest unchanged.
 
         While an answer is STREAMING it is marked as written by this application, so that others do not mark it as cut.
         Raises StoreError if there is no such message.
@@ -173,6 +175,8 @@ class Sessions(Database):
             values |= {"state": state.value, "writer": self._writing(state)}
         if figures is not None:
             values["figures"] = storable(figures)
+        if summary is not None:
+            values["summary"] = storable(summary)
         if not values:
             return
         columns = ", ".join(f"{name} = ?" for name in values)
@@ -273,9 +277,9 @@ def _settings_text(settings: Mapping[str, Any] | None) -> str | None:
 
 
 def _message(row: tuple[Any, ...]) -> StoredMessage:
-    (id_, session, parent, role, content, created, state, turn, attempt, figures) = row
+    (id_, session, parent, role, content, created, state, turn, attempt, figures, summary) = row
     try:
         known = State(state)
     except ValueError:
         raise StoreError(f"message {id_} has the state {state!r}, which this specchat does not know") from None
-    return StoredMessage(id_, session, parent, role, content, created, known, turn, attempt, figures)
+    return StoredMessage(id_, session, parent, role, content, created, known, turn, attempt, figures, summary)
