@@ -21,7 +21,7 @@ MOST_BYTES = 4 * 2**30
 
 _SQLITE = b"SQLite format 3\0"
 _IN_ARCHIVE = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
-_IN_FOLDER = ("*.conversation.json", "conversations.json", "conversations-*.json")
+_IN_FOLDER = ("*.conversation.json", "conversations.json", "conversations-*.json", "chat-export-*.json")
 
 _READERS: Sequence[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any]], ImportedChat]]] = (
     (chatgpt.is_chat, chatgpt.read_chat),
@@ -45,7 +45,9 @@ def files_in(path: Path) -> list[Path]:
         return [path]
     found = sorted({file for pattern in _IN_FOLDER for file in path.rglob(pattern) if file.is_file()})
     if not found:
-        raise UnreadableExport(f"{path}: no conversations.json and no *.conversation.json is in this folder")
+        raise UnreadableExport(
+            f"{path}: this folder has no conversations.json, chat-export-*.json or *.conversation.json"
+        )
     return found
 
 

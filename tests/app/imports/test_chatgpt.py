@@ -51,6 +51,23 @@ def test_without_a_shown_branch_it_is_the_one_with_the_newest_message(element: d
     assert read_chat(element).messages[-1].content == "It shows a tree."
 
 
+def test_what_is_said_to_a_tool_is_left_out(element: dict[str, Any]) -> None:
+    call = element["mapping"]["aaa-call"]["message"]
+    call["content"] = {"content_type": "text", "parts": ["draw a tree"]}
+    call["recipient"] = "dalle.text2im"
+    assert read_chat(element).messages[1].content == "One draft and one pass."
+
+
+def test_what_the_assistant_says_in_several_messages_is_one_answer(element: dict[str, Any]) -> None:
+    call = element["mapping"]["aaa-call"]["message"]
+    call["content"] = {"content_type": "text", "parts": ["Let me look."]}
+    call["recipient"] = "all"
+    assert [message.role for message in read_chat(element).messages] == ["user", "assistant"] * 2
+    assert read_chat(element).messages[1] == ImportedMessage(
+        "assistant", "Let me look.\n\nOne draft and one pass.", 1729000011.0
+    )
+
+
 def test_what_was_dictated_is_text(element: dict[str, Any]) -> None:
     element["mapping"]["aaa-q2"]["message"]["content"]["parts"] = [
         {"content_type": "audio_transcription", "text": "spoken words", "direction": "in"},

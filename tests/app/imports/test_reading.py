@@ -114,8 +114,10 @@ def test_a_folder_stands_for_the_exports_in_it(tmp_path: Path) -> None:
     inner.mkdir(parents=True)
     (inner / "1.conversation.json").touch()
     (tmp_path / "conversations.json").touch()
+    (tmp_path / "chat-export-1736000000000.json").touch()
     (tmp_path / "user.json").touch()
-    assert files_in(tmp_path) == [tmp_path / "conversations.json", inner / "1.conversation.json"]
+    chats = [tmp_path / "chat-export-1736000000000.json", tmp_path / "conversations.json"]
+    assert files_in(tmp_path) == [*chats, inner / "1.conversation.json"]
     assert files_in(inner / "1.conversation.json") == [inner / "1.conversation.json"]
 
 
