@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import asdict
 from functools import cached_property
@@ -47,6 +47,8 @@ class Archive:
         self._path = path
         self._on_trouble = on_trouble
         self._known: set[int] = set()
+        self._tags: Mapping[str, int] = {}
+        self._tags_coming: Future[None] | None = None
         self._traces: OrderedDict[int, Trace] = OrderedDict()
 
     @property
@@ -136,6 +138,15 @@ class Archive:
         if conversation is not None:
             self._known.add(session)
         return conversation
+
+    def tags(self) -> Sequence[tuple[str, str]]:
+        """All tags as they were read last, with their numbers of sessions in words. They are read again meanwhile."""
+        if self._tags_coming is None or self._tags_coming.done():
+            self._tags_coming = self._keeper.do(self._read_tags)
+        return [(tag, "1 session" if count == 1 else f"{count} sessions") for tag, count in self._tags.items()]
+
+    def _read_tags(self, store: Store) -> None:
+        self._tags = store.tags()
 
     async def trace(self, message: int) -> Trace | None:
         """The trace of an answer; None if it was not stored. Raises SpecchatError if it is damaged."""

@@ -69,7 +69,7 @@ class Commands:
             presets=preset_names,
             prompts=saved_prompts().names,
             roles=saved_roles().names,
-            tags=dict.fromkeys(self._session.conversation.session.tags, "").items,
+            own_tags=dict.fromkeys(self._session.conversation.session.tags, "").items,
         )
 
     def ask(self, text: str) -> None:

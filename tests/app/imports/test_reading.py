@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from app.imports.conftest import SAMPLES
 from specchat.errors import UnreadableExport
@@ -107,6 +110,35 @@ def test_a_conversation_of_another_shape_is_skipped_with_its_number(tmp_path: Pa
     assert isinstance(before, ImportedChat)
     assert isinstance(after, ImportedChat)
     assert after.title == "the last"
+
+
+ODD = st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=3) | st.just([]) | st.just({})
+ANYTHING = ODD | st.lists(ODD, max_size=2) | st.dictionaries(st.sampled_from(["text", "type", "role"]), ODD, max_size=2)
+
+
+def places(value: object) -> Iterator[tuple[Any, Any]]:
+    """Every object and list inside a value, with each of its keys."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield value, key
+        yield from places(inner)
+
+
+@given(st.data(), st.sampled_from(sorted(path.name for path in SAMPLES.iterdir())))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_stands_in_a_field_the_export_is_read_or_refused(
+    tmp_path: Path, data: st.DataObject, name: str
+) -> None:
+    content = json.loads((SAMPLES / name).read_text("utf-8"))
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder, key = data.draw(st.sampled_from([*places(content)]))
+        holder[key] = data.draw(ANYTHING)
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(content))
+    found: list[ImportedChat | SkippedChat] = []
+    with suppress(UnreadableExport):
+        found += read_export(path)
+    for chat in found:
+        assert isinstance(chat, SkippedChat) or all(message.content.strip() for message in chat.messages)
 
 
 def test_a_folder_stands_for_the_exports_in_it(tmp_path: Path) -> None:

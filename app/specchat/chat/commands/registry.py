@@ -96,7 +96,9 @@ def _roles(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
 
 
 def _tags(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
-    return _forgotten(sources.tags())
+    own = dict(sources.own_tags())
+    others = ((name, words) for name, words in sources.tags() if name not in own)
+    return (*others, *_forgotten(own.items()))
 
 
 def _forgotten(known: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:

@@ -44,7 +44,7 @@ _SEARCH_PAUSE = 0.12
 _LOOK_AGAIN = 2.0
 """Seconds between checks for changes by another application."""
 
-_PLACEHOLDER = "type to search titles and messages; #tag limits it to a tag"
+_PLACEHOLDER = "type to search titles and messages, or #tag"
 
 
 @dataclass(frozen=True, slots=True)

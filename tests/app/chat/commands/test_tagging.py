@@ -10,7 +10,7 @@ from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import parse
 from specchat.chat.commands.tagging import TagsDone, do_tag
 
-SOURCES = Sources(tags=lambda: (("work", ""),))
+SOURCES = Sources(tags=lambda: (("work", "2 sessions"), ("home", "1 session")), own_tags=lambda: (("work", ""),))
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,11 @@ def test_what_cannot_be_a_tag_is_refused(text: str, reason: str) -> None:
     assert reason in refused.reason
 
 
-def test_the_tags_to_forget_are_offered() -> None:
-    assert [offer.text for offer in complete("/tag ", 5, SOURCES)] == ["forget work"]
+def test_the_tags_of_other_sessions_and_those_to_forget_are_offered() -> None:
+    assert [(offer.text, offer.help) for offer in complete("/tag ", 5, SOURCES)] == [
+        ("home", "1 session"),
+        ("forget work", "removes it"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,8 @@ class ChatParts:
             presets=preset_names,
             prompts=saved_prompts().names,
             roles=saved_roles().names,
-            tags=dict.fromkeys(self.state.session.conversation.session.tags, "").items,
+            tags=self.state.archive.tags,
+            own_tags=dict.fromkeys(self.state.session.conversation.session.tags, "").items,
         )
 
     def _turn_changed(self) -> None:
