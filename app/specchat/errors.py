@@ -4,6 +4,7 @@ SpecchatError
 ├── ConfigError   an unusable value in a flag, a variable or the configuration file
 ├── TraceError    a file that is not a trace, or traces that cannot be compared
 ├── ExportError   a session that cannot be written to this file
+├── UnreadableExport  a file of another chat that cannot be imported
 ├── StoreError    stored conversations cannot do what was asked
 │   └── StoreUnavailable  their file cannot be opened, read or written now
 ├── HubError      the hub cannot be reached, rejects a request, or does not have the file
@@ -37,6 +38,10 @@ class TraceError(SpecchatError):
 
 class ExportError(SpecchatError):
     """A session that cannot be exported: nothing to write, an unknown kind of file, or an existing file."""
+
+
+class UnreadableExport(SpecchatError):
+    """An export of another chat that is damaged, of an unknown kind, or too large in one place."""
 
 
 class StoreError(SpecchatError):

@@ -219,6 +219,14 @@ class Session:
                 pair.clear()
                 raise
 
+    def num_dropped(self, asked: Asked) -> int:
+        """How many of the oldest turns of a conversation the context has no room for.
+
+        Raises ContextOverflowError if the last turn alone is too long, and TemplateError.
+        """
+        with self.pair.lock:
+            return self._fit(asked).dropped
+
     def cancel(self) -> None:
         """Ends the running turn before its next round, or between two chunks of its prompt; from any thread."""
         self._turn.cancel.asked = True
@@ -447,7 +455,12 @@ class Session:
         def encoded(kept: Sequence[Message]) -> list[int]:
             return encode(replace(prompt, messages=kept), pair.template, pair.vocabulary)
 
-        return fit(prompt, encoded, pair.target.capacity)
+        if self.settings.context_full != "stop" or prompt.whole:
+            return fit(prompt, encoded, pair.target.capacity)
+        try:
+            return fit(replace(prompt, whole=True), encoded, pair.target.capacity)
+        except ContextOverflowError as error:
+            raise ContextOverflowError(f"{error}, or set context-full to drop or summarise") from None
 
     def _empty_transcript(self) -> Transcript:
         return Transcript(self.pair.vocabulary.piece, self.pair.vocabulary.ends, (), 0)

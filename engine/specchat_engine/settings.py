@@ -35,6 +35,7 @@ FURTHER_MODEL = "model-"
 DRAFTERS = ("hybrid", *TOGETHER, "recycling", "lookahead", "none")
 SEARCHED = ("all", "conversation")
 COMBINED = ("choose", "vote")
+CONTEXT_FULL = ("drop", "summarise", "stop")
 THINKING = (AUTO, "on", "off", "low", "medium", "high")
 """How much a model may think before it answers; "auto" leaves that to its chat template."""
 
@@ -92,6 +93,10 @@ class Settings:
     `thinking` is how much the target thinks before it answers, as far as its chat template has a switch for it; see
     `prompt.thinking`. It takes effect in the next turn.
 
+    `context_full` is what happens when a conversation no longer fits the context: "drop" leaves out its oldest turns,
+    and "stop" raises ContextOverflowError. "summarise" is for programs that replace old turns by a summary before they
+    ask; a session takes it as "drop".
+
     Raises SettingError for a value that is not allowed.
     """
 
@@ -106,6 +111,7 @@ class Settings:
     stop: tuple[str, ...] = ()
     thinking: str = setting(AUTO, OneOf(THINKING))
     lookup: str = setting("all", OneOf(SEARCHED))
+    context_full: str = setting("drop", OneOf(CONTEXT_FULL))
     ngram_min: int = 2
     ngram_max: int = 32
 

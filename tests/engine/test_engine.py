@@ -134,6 +134,22 @@ def test_a_full_context_ends_the_answer(files: EngineFiles) -> None:
         assert session.notices == ["dropped the oldest turn to fit the context of 256 tokens"]
 
 
+def test_a_full_context_can_stop_the_conversation_instead(files: EngineFiles) -> None:
+    settings = Settings(k=8, sampling=SamplingParams(temperature=0), context_full="stop", max_tokens=20)
+    with Engine.load(files.target, files.draft, LoadOptions(n_ctx=256, threads=1)) as engine:
+        session = engine.session(settings=settings, seed=1)
+        for _ in session.generate("x" * 120):
+            pass
+        said = [*session.messages, Message("user", "y" * 200)]
+        assert session.num_dropped(session.messages) == 0
+        with pytest.raises(ContextOverflowError, match="or set context-full to drop or summarise"):
+            next(iter(session.answer(said, 1)))
+        session.settings = replace(settings, context_full="drop")
+        assert session.num_dropped(said) == 1
+        next(iter(session.answer(said, 1)))
+        assert session.notices == ["dropped the oldest turn to fit the context of 256 tokens"]
+
+
 def test_a_draft_with_a_smaller_context_stops_drafting_and_says_so(files: EngineFiles) -> None:
     settings = Settings(k=4, drafter="model", max_tokens=120)
     prompt = "long " * 40

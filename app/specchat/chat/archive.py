@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import asdict
 from functools import cached_property
@@ -47,6 +47,8 @@ class Archive:
         self._path = path
         self._on_trouble = on_trouble
         self._known: set[int] = set()
+        self._tags: Mapping[str, int] = {}
+        self._tags_coming: Future[None] | None = None
         self._traces: OrderedDict[int, Trace] = OrderedDict()
 
     @property
@@ -96,6 +98,10 @@ class Archive:
             )
         )
 
+    def summarised(self, message: StoredMessage) -> None:
+        """Stores the summary up to a message."""
+        self._keeper.do(lambda store: store.update_message(message.id, summary=message.summary))
+
     def unsaid(self, messages: Sequence[int]) -> None:
         """Removes messages, the last one first."""
         for message in messages:
@@ -105,6 +111,11 @@ class Archive:
         """Stores a changed title, system prompt, seed, branch or pair."""
         if session.id in self._known:
             self._keeper.do(lambda store: store.change(session), instead_of=("changed", session.id))
+
+    def tagged(self, session: StoredSession) -> None:
+        """Stores the tags of a session."""
+        if session.id in self._known:
+            self._keeper.do(lambda store: store.set_tags(session.id, session.tags), instead_of=("tagged", session.id))
 
     def turned(self, session: StoredSession, settings: Settings) -> None:
         """Stores the settings with which a session continues."""
@@ -127,6 +138,15 @@ class Archive:
         if conversation is not None:
             self._known.add(session)
         return conversation
+
+    def tags(self) -> Sequence[tuple[str, str]]:
+        """All tags as they were read last, with their numbers of sessions in words. They are read again meanwhile."""
+        if self._tags_coming is None or self._tags_coming.done():
+            self._tags_coming = self._keeper.do(self._read_tags)
+        return [(tag, "1 session" if count == 1 else f"{count} sessions") for tag, count in self._tags.items()]
+
+    def _read_tags(self, store: Store) -> None:
+        self._tags = store.tags()
 
     async def trace(self, message: int) -> Trace | None:
         """The trace of an answer; None if it was not stored. Raises SpecchatError if it is damaged."""

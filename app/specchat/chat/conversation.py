@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from specchat.store.records import State, StoredMessage, StoredSession, new_id, newest_leaf, path_to, siblings
 from specchat.worker.protocol import ChatMessage
+from specchat.worker.summary import with_summary
 
 _TITLE_LENGTH = 60
 
@@ -56,11 +57,23 @@ class Conversation:
     def asked(self, answer: int | None = None) -> tuple[ChatMessage, ...]:
         """The messages for the model: the system prompt and the visible branch, or what came before this answer.
 
-        Empty answers are included, since many templates reject two user messages in a row.
+        What is summarised is replaced by the last summary, in the system prompt. Empty answers are included, since many
+        templates reject two user messages in a row.
         """
-        said = self.path() if answer is None else self.before(answer)
-        system = [ChatMessage("system", self.session.system)] if self.session.system else []
-        return (*system, *map(chat_message, said))
+        summary, said = _since_summary(self.path() if answer is None else self.before(answer))
+        system = self.session.system if summary is None else with_summary(self.session.system, summary)
+        begin = [ChatMessage("system", system)] if system else []
+        return (*begin, *map(chat_message, said))
+
+    def summarise(self, answer: int, num_messages: int, summary: str) -> StoredMessage | None:
+        """Replaces the first messages that the model was to read for this answer by a summary of them.
+
+        Returns the message that holds it from now on; None if there are not so many messages.
+        """
+        _, said = _since_summary(self.before(answer))
+        if not 0 < num_messages <= len(said):
+            return None
+        return self.put(replace(said[num_messages - 1], summary=summary))
 
     def place(self, message: int) -> tuple[int, int]:
         """The number of this message among its siblings, from 1, and how many there are."""
@@ -129,7 +142,7 @@ class Conversation:
         return copy
 
     def change(self, **changes: object) -> StoredSession:
-        """Changes the title, system prompt, seed, pair or settings."""
+        """Changes the title, tags, system prompt, seed, pair or settings."""
         values: Mapping[str, object] = changes
         self.session = replace(self.session, **values)  # type: ignore[arg-type]
         return self.session
@@ -146,6 +159,14 @@ class Conversation:
 def chat_message(message: StoredMessage) -> ChatMessage:
     """A message in the form that the engine takes."""
     return ChatMessage("assistant" if message.role == "assistant" else "user", message.content)
+
+
+def _since_summary(said: list[StoredMessage]) -> tuple[str | None, list[StoredMessage]]:
+    """The last summary in a branch, and the messages after it."""
+    for place in range(len(said), 0, -1):
+        if (summary := said[place - 1].summary) is not None:
+            return summary, said[place:]
+    return None, said
 
 
 def title_of(text: str) -> str:

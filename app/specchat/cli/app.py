@@ -15,6 +15,7 @@ from specchat.cli.flags import Flags, takes_settings
 from specchat.cli.learn import learn
 from specchat.cli.models import models
 from specchat.cli.reporting import one_line_errors, say
+from specchat.cli.sessions import sessions
 from specchat.cli.store import store
 from specchat.errors import ConfigError
 from specchat.settings.constraints import GRAMMAR_KEYS
@@ -33,6 +34,7 @@ app = typer.Typer(
 
 app.add_typer(models, name="models")
 app.add_typer(store, name="store")
+app.add_typer(sessions, name="sessions")
 app.add_typer(learn, name="learn")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
@@ -385,7 +387,7 @@ LogPrompts = Annotated[bool, typer.Option("--log-prompts", help="Print requests 
 
 
 @app.command()
-@takes_settings("seed", "system", "thinking", *GRAMMAR_KEYS, serving=True)
+@takes_settings("seed", "system", "thinking", "context_full", *GRAMMAR_KEYS, serving=True)
 def serve(no_auth: NoAuth = False, log_prompts: LogPrompts = False, debug: Debug = False, *, flags: Flags) -> None:
     """Serve the model to other programs over HTTP.
 

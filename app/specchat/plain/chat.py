@@ -25,7 +25,7 @@ from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
 from specchat.worker.client import WorkerClient
 from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import Ended, Loaded, Notice, Recounted, Started, WorkerFailed
+from specchat.worker.protocol import Ended, Loaded, Notice, Recounted, Started, Summarised, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import Settings
@@ -149,6 +149,11 @@ class PlainChat:
                         late.append(event.text)
                     else:
                         self._paper.say(event.text)
+                elif isinstance(event, Summarised):
+                    kept = session.conversation.summarise(message.id, event.num_messages, event.text)
+                    if kept is not None:
+                        self._archive.summarised(kept)
+                    self._paper.say(f"From now on the model reads this in place of the oldest turns: {event.text}")
                 elif isinstance(event, Ended | WorkerFailed):
                     last = event
         self._paper.end_answer()

@@ -13,6 +13,7 @@ from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
+from specchat.chat.commands.tagging import OfTags, do_tag, with_signs
 from specchat.chat.knobs import settings_from
 from specchat.chat.outbox import with_outputs
 from specchat.chat.saved_texts import saved_prompts, saved_roles
@@ -68,6 +69,7 @@ class Commands:
             presets=preset_names,
             prompts=saved_prompts().names,
             roles=saved_roles().names,
+            own_tags=dict.fromkeys(self._session.conversation.session.tags, "").items,
         )
 
     def ask(self, text: str) -> None:
@@ -106,6 +108,8 @@ class Commands:
                 self._prompt(invocation)
             case asked.UseRole() | asked.SaveRole() | asked.ForgetRole():
                 self._role(invocation)
+            case asked.SetTags() | asked.ForgetTags():
+                self._tag(invocation)
             case asked.RunCommand(command):
                 self._shell.take(command)
             case asked.SetSystem(text):
@@ -201,7 +205,8 @@ class Commands:
             return
         self._listed = tuple(session.id for session in found)
         for place, session in enumerate(found, 1):
-            self._paper.say(f"{place}: {session.title or session.preview or 'untitled'}")
+            title = session.title or session.preview or "untitled"
+            self._paper.say(f"{place}: {title} {with_signs(session.tags)}".rstrip())
         nothing = "No session has these words." if words else "There is no session yet."
         self._paper.say("/sessions and a number continues that one." if found else nothing)
 
@@ -258,6 +263,13 @@ class Commands:
         if done.text is not None:
             self._archive.changed(conversation.change(system=done.text))
         self._say_lines(done.words)
+
+    def _tag(self, invocation: OfTags) -> None:
+        conversation = self._session.conversation
+        done = do_tag(invocation, conversation.session.tags)
+        if done.tags is not None:
+            self._archive.tagged(conversation.change(tags=done.tags))
+        self._paper.say(done.words)
 
     def _say_lines(self, text: str) -> None:
         for line in text.splitlines():

@@ -36,6 +36,7 @@ class ChatOptions:
     sampling: Mapping[str, Any] = field(default_factory=dict)
     max_tokens: int = 0
     thinking: str = Settings().thinking
+    context_full: str = Settings().context_full
     seed: int | None = None
     system: str | None = None
 
@@ -61,4 +62,5 @@ class ChatOptions:
             sampling=self.sampled(recommended),
             max_tokens=self.max_tokens,
             thinking=self.thinking,
+            context_full=self.context_full,
         )

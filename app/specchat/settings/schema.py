@@ -235,6 +235,12 @@ class Config:
         of=(Settings, "thinking"),
         steps=Steps(label="thinking"),
     )
+    context_full: str = setting(
+        Group.ANSWERS,
+        "When the context is full: drop the oldest turns, let the model summarise them, or stop",
+        "--context-full",
+        of=(Settings, "context_full"),
+    )
     lookup: str = setting(
         Group.DRAFTING,
         "Text that prompt lookup searches",

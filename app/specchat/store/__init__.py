@@ -4,6 +4,7 @@ from specchat.store.keeper import Keeper
 from specchat.store.records import State, StoredMessage, StoredSession, new_id, newest_leaf, path_to, siblings
 from specchat.store.search import SearchHit
 from specchat.store.store import Store
+from specchat.store.tags import tag_of
 from specchat.store.turns import Counters, Totals, TurnFigures
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "newest_leaf",
     "path_to",
     "siblings",
+    "tag_of",
 ]

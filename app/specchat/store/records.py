@@ -36,7 +36,8 @@ class StoredSession:
     """A conversation, without its messages. Times are seconds since the epoch.
 
     `head` is the last message of the branch that is shown. `num_messages` counts all branches. `preview` is the
-    beginning of the newest message that is not empty, on one line. The store itself maintains the last two.
+    beginning of the newest message that is not empty, on one line. The store itself maintains the last two. `tags` are
+    in the order of the alphabet.
     """
 
     id: int
@@ -51,6 +52,7 @@ class StoredSession:
     head: int | None = None
     num_messages: int = 0
     preview: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class StoredMessage:
     """A node of a session's tree. The first message has no parent; messages with the same parent are branches.
 
     `turn` and `attempt` are what an answer's seed was derived from. `figures` is the line of figures under an answer.
+    `summary` stands for the branch up to this message in what the model reads.
     """
 
     id: int
@@ -70,6 +73,7 @@ class StoredMessage:
     turn: int | None = None
     attempt: int = 0
     figures: str | None = None
+    summary: str | None = None
 
 
 def path_to(messages: Sequence[StoredMessage], head: int | None) -> list[StoredMessage]:

@@ -105,7 +105,18 @@ _FIRST = (
     END""",
 )
 
-STEPS: tuple[Sequence[str], ...] = (_FIRST,)
+_TAGS = (
+    """CREATE TABLE tags (
+        session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        PRIMARY KEY (session, name)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX sessions_of_a_tag ON tags (name)",
+)
+
+_SUMMARIES = ("ALTER TABLE messages ADD COLUMN summary TEXT",)
+
+STEPS: tuple[Sequence[str], ...] = (_FIRST, _TAGS, _SUMMARIES)
 """The migration steps. A published step never changes; a new format appends one."""
 
 

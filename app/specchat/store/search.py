@@ -2,54 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from specchat.store.records import StoredSession
-from specchat.store.sessions import Sessions
-
-_WORDS = re.compile(r'"([^"]*)"?|([^\s"]+)')
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-"""Thai, Lao, Burmese, Khmer, Japanese and Chinese do not separate words, so the index sees sentences as words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """The parts that a text must contain. Text in double quotes is one part.
-
-    `match` is the query for the full-text index, which matches the beginnings of words and ignores accents. It is empty
-    if the index cannot find one of the parts. Then the texts themselves are searched for `parts`.
-    """
-
-    parts: tuple[str, ...]
-    match: str
-
-
-def parse(text: str) -> Query:
-    """Reads what the user typed, whatever it contains; without parts if it is empty."""
-    typed = (quoted or word for quoted, word in _WORDS.findall(text))
-    parts = tuple(part for word in typed if (part := _encodable(word)))
-    indexed = all(_is_indexed(part) for part in parts)
-    return Query(parts, " AND ".join(f'"{part}"*' for part in parts) if indexed else "")
-
-
-def like(part: str) -> str:
-    """A LIKE pattern that matches this part anywhere in a text."""
-    return "%" + re.sub(r"([\\%_])", r"\\\1", part) + "%"
-
-
-def _encodable(word: str) -> str:
-    return re.sub("[\0\ud800-\udfff]", " ", word).strip()
-
-
-def _is_indexed(part: str) -> bool:
-    """True if the index can find the part: not signs and emoji alone, nor words within an unspaced sentence."""
-    return any(character.isalnum() for character in part) and not _UNSPACED.search(part)
-
+from specchat.store.search_query import Query, like, parse
+from specchat.store.tags import Tags
 
 Marks = tuple[str, str]
 
@@ -72,7 +31,7 @@ class SearchHit:
     snippet: str
 
 
-class Search(Sessions):
+class Search(Tags):
     """The part of the store that searches."""
 
     def search(self, text: str, limit: int = 50, marks: Marks = ("[", "]")) -> list[SearchHit]:
@@ -80,20 +39,27 @@ class Search(Sessions):
 
         Matches in titles come first, the most recently used session on top, then matches in messages, newest first. A
         word matches every word that begins with it, ignoring case and accents. Words in double quotes must be
-        adjacent. Any text may be typed; an empty one finds nothing.
+        adjacent. `#work` limits the search to sessions with a tag that begins so; alone it finds all of these. Any text
+        may be typed; an empty one finds nothing.
         """
         query = parse(text)
+        tagged = self.tagged(query.tags) if query.tags else None
         if not query.parts:
-            return []
+            found = (self.session(session) for session in (tagged or [])[:limit])
+            return [SearchHit(session, None, session.title) for session in found if session is not None]
+        allowed = None if tagged is None else frozenset(tagged)
         hits: dict[int, SearchHit] = {}
-        for session, snippet in islice(self._in_titles(query, marks), limit):
-            if (found := self.session(session)) is not None:
-                hits[session] = SearchHit(found, None, snippet)
+        titles = (hit for hit in self._in_titles(query, marks) if allowed is None or hit[0] in allowed)
+        for session, snippet in islice(titles, limit):
+            if (found_session := self.session(session)) is not None:
+                hits[session] = SearchHit(found_session, None, snippet)
         for session, message, row in self._in_messages(query):
             if len(hits) >= limit:
                 break
-            if session not in hits and (found := self.session(session)) is not None:
-                hits[session] = SearchHit(found, message, self._snippet(query, row, marks))
+            if session in hits or not (allowed is None or session in allowed):
+                continue
+            if (found_session := self.session(session)) is not None:
+                hits[session] = SearchHit(found_session, message, self._snippet(query, row, marks))
         return list(hits.values())
 
     def _in_titles(self, query: Query, marks: Marks) -> Iterator[tuple[int, str]]:

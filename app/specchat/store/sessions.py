@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from specchat.errors import StoreError
@@ -12,8 +12,11 @@ from specchat.store.connection import Database
 from specchat.store.records import State, StoredMessage, StoredSession, preview_of, storable
 from specchat.store.writers import is_alive
 
-_OF_SESSION = "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview"
-_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures"
+_OF_SESSION = (
+    "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview,"
+    " (SELECT group_concat(name, ' ') FROM tags WHERE session = sessions.id)"
+)
+_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures, summary"
 
 
 class Sessions(Database):
@@ -40,6 +43,7 @@ class Sessions(Database):
                     _settings_text(session.settings),
                 ),
             )
+            self._add_tags(session.id, session.tags)
 
     def rename(self, session: int, title: str) -> None:
         """Changes the title of a session, which keeps its place in the list."""
@@ -87,6 +91,10 @@ class Sessions(Database):
         row = self._first(f"SELECT {_OF_SESSION} FROM sessions WHERE id = ? AND deleted IS NULL", (session,))
         return _session(row) if row else None
 
+    def is_deleted(self, session: int) -> bool:
+        """True if the session was deleted and is not yet purged."""
+        return self._first("SELECT 1 FROM sessions WHERE id = ? AND deleted IS NOT NULL", (session,)) is not None
+
     def num_sessions(self) -> int:
         """The length of the list."""
         row = self._first("SELECT count(*) FROM sessions WHERE deleted IS NULL")
@@ -110,6 +118,10 @@ class Sessions(Database):
         with self.together():
             return self._run("DELETE FROM sessions WHERE deleted IS NOT NULL AND deleted <= ?", (deadline,))
 
+    def _add_tags(self, session: int, tags: Iterable[str]) -> None:
+        for name in tags:
+            self._run("INSERT OR IGNORE INTO tags (session, name) VALUES (?, ?)", (session, name))
+
     def _set(self, session: int, column: str, value: object) -> None:
         self._change("session", f"UPDATE sessions SET {column} = ? WHERE id = ?", (value, session))
 
@@ -120,7 +132,7 @@ class Sessions(Database):
         """
         with self.together():
             self._run(
-                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     message.id,
                     message.session,
@@ -132,6 +144,7 @@ class Sessions(Database):
                     message.turn,
                     message.attempt,
                     storable(message.figures),
+                    storable(message.summary),
                     self._writing(message.state),
                 ),
             )
@@ -148,8 +161,9 @@ class Sessions(Database):
         content: str | None = None,
         state: State | None = None,
         figures: str | None = None,
+        summary: str | None = None,
     ) -> None:
-        """Stores the given parts of an answer and leaves the rest unchanged.
+        """Stores the given parts of a message and leaves the rest unchanged.
 
         While an answer is STREAMING it is marked as written by this application, so that others do not mark it as cut.
         Raises StoreError if there is no such message.
@@ -161,6 +175,8 @@ class Sessions(Database):
             values |= {"state": state.value, "writer": self._writing(state)}
         if figures is not None:
             values["figures"] = storable(figures)
+        if summary is not None:
+            values["summary"] = storable(summary)
         if not values:
             return
         columns = ", ".join(f"{name} = ?" for name in values)
@@ -233,7 +249,7 @@ class Sessions(Database):
 
 
 def _session(row: tuple[Any, ...]) -> StoredSession:
-    (id_, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview) = row
+    (id_, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview, tags) = row
     return StoredSession(
         id=id_,
         title=title,
@@ -247,6 +263,7 @@ def _session(row: tuple[Any, ...]) -> StoredSession:
         head=head,
         num_messages=num_messages,
         preview=preview,
+        tags=tuple(sorted((tags or "").split())),
     )
 
 
@@ -260,9 +277,9 @@ def _settings_text(settings: Mapping[str, Any] | None) -> str | None:
 
 
 def _message(row: tuple[Any, ...]) -> StoredMessage:
-    (id_, session, parent, role, content, created, state, turn, attempt, figures) = row
+    (id_, session, parent, role, content, created, state, turn, attempt, figures, summary) = row
     try:
         known = State(state)
     except ValueError:
         raise StoreError(f"message {id_} has the state {state!r}, which this specchat does not know") from None
-    return StoredMessage(id_, session, parent, role, content, created, known, turn, attempt, figures)
+    return StoredMessage(id_, session, parent, role, content, created, known, turn, attempt, figures, summary)

@@ -247,6 +247,14 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Summarised:
+    """The target's summary of the first `num_messages` messages of the conversation, not counting a system message."""
+
+    text: str
+    num_messages: int
+
+
+@dataclass(frozen=True, slots=True)
 class Recounted:
     """All rounds of the answer so far, again: a server told at the end what it had drafted. It replaces them."""
 
@@ -310,7 +318,7 @@ class WorkerFailed:
 LastEvent = Loaded | Ended | Inspected | Kept | Recalled | Timed | WorkerFailed
 """The last event of a command that events answer."""
 
-Event = Loading | Started | Notice | Round | Recounted | Timing | LastEvent
+Event = Loading | Started | Notice | Summarised | Round | Recounted | Timing | LastEvent
 
 _COMMANDS, _EVENTS = Decoder[Command](get_args(Command)), Decoder[Event](get_args(Event))
 

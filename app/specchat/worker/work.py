@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
@@ -16,6 +17,7 @@ from specchat.worker.gate import Gate
 from specchat.worker.loading import Progress, by_hundredths, describe, open_models, open_what_fits, progress_told
 from specchat.worker.protocol import (
     Cancel,
+    ChatMessage,
     Command,
     Ended,
     Event,
@@ -34,6 +36,7 @@ from specchat.worker.protocol import (
     Set,
     Started,
     Step,
+    Summarised,
     Task,
     Threads,
     Time,
@@ -43,6 +46,7 @@ from specchat.worker.protocol import (
 )
 from specchat.worker.records import recall
 from specchat.worker.streams import unexpected
+from specchat.worker.summary import split, system_of, with_summary, write_summary
 from specchat.worker.upkeep import Upkeep
 from specchat_engine import Engine, Message, Prompt, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
@@ -244,6 +248,7 @@ class Work:
         if self._cancelled.is_set():
             self._send(Ended("cancelled", "", TurnStats().to_json()))
             return
+        command = self._summarised(session, command)
         tell_news = self._news_of(session)
 
         def hold() -> None:
@@ -274,6 +279,24 @@ class Work:
                 self._refreshing.after_answer(Path(self._engine.target.path))
             self._make_room(self._engine, session.settings.drafter)
         self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))
+
+    def _summarised(self, session: Session, command: Generate) -> Generate:
+        """The command, with its oldest turns replaced by a summary if they do not fit and the user wants that."""
+        if session.settings.context_full != "summarise" or not session.num_dropped(self._prompt(command)):
+            return command
+        older, latest = split(command.messages)
+        if not older:
+            return command
+        self._send(Notice("the context is nearly full: the model summarises the oldest turns first"))
+        system = system_of(command.messages)
+        try:
+            text = write_summary(session, older, system, self._cancelled.is_set)
+        finally:
+            self._session_for(command)  # gives the session its settings back
+        if not text:
+            return command
+        self._send(Summarised(text, len(older)))
+        return replace(command, messages=(ChatMessage("system", with_summary(system, text)), *latest))
 
     def _news_of(self, session: Session) -> Callable[[], None]:
         """Sends that the answer began, once, and the notices that came since the last call."""

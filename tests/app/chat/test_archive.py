@@ -59,6 +59,26 @@ def asked(archive: Archive, question: str = "Who?") -> Conversation:
     return talk
 
 
+async def test_tags_are_stored_and_offered_as_they_were_read_last(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        for tags in (("work",), ("home", "work")):
+            talk = asked(kept)
+            kept.tagged(talk.change(tags=tags))
+        assert kept.tags() == []
+        await kept.do(Store.num_sessions)  # after what waits
+        assert kept.tags() == [("work", "2 sessions"), ("home", "1 session")]
+
+
+async def test_a_summary_comes_back_with_its_message(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        talk = asked(kept)
+        kept.summarised(replace(talk.path()[0], summary="what was said"))
+    async with archive(tmp_path) as again:
+        found = await again.open(talk.id)
+        assert found is not None
+        assert found.path()[0].summary == "what was said"
+
+
 async def test_a_conversation_comes_back_with_its_branches_and_traces(tmp_path: Path) -> None:
     made = trace()
     async with archive(tmp_path) as kept:

@@ -47,6 +47,47 @@ def test_another_answer_in_a_copied_conversation_has_other_noise() -> None:
     assert copy.begin_answer().attempt not in {copied.attempt, 0}
 
 
+def test_a_summary_stands_for_the_turns_before_it() -> None:
+    talk = conversation()
+    for number in range(3):
+        exchange(talk, f"question {number}", f"answer {number}")
+    talk.ask("the next")
+    answer = talk.begin_answer()
+    kept = talk.summarise(answer.id, 4, "what was said")
+    assert kept is not None
+    assert kept.content == "answer 1"
+    assert [message.content for message in talk.asked(answer.id)] == [
+        "Be brief.\n\nSummary of the conversation so far:\nwhat was said",
+        "question 2",
+        "answer 2",
+        "the next",
+    ]
+    assert said(talk)[:2] == ["question 0", "answer 0"]  # what the user sees stays
+
+
+def test_a_second_summary_replaces_the_first_and_counts_from_it() -> None:
+    talk = conversation()
+    for number in range(4):
+        exchange(talk, f"question {number}", f"answer {number}")
+    answer = talk.begin_answer()
+    talk.summarise(answer.id, 2, "the first")
+    kept = talk.summarise(answer.id, 4, "the second")
+    assert kept is not None
+    assert kept.content == "answer 2"
+    assert talk.asked()[0].content.endswith("the second")
+    assert talk.summarise(answer.id, 9, "too many") is None
+
+
+def test_a_branch_from_before_the_summary_reads_what_was_said() -> None:
+    talk = conversation()
+    first, _ = exchange(talk, "Who?", "Me.")
+    exchange(talk, "Why?", "Because.")
+    answer = talk.begin_answer()
+    talk.summarise(answer.id, 4, "what was said")
+    talk.edit(first, "How?")
+    assert [message.content for message in talk.asked()] == ["Be brief.", "How?"]
+
+
 def test_an_edited_message_begins_a_branch_and_the_first_one_stays() -> None:
     talk = conversation()
     exchange(talk, "Who?", "Me.")

@@ -20,7 +20,7 @@ from specchat.plain.paper import Paper
 from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
 from specchat.terminal.filter import clean
-from specchat.worker.protocol import Ended, Event, Notice, Recounted, ServerInfo, WorkerFailed
+from specchat.worker.protocol import Ended, Event, Notice, Recounted, ServerInfo, Summarised, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from support.sample_traces import UNKNOWN
 
@@ -66,6 +66,23 @@ def test_a_notice_during_an_answer_waits_for_its_end(chat: Chat, monkeypatch: py
     chat("Hi")
     assert " Hello there world\n" in chat.answers.getvalue()
     assert "world\ncores are busy\n" in chat.answers.getvalue()
+
+
+def test_a_summary_is_said_and_read_from_the_next_message_on(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    generate = chat.client.generate
+
+    def summarising(*given: Any, **how: Any) -> Iterator[Event]:
+        if len(given[0]) == 5:
+            yield Summarised("what was said", 2)
+        yield from generate(*given, **how)
+
+    monkeypatch.setattr(chat.client, "generate", summarising)
+    chat("One", "Two", "Three", "Four")
+    assert "in place of the oldest turns: what was said" in chat.notes.getvalue()
+    assert [message.content for message in chat.client.asked[-1]][:2] == [
+        "Summary of the conversation so far:\nwhat was said",
+        "Two",
+    ]
 
 
 def test_nothing_moves_a_cursor_or_has_a_colour(chat: Chat) -> None:
@@ -278,6 +295,14 @@ def test_a_stored_prompt_is_read_out_and_sent(chat: Chat) -> None:
 def test_a_role_is_the_system_message(chat: Chat) -> None:
     chat("/system Be brief.", "/role save brief", "/role none", "Hi", "/role brief", "Hi")
     assert [messages[0].content for messages in chat.client.asked] == ["Hi", "Be brief."]
+
+
+def test_tags_are_set_and_listed(chat: Chat) -> None:
+    chat("/tag work", "Hi", "/tag draft", "/sessions #work", "/sessions #home")
+    notes = chat.notes.getvalue()
+    assert "tags: #draft #work" in notes
+    assert "1: Hi #draft #work" in notes
+    assert "No session has these words." in notes
 
 
 def test_the_last_message_becomes_a_prompt(chat: Chat) -> None:

@@ -63,7 +63,9 @@ def test_an_answer_grows_and_ends_without_losing_what_is_not_given(store: Store)
     store.update_message(answer, content="so far")
     store.update_message(answer, figures="9 tok/s")
     store.update_message(answer, content="so far so good", state=State.WHOLE)
+    store.update_message(answer, summary="what was said")
     message = store.messages(session)[0]
+    assert message.summary == "what was said"
     assert (message.content, message.state, message.figures) == ("so far so good", State.WHOLE, "9 tok/s")
     found = store.session(session)
     assert found is not None

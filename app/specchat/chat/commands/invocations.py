@@ -43,6 +43,20 @@ class ShowSessions(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class SetTags(Invocation):
+    """Further tags of this session; without any, what it has is shown."""
+
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetTags(Invocation):
+    """Tags that this session loses."""
+
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ShowModels(Invocation):
     """The models of this machine; `role` says for what to choose one, None only shows them."""
 

@@ -54,7 +54,8 @@ class Sources:
     """What commands can name: used to complete and to check arguments. The lists are read again each time.
 
     `themes`, `presets`, `prompts` and `roles` are complete: other names are rejected, the first two unless the list is
-    empty. `sessions` and `models` are suggestions. A relative path starts from `folder`.
+    empty. `sessions`, `models` and `tags` are suggestions, `own_tags` those of the conversation. A relative path
+    starts from `folder`.
     """
 
     drafters: tuple[str, ...] = DRAFTERS
@@ -65,6 +66,8 @@ class Sources:
     presets: Names = no_names
     prompts: Names = no_names
     roles: Names = no_names
+    tags: Names = no_names
+    own_tags: Names = no_names
     folder: Path = field(default_factory=Path.cwd)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from specchat.chat.commands import changing, reading, saved
+from specchat.chat.commands import changing, reading, saved, tagging
 from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.reading import Reader, Sources, nearest
 from specchat.chat.knobs import LOAD_KNOBS, live_knobs
@@ -95,6 +95,12 @@ def _roles(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     )
 
 
+def _tags(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
+    own = dict(sources.own_tags())
+    others = ((name, words) for name, words in sources.tags() if name not in own)
+    return (*others, *_forgotten(own.items()))
+
+
 def _forgotten(known: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     return ((f"{saved.FORGET} {name}", "removes it") for name, _ in known)
 
@@ -112,11 +118,20 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "sessions",
         "[WORDS]",
-        "Stored conversations: browse, search, continue one.",
+        "Stored conversations: browse, search words or #tags, continue one.",
         reading.read_sessions,
         (lambda sources, _: sources.sessions(),),
         open_ended=True,
         plain="The latest sessions, or those with these words; a listed number continues that one.",
+    ),
+    Command(
+        "tag",
+        "[forget] [NAME…]",
+        "Tags of this conversation: show, add or remove them; /sessions #NAME lists what has one.",
+        tagging.read_tag,
+        (_tags,),
+        open_ended=True,
+        plain=True,
     ),
     Command(
         "model",

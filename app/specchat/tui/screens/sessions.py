@@ -17,6 +17,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from specchat.chat.archive import Archive
+from specchat.chat.commands.tagging import with_signs
 from specchat.errors import SpecchatError
 from specchat.store.records import StoredSession
 from specchat.store.search import SearchHit
@@ -35,12 +36,15 @@ _WEEK = 7 * _DAY
 PAGE = 100
 """The number of sessions read at a time."""
 
+_TITLE = 20
+"""The cells of a title that tags leave."""
+
 _NEAR_THE_END = 20
 _SEARCH_PAUSE = 0.12
 _LOOK_AGAIN = 2.0
 """Seconds between checks for changes by another application."""
 
-_PLACEHOLDER = "type to search titles and messages"
+_PLACEHOLDER = "type to search titles and messages, or #tag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +68,16 @@ class Row:
         """Two lines of at most `width` cells."""
         session = self.session
         facts = f"{when(session.updated, time.time() if now is None else now)} · {counted(session.num_messages)}"
-        title = Content.styled(self.title, "bold").truncate(max(width - len(facts) - 2, 8), ellipsis=True)
-        gap = " " * max(width - title.cell_length - len(facts), 1)
+        tags = Content(f"  {clean_line(with_signs(session.tags))}" if session.tags else "")
+        tags = tags.truncate(max(min(width // 3, width - len(facts) - _TITLE), 0), ellipsis=True)
+        beside = len(facts) + tags.cell_length
+        title = Content.styled(self.title, "bold").truncate(max(width - beside - 2, 8), ellipsis=True)
+        gap = " " * max(width - title.cell_length - beside, 1)
         below = _marked(self.found) if self.found else Content(clean_line(session.preview))
         below = below.truncate(width, ellipsis=True)
-        return Content("\n").join([Content.assemble(title, gap, (facts, "$quiet")), below.stylize_before("$quiet")])
+        return Content("\n").join(
+            [Content.assemble(title, tags, gap, (facts, "$quiet")), below.stylize_before("$quiet")]
+        )
 
 
 class SessionsScreen(ModalScreen[int | None]):

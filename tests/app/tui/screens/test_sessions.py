@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.widgets import OptionList
 
-from app.tui.chatting import Chat, ask, chat
+from app.tui.chatting import Chat, ask, chat, command
 from app.tui.scripted_client import ScriptedClient
 from specchat.settings.paths import sessions_db
 from specchat.store.records import StoredMessage, StoredSession, new_id
@@ -99,12 +99,35 @@ async def test_what_is_typed_replaces_the_old_title() -> None:
         await until(pilot, ["People"])
 
 
+async def test_a_tag_is_shown_and_limits_the_list() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        with Store.open(sessions_db()) as other:
+            begun(other, "two")
+        await command(pilot, "/tag Work")  # before anything is stored of the session
+        await ask(pilot, "Who?")
+        await command(pilot, "/tag draft")
+        await command(pilot, "/tag forget work")
+        await pilot.press("ctrl+o")
+        await until(pilot, ["Who?", "two"])
+        assert "#draft" in str(pilot.app.screen.query_one(OptionList).options[0].prompt)
+        await pilot.press(*"#dr")
+        await until(pilot, ["Who?"])
+        await pilot.press("backspace", "backspace", "backspace", *"#work")
+        await until(pilot, [])
+
+
 NOW = datetime(2026, 3, 18, 15, 0).astimezone().timestamp()
 HOUR = 3600.0
 
 
-def row(title: str = "Speculation", preview: str = "It drafts ahead.", messages: int = 2, found: str = "") -> Row:
-    session = StoredSession(new_id(), title, updated=NOW - HOUR, num_messages=messages, preview=preview)
+def row(
+    title: str = "Speculation",
+    preview: str = "It drafts ahead.",
+    messages: int = 2,
+    found: str = "",
+    tags: tuple[str, ...] = (),
+) -> Row:
+    session = StoredSession(new_id(), title, updated=NOW - HOUR, num_messages=messages, preview=preview, tags=tags)
     return Row(session, found)
 
 
@@ -139,9 +162,13 @@ def test_a_match_in_the_title_keeps_the_preview() -> None:
     assert Row.of(SearchHit(session, None, "snippet")).found == ""
 
 
-@given(st.text(max_size=80), st.text(max_size=200), st.integers(12, 120))
-def test_no_row_is_wider_than_the_list(title: str, preview: str, width: int) -> None:
-    drawn = row(title, preview).draw(width, NOW)
+def test_a_row_shows_the_tags_after_the_title() -> None:
+    assert row(tags=("draft", "work")).draw(80, NOW).plain.startswith("Speculation  #draft #work ")
+
+
+@given(st.text(max_size=80), st.text(max_size=200), st.integers(12, 120), st.lists(st.text(max_size=40), max_size=3))
+def test_no_row_is_wider_than_the_list(title: str, preview: str, width: int, tags: list[str]) -> None:
+    drawn = row(title, preview, tags=tuple(tags)).draw(width, NOW)
     assert len(drawn.plain.split("\n")) == 2
     for line in drawn.split("\n"):
         assert line.cell_length <= max(width, 40)

@@ -13,6 +13,7 @@ from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS
 from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
+from specchat.chat.commands.tagging import OfTags, do_tag
 from specchat.chat.history import as_typed
 from specchat.chat.server_limits import refused
 from specchat.chat.variables import variables
@@ -54,6 +55,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             _prompt(parts, invocation)
         case asked.UseRole() | asked.SaveRole() | asked.ForgetRole():
             _role(parts, invocation)
+        case asked.SetTags() | asked.ForgetTags():
+            _tag(parts, invocation)
         case asked.RunCommand(command):
             parts.shell.start(command)
         case asked.SetTheme(name):
@@ -199,6 +202,15 @@ def _role(parts: ChatParts, invocation: OfRoles) -> None:
     if done.text is not None:
         parts.conversations.set_system(done.text)
     _tell(parts, done.words)
+
+
+def _tag(parts: ChatParts, invocation: OfTags) -> None:
+    """Shows or changes the tags of the conversation."""
+    conversation = parts.state.session.conversation
+    done = do_tag(invocation, conversation.session.tags)
+    if done.tags is not None:
+        parts.state.archive.tagged(conversation.change(tags=done.tags))
+    parts.view.note(done.words)
 
 
 def _tell(parts: ChatParts, words: str) -> None:

@@ -35,7 +35,7 @@ from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import Ended, Event, Loaded, Loading, Notice, Recounted, Started, WorkerFailed
+from specchat.worker.protocol import Ended, Event, Loaded, Loading, Notice, Recounted, Started, Summarised, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class ChatParts:
                 self.turns.started(event.line)
             elif isinstance(event, Notice):
                 self.view.notice(event.text)
+            elif isinstance(event, Summarised):
+                self.turns.summarised(event)
         rounds = [event for event in events if isinstance(event, Round)]
         last = events[-1]
         if turn is None:
@@ -143,6 +145,8 @@ class ChatParts:
             presets=preset_names,
             prompts=saved_prompts().names,
             roles=saved_roles().names,
+            tags=self.state.archive.tags,
+            own_tags=dict.fromkeys(self.state.session.conversation.session.tags, "").items,
         )
 
     def _turn_changed(self) -> None:

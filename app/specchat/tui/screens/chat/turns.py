@@ -14,13 +14,14 @@ from textual.widget import Widget
 from specchat.chat.session import Phase
 from specchat.stats.line import STOPPED
 from specchat.store.records import State, StoredMessage
+from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.pace import Pace
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.entries import Siblings, UserMessage
-from specchat.worker.protocol import Ended, WorkerFailed
+from specchat.worker.protocol import Ended, Summarised, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
 
@@ -129,6 +130,15 @@ class TurnRunner:
         self._state.session.started(line)
         if self._state.turn is not None:
             self._state.turn.started(line)
+
+    def summarised(self, event: Summarised) -> None:
+        """Stores the summary of the oldest turns, and shows it."""
+        state = self._state
+        if state.turn is not None:
+            kept = state.session.conversation.summarise(state.turn.message.id, event.num_messages, event.text)
+            if kept is not None:
+                state.archive.summarised(kept)
+        self._view.notice(f"From now on the model reads this in place of the oldest turns:\n{clean(event.text)}")
 
     def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
         """Adds rounds to the answer that is being written."""

@@ -1,4 +1,6 @@
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from app.tui.chatting import (
     answer,
@@ -21,7 +23,7 @@ from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
 from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import View
-from specchat.worker.protocol import Loading, WorkerFailed
+from specchat.worker.protocol import ChatMessage, Event, Loading, Notice, Summarised, WorkerFailed
 
 
 async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figures() -> None:
@@ -38,6 +40,35 @@ async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figure
         assert answer(pilot).text == " The **target** decides."
         assert "tok/s · " in figures(pilot)
         assert "accepted 50 % · α 0.50" in figures(pilot)
+
+
+class Summarising(ScriptedClient):
+    """An engine that summarises the first exchange when there are three questions."""
+
+    def generate(self, messages: Sequence[ChatMessage], **how: Any) -> Iterator[Event]:  # type: ignore[override]
+        if len(messages) == 5:
+            yield Notice("the context is nearly full")
+            yield Summarised("what was \x1b[31msaid", 2)
+        yield from super().generate(messages, **how)
+
+
+async def test_a_summary_is_shown_and_read_in_place_of_the_oldest_turns_also_when_the_session_is_opened_again() -> None:
+    client = Summarising()
+    async with chat(client) as pilot:
+        for text in ("One", "Two", "Three"):
+            await ask(pilot, text)
+        assert notices(pilot)[-2].endswith("the context is nearly full")
+        assert "in place of the oldest turns:\nwhat was " in notices(pilot)[-1]
+        assert "\x1b" not in notices(pilot)[-1]
+        assert [shown(pilot)[0], len(shown(pilot))] == ["One", 6]
+    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
+    async with app.run_test(size=(140, 40)) as pilot:
+        await quiet(pilot)
+        await ask(pilot, "Four")
+        read = [message.content for message in client.asked[-1]]
+        assert read[0] == "Summary of the conversation so far:\nwhat was \x1b[31msaid"
+        assert read[1] == "Two"
+        assert read[-1] == "Four"
 
 
 async def test_the_header_says_that_speculation_is_active_and_with_what() -> None:

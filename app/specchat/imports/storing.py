@@ -1,0 +1,121 @@
+"""Stores imported conversations. Their ids are derived from the export, so importing a file again adds nothing twice.
+
+A later export of a conversation that has grown adds its new messages. What the user has done with the session here
+stays: its title, other branches, and that it was deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+
+from specchat.errors import StoreError
+from specchat.imports.reading import SkippedChat, read_export
+from specchat.imports.records import ImportedChat
+from specchat.store.records import StoredMessage, StoredSession, preview_of
+from specchat.store.store import Store
+from specchat.store.tags import tag_of
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of a file's conversations: numbers of them, and those that could not be read."""
+
+    new: int = 0
+    grown: int = 0
+    present: int = 0
+    deleted: int = 0
+    empty: int = 0
+    skipped: tuple[SkippedChat, ...] = field(default=())
+
+    @property
+    def sentence(self) -> str:
+        """The numbers in words."""
+        others = {
+            "grown": self.grown,
+            "already here": self.present,
+            "deleted here before": self.deleted,
+            "empty": self.empty,
+            "unreadable": len(self.skipped),
+        }
+        return ", ".join([f"{self.new:,} imported", *(f"{count:,} {what}" for what, count in others.items() if count)])
+
+
+def import_file(store: Store, path: Path, on_progress: Callable[[int], None] = lambda _done: None) -> Imported:
+    """Stores the conversations of a file, each in a transaction of its own. `on_progress` is given how many are done.
+
+    The file is read to its end first: nothing of one that cannot be read is stored. Raises UnreadableExport then.
+    """
+    for _ in read_export(path):
+        pass
+    at = path.stat().st_mtime
+    imported = Imported()
+    for done, chat in enumerate(read_export(path), 1):
+        if isinstance(chat, SkippedChat):
+            imported = replace(imported, skipped=(*imported.skipped, chat))
+        elif not chat.messages:
+            imported = replace(imported, empty=imported.empty + 1)
+        else:
+            with store.together():
+                imported = _add(store, chat, at, imported)
+        on_progress(done)
+    return imported
+
+
+def _add(store: Store, chat: ImportedChat, at: float, imported: Imported) -> Imported:
+    session = _session(chat, at)
+    if store.is_deleted(session.id):
+        return replace(imported, deleted=imported.deleted + 1)
+    is_new = store.session(session.id) is None
+    if is_new:
+        store.create(session)
+    known = {message.id for message in store.messages(session.id)}
+    added = [message for message in _messages(chat, session) if message.id not in known]
+    for message in added:
+        store.add_message(message)
+    if is_new:
+        return replace(imported, new=imported.new + 1)
+    return replace(imported, grown=imported.grown + 1) if added else replace(imported, present=imported.present + 1)
+
+
+def _session(chat: ImportedChat, at: float) -> StoredSession:
+    """The session of a conversation. Without times of its own it is as old as the file."""
+    first = chat.messages[0]
+    created = chat.created or first.created or chat.updated or at
+    return StoredSession(
+        _id(chat.source, chat.key or first.content),
+        chat.title.strip() or preview_of(first.content),
+        created,
+        max(created, chat.updated or created),
+        chat.system,
+        tags=(chat.source, *(tag for written in chat.tags for tag in _tag(written))),
+    )
+
+
+def _tag(written: str) -> list[str]:
+    """A tag of another program, with its words joined; empty if it cannot be one here."""
+    with suppress(StoreError):
+        return [tag_of("-".join(written.split()))]
+    return []
+
+
+def _messages(chat: ImportedChat, session: StoredSession) -> list[StoredMessage]:
+    """The messages, each with an id that depends on all that was said before it."""
+    made: list[StoredMessage] = []
+    parent: int | None = None
+    created = session.created
+    for message in chat.messages:
+        created = message.created or created
+        own = _id(session.id, parent, message.role, message.content)
+        made.append(StoredMessage(own, session.id, parent, message.role, message.content, created))
+        parent = own
+    return made
+
+
+def _id(*of: object) -> int:
+    """63 bits that depend on the values alone."""
+    packed = "\0".join(map(str, of)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(packed, digest_size=8).digest()) >> 1
