@@ -1,0 +1,26 @@
+"""What the user allows."""
+
+from specchat.tools.consent import Consent, Verdict
+from specchat.tools.tool import Tool
+
+TOOL, OTHER = Tool("now", server="time"), Tool("now", server="clock")
+
+
+def test_each_call_needs_consent_until_the_tool_is_allowed_in_this_chat() -> None:
+    consent = Consent()
+    assert consent.needed(TOOL)
+    assert consent.say(TOOL, Verdict.ONCE)
+    assert consent.needed(TOOL)
+    assert consent.say(TOOL, Verdict.ALWAYS)
+    assert not consent.needed(TOOL)
+    assert consent.needed(OTHER)
+    assert Consent().needed(TOOL)
+
+
+def test_no_allows_nothing_and_consent_can_be_withdrawn() -> None:
+    consent = Consent()
+    assert not consent.say(TOOL, Verdict.NO)
+    assert consent.needed(TOOL)
+    consent.say(TOOL, Verdict.ALWAYS)
+    consent.withdraw(TOOL.called)
+    assert consent.needed(TOOL)
