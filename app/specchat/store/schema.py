@@ -105,7 +105,10 @@ _FIRST = (
     END""",
 )
 
-STEPS: tuple[Sequence[str], ...] = (_FIRST,)
+_TOOLS = ("ALTER TABLE messages ADD COLUMN tools TEXT",)
+"""The calls of an answer, or of which call a message is the result, as JSON."""
+
+STEPS: tuple[Sequence[str], ...] = (_FIRST, _TOOLS)
 """The migration steps. A published step never changes; a new format appends one."""
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from specchat.errors import StoreError
 from specchat.store.connection import Database
-from specchat.store.records import State, StoredMessage, StoredSession, preview_of, storable
+from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, preview_of, storable
 from specchat.store.writers import is_alive
+from specchat_engine.codec import from_json, to_json
 
 _OF_SESSION = "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview"
-_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures"
+_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures, tools"
 
 
 class Sessions(Database):
@@ -120,7 +121,7 @@ class Sessions(Database):
         """
         with self.together():
             self._run(
-                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     message.id,
                     message.session,
@@ -132,6 +133,7 @@ class Sessions(Database):
                     message.turn,
                     message.attempt,
                     storable(message.figures),
+                    _tools_text(message.tools),
                     self._writing(message.state),
                 ),
             )
@@ -148,6 +150,7 @@ class Sessions(Database):
         content: str | None = None,
         state: State | None = None,
         figures: str | None = None,
+        tools: ToolUse | None = None,
     ) -> None:
         """Stores the given parts of an answer and leaves the rest unchanged.
 
@@ -161,6 +164,8 @@ class Sessions(Database):
             values |= {"state": state.value, "writer": self._writing(state)}
         if figures is not None:
             values["figures"] = storable(figures)
+        if tools is not None:
+            values["tools"] = _tools_text(tools)
         if not values:
             return
         columns = ", ".join(f"{name} = ?" for name in values)
@@ -260,9 +265,22 @@ def _settings_text(settings: Mapping[str, Any] | None) -> str | None:
 
 
 def _message(row: tuple[Any, ...]) -> StoredMessage:
-    (id_, session, parent, role, content, created, state, turn, attempt, figures) = row
+    (id_, session, parent, role, content, created, state, turn, attempt, figures, tools) = row
     try:
         known = State(state)
     except ValueError:
         raise StoreError(f"message {id_} has the state {state!r}, which this specchat does not know") from None
-    return StoredMessage(id_, session, parent, role, content, created, known, turn, attempt, figures)
+    return StoredMessage(
+        id_, session, parent, role, content, created, known, turn, attempt, figures, _tools(id_, tools)
+    )
+
+
+def _tools_text(tools: ToolUse | None) -> str | None:
+    return None if tools is None else json.dumps(to_json(tools))
+
+
+def _tools(message: int, text: str | None) -> ToolUse | None:
+    try:
+        return None if text is None else from_json(ToolUse, json.loads(text))
+    except ValueError:
+        raise StoreError(f"the tools of message {message} cannot be read: {text!r:.60}") from None
