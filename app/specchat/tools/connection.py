@@ -44,7 +44,6 @@ class ServerConnection:
         self.server = server
         self._connecting = connecting
         self._process: subprocess.Popen[bytes] | None = None
-        self._closed = False
         self._why = ""
 
     def connect(self) -> Connected:
@@ -82,8 +81,8 @@ class ServerConnection:
         _kill(self._process)
 
     def close(self) -> None:
-        """Ends the server for good, by force if it does not end by itself."""
-        process, self._closed = self._process, True
+        """Ends the server, by force if it does not end by itself."""
+        process = self._process
         if process is None:
             return
         with suppress(OSError):

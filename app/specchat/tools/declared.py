@@ -63,7 +63,7 @@ class _Wrong(ValueError):
 
 
 def _server(name: str, table: object) -> ToolServer:
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or name == "builtin":
         raise _Wrong(f"tools.{name} cannot be a name: use up to 24 letters, digits, - and _")
     if not isinstance(table, dict):
         raise _Wrong(f"tools.{name} is {table!r}: use a table with a command or a url")

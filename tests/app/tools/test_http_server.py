@@ -35,7 +35,7 @@ def test_a_server_at_a_url_offers_tools_and_answers_calls(url: str) -> None:
 
 def test_a_response_that_is_too_long_fails_its_call_and_not_the_next(url: str) -> None:
     toolbox = Toolbox([ToolServer("web", url=url)])
-    toolbox.connect("web")
+    toolbox.turn_on("web")
     result = toolbox.call(ToolCall("web_flood"))
     assert result.failed
     assert len(result.text) < 500

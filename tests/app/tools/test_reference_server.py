@@ -14,7 +14,7 @@ def test_the_reference_server_for_the_time_tells_it() -> None:
     environment = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     toolbox = Toolbox([ToolServer("time", command, environment=environment)])
     try:
-        assert toolbox.connect("time") == ()
+        assert toolbox.turn_on("time") == ()
         assert "time_get_current_time" in [tool.called for tool in toolbox.tools]
         result = toolbox.call(ToolCall("time_get_current_time", '{"timezone": "Asia/Tokyo"}'))
         assert not result.failed

@@ -11,7 +11,7 @@ import pytest
 import support.faulty_mcp_server
 from specchat.errors import ToolError
 from specchat.tools.declared import ToolServer
-from specchat.tools.toolbox import Toolbox
+from specchat.tools.toolbox import BUILT_IN, Toolbox
 from specchat_engine.prompt.messages import ToolCall
 
 
@@ -19,6 +19,7 @@ from specchat_engine.prompt.messages import ToolCall
 def toolbox() -> Iterator[Toolbox]:
     server = ToolServer("faulty", (sys.executable, str(Path(support.faulty_mcp_server.__file__))))
     box = Toolbox([server])
+    box.turn_on(BUILT_IN)
     yield box
     box.close()
 
@@ -26,12 +27,12 @@ def toolbox() -> Iterator[Toolbox]:
 def test_servers_are_started_only_when_they_are_connected(toolbox: Toolbox) -> None:
     assert [server.name for server in toolbox.servers] == ["faulty"]
     assert [tool.called for tool in toolbox.tools] == ["current_time", "calculate"]
-    toolbox.connect("faulty")
+    toolbox.turn_on("faulty")
     assert "faulty_echo" in [tool.called for tool in toolbox.tools]
 
 
 def test_calls_go_to_the_tool_that_they_name(toolbox: Toolbox) -> None:
-    toolbox.connect("faulty")
+    toolbox.turn_on("faulty")
     assert toolbox.call(ToolCall("faulty_echo", '{"text": "hi"}')).text == "hi"
     assert toolbox.call(ToolCall("calculate", '{"expression": "6 * 7"}')).text == "42"
 
@@ -53,12 +54,32 @@ def test_a_call_that_cannot_be_made_tells_the_model_why(toolbox: Toolbox, call: 
 
 
 def test_a_server_that_breaks_off_tells_the_model(toolbox: Toolbox) -> None:
-    toolbox.connect("faulty")
+    toolbox.turn_on("faulty")
     result = toolbox.call(ToolCall("faulty_die", "{}"))
     assert result.failed
     assert "out of paper" in result.text
 
 
 def test_an_undeclared_server_is_refused(toolbox: Toolbox) -> None:
-    with pytest.raises(ToolError, match="declared are faulty"):
-        toolbox.connect("other")
+    with pytest.raises(ToolError, match="known are builtin, faulty"):
+        toolbox.turn_on("other")
+
+
+def test_what_is_turned_off_is_offered_no_longer(toolbox: Toolbox) -> None:
+    toolbox.turn_on("faulty")
+    toolbox.turn_off(BUILT_IN)
+    assert "calculate" not in [tool.called for tool in toolbox.tools]
+    assert toolbox.call(ToolCall("calculate", '{"expression": "1"}')).failed
+    toolbox.turn_off("faulty")
+    assert toolbox.tools == ()
+    toolbox.turn_on("faulty")
+    assert toolbox.call(ToolCall("faulty_echo", '{"text": "hi"}')).text == "hi"
+
+
+def test_all_servers_are_told_with_what_they_offer(toolbox: Toolbox) -> None:
+    built_in, faulty = toolbox.told()
+    assert built_in == "builtin (part of specchat): current_time, calculate"
+    assert faulty.startswith("faulty (")
+    assert faulty.endswith("): off")
+    toolbox.turn_on("faulty")
+    assert "faulty_echo, faulty_hang" in toolbox.told()[1]
