@@ -22,7 +22,10 @@ from specchat_engine.answers.parts import AnswerPart, PartKind
 from specchat_engine.prompt.messages import ToolCall
 
 _LONGEST = 300
-"""Characters of arguments and results that are read out."""
+"""Characters of a result that are read out."""
+
+_LONGEST_ASKED = 4000
+"""Characters of arguments that are read out before a call: nobody should allow what they have not seen."""
 
 _VERDICTS = {"o": Verdict.ONCE, "once": Verdict.ONCE, "a": Verdict.ALWAYS, "always": Verdict.ALWAYS}
 
@@ -80,7 +83,7 @@ class PlainTools:
 
     def _ask(self, tool: Tool, call: ToolCall) -> Verdict:
         where = f" of {tool.server}" if tool.server else ""
-        asked = f"The model calls {call.name}{where} with {_short(call.arguments)}."
+        asked = f"The model calls {call.name}{where} with {_short(call.arguments, _LONGEST_ASKED)}."
         if not self._source.isatty():
             self._paper.say(f"{asked} It is not allowed, because nobody can be asked: the input is no terminal.")
             return Verdict.NO
@@ -92,9 +95,9 @@ def _told(call: ToolCall, result: ToolResult) -> str:
     return f"{call.name} {'failed' if result.failed else 'gave'}: {_short(result.text)}"
 
 
-def _short(text: str) -> str:
-    line = clean_line(text[: 4 * _LONGEST])
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+def _short(text: str, longest: int = _LONGEST) -> str:
+    line = clean_line(text[: 4 * longest])
+    return line if len(line) <= longest else f"{line[:longest]}… ({len(text)} characters)"
 
 
 def _nothing() -> None:

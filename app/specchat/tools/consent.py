@@ -19,7 +19,7 @@ class Consent:
     """The tools that the user allowed in one chat. Nothing is allowed beyond the chat."""
 
     def __init__(self) -> None:
-        self._allowed: set[str] = set()
+        self._allowed: dict[str, Tool] = {}
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -27,15 +27,15 @@ class Consent:
         return frozenset(self._allowed)
 
     def needed(self, tool: Tool) -> bool:
-        """Whether the user is to be asked before a call."""
-        return tool.called not in self._allowed
+        """Whether the user is to be asked before a call, also because the tool is not the same as it was."""
+        return self._allowed.get(tool.called) != tool
 
     def say(self, tool: Tool, verdict: Verdict) -> bool:
         """Notes what the user said. Returns whether the call may be made."""
         if verdict is Verdict.ALWAYS:
-            self._allowed.add(tool.called)
+            self._allowed[tool.called] = tool
         return verdict is not Verdict.NO
 
     def withdraw(self, called: str) -> None:
         """Asks again from now on."""
-        self._allowed.discard(called)
+        self._allowed.pop(called, None)

@@ -1,5 +1,7 @@
 """What the user allows."""
 
+from dataclasses import replace
+
 from specchat.tools.consent import Consent, Verdict
 from specchat.tools.tool import Tool
 
@@ -24,3 +26,11 @@ def test_no_allows_nothing_and_consent_can_be_withdrawn() -> None:
     consent.say(TOOL, Verdict.ALWAYS)
     consent.withdraw(TOOL.called)
     assert consent.needed(TOOL)
+
+
+def test_a_tool_that_has_changed_needs_consent_again() -> None:
+    consent = Consent()
+    consent.say(TOOL, Verdict.ALWAYS)
+    assert consent.needed(replace(TOOL, description="Sends mail."))
+    assert consent.needed(replace(TOOL, schema={"type": "object", "properties": {"to": {}}}))
+    assert not consent.needed(replace(TOOL))
