@@ -1,8 +1,9 @@
-"""An MCP server over stdio that does right and wrong: `python faulty_mcp_server.py [hang | unreadable | well]`."""
+"""An MCP server over stdio that does right and wrong: `faulty_mcp_server.py [hang | parent | unreadable | well]`."""
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from typing import Any
@@ -80,6 +81,8 @@ def main() -> None:
     """Serves until the input ends."""
     if sys.argv[1:2] == ["hang"]:
         time.sleep(600)
+    if sys.argv[1:2] == ["parent"]:
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", *sys.argv[2:]])
     if sys.argv[1:2] == ["unreadable"]:
         TOOLS.append({"name": "deepest", "inputSchema": nested(300)})
     for line in sys.stdin:

@@ -131,14 +131,14 @@ def test_stopping_ends_a_running_call(connection: ServerConnection) -> None:
 
 
 def test_closing_leaves_no_process(mark: str) -> None:
-    connection = ServerConnection(ToolServer("faulty", (*SERVER, "well", mark)))
+    connection = ServerConnection(ToolServer("faulty", (*SERVER, "parent", mark)))
     connection.connect()
     connection.close()
     wait_until(lambda: not running(mark))
 
 
-def test_a_server_ends_when_the_application_is_killed(mark: str) -> None:
-    server = ToolServer("faulty", (*SERVER, "well", mark))
+def test_a_server_and_what_it_started_end_when_the_application_is_killed(mark: str) -> None:
+    server = ToolServer("faulty", (*SERVER, "parent", mark))
     code = (
         "import os, signal\n"
         "from specchat.tools.connection import ServerConnection\n"
