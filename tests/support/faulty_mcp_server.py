@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 OBJECT = {"type": "object", "properties": {}}
@@ -59,6 +60,8 @@ def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
         case "echo":
             say(number, arguments.get("text", "?"))
         case "hang":
+            if begun := arguments.get("begun"):
+                Path(begun).touch()
             time.sleep(600)
         case "escapes":
             say(number, "\x1b]52;c;eA==\x07\x1b[2J" * 100_000 + "\u202eend")

@@ -112,18 +112,19 @@ def test_a_command_that_does_not_exist_is_named() -> None:
         connection.connect()
 
 
-def test_stopping_ends_a_running_call(connection: ServerConnection) -> None:
-    connection.connect()
+def test_stopping_ends_a_running_call(connection: ServerConnection, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
     failures: list[ToolError] = []
 
     def call() -> None:
         try:
-            connection.call("hang", {})
+            connection.call("hang", {"begun": str(begun)})
         except ToolError as error:
             failures.append(error)
 
     thread = threading.Thread(target=call)
     thread.start()
+    wait_until(begun.exists)
     connection.stop()
     thread.join(30)
     assert "was stopped" in str(failures[0])
