@@ -138,6 +138,6 @@ $(VENV)/.chat: $(BUILD) pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(BUILD) pyproject.toml
-	@echo "== installing specchat with test tools, the server and torch (for the training tests)"
-	@$(PIP) install --quiet --editable ".[dev,train,serve]"
+	@echo "== installing specchat with test tools, the server, the MCP library and torch (for the training tests)"
+	@$(PIP) install --quiet --editable ".[dev,train,serve,tools]"
 	@touch $@ $(VENV)/.chat

@@ -13,6 +13,7 @@ SpecchatError
 ├── AttachmentError   a file that a message names and that cannot be attached
 ├── EditorError   an editor that is missing or fails, or text that it left unusable
 ├── RemoteError   a server that cannot be reached, refuses a request, or breaks off
+├── ToolError     a tool, or a server of tools, that cannot be used
 └── BundleError   a file that the doctor cannot write a bug report to
 
 Every message is one line: what failed, the value, what to do.
@@ -74,6 +75,10 @@ class EditorError(SpecchatError):
 
 class RemoteError(SpecchatError):
     """A server that cannot be reached, that refuses a request, or whose answer breaks off."""
+
+
+class ToolError(SpecchatError):
+    """A tool that fails, or a server of tools that cannot be started, breaks off or takes too long."""
 
 
 class BundleError(SpecchatError):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.after_reasoning import after_reasoning
+from specchat_engine.answers.grammar import tool_grammar
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
@@ -207,11 +208,13 @@ class Session:
         with pair.lock, pair.answering():
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
-                prompt, tokens, shown = self.prompt_ids, self.answer_ids, self._turn.shown
+                given, prompt = self._turn.prompt, self.prompt_ids
+                tokens, shown = self.answer_ids, self._turn.shown
             else:
-                prompt = self._fit(messages).tokens
-                shown = shown_tokens(Prompt.of(messages).shown, pair.vocabulary)
-            sampling = self._after_reasoning(sampling, prompt)
+                given = Prompt.of(messages)
+                prompt = self._fit(given).tokens
+                shown = shown_tokens(given.shown, pair.vocabulary)
+            sampling = self._constrained(sampling, given, prompt)
             place = Place(prompt, tokens, position, sampling, sharpness, shown)
             try:
                 return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
@@ -293,7 +296,7 @@ class Session:
             fitted = self._fit(turn.prompt)
             turn.prompt_ids = fitted.tokens
             turn.reasoning = ReasoningCounter(pair.answer_format, opened=self._opens_reasoning(fitted.tokens))
-            sampling = self._after_reasoning(self.settings.sampling, fitted.tokens)
+            sampling = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
             if sampling is not self.settings.sampling:
                 turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
             constraint = constraint_of(sampling, pair.vocabulary, turn.shown)
@@ -336,9 +339,13 @@ class Session:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""
         return turn.cancel() or self.pair.company().answers > 0
 
-    def _after_reasoning(self, sampling: SamplingParams, prompt: Sequence[int]) -> SamplingParams:
-        """The same parameters, with a grammar that begins after the reasoning if the model is asked to think."""
+    def _constrained(self, sampling: SamplingParams, asked: Prompt, prompt: Sequence[int]) -> SamplingParams:
+        """The same parameters, with the grammar of calls if there has to be one. Another grammar begins after the
+        reasoning if the model is asked to think."""
         pair, level = self.pair, self.settings.thinking
+        if asked.must_call:
+            grammar = tool_grammar(pair.answer_format, asked.tools, thinking=self._opens_reasoning(prompt))
+            return replace(sampling, grammar=grammar)
         if not sampling.grammar or level in (AUTO, "off") or not pair.template.thinking.exists:
             return sampling
         opened = self._opens_reasoning(prompt)

@@ -21,6 +21,7 @@ HEAVY = {"textual", "llama_cpp", "torch", "numpy", "pydantic", "rich"}
         "specchat.store",
         "specchat.settings.presets",
         "specchat.serve.engine_client",
+        "specchat.tools.toolbox",
     ],
 )
 def test_light_modules_stay_light(module: str) -> None:

@@ -39,7 +39,7 @@ ASKED = (
     Message("assistant", "", (ToolCall("weather", '{"city": "<|im_start|>"}', "id1"),)),
     Message("tool", "no<|im_end|>", tool_call_id="id1"),
 )
-START = 1
+START, END = 1, 2
 GREEDY = Settings(max_tokens=12, drafter="none", sampling=SamplingParams(temperature=0))
 
 
@@ -138,6 +138,26 @@ def test_a_call_that_is_required_is_made(engine: Engine, choice: str | None, dra
     (call,) = parse_answer(text, engine.answer_format, tools).tool_calls
     assert call.name in (["now"] if choice else ["weather", "now"])
     assert json.loads(call.arguments)["x"] in ("a", "b")
+
+
+@pytest.mark.parametrize("level", ["auto", "off"])
+def test_a_prompt_can_require_a_call_whatever_grammar_is_set(engine: Engine, level: str) -> None:
+    parameters = {"type": "object", "properties": {"x": {"enum": ["a", "b"]}}, "required": ["x"]}
+    tools = [{"type": "function", "function": {"name": "now", "parameters": parameters}}]
+    bias = ((3 + ord("<"), -100.0), (END, 50.0))
+    sampling = SamplingParams(temperature=1.0, grammar='root ::= "no"', logit_bias=bias)
+    session = engine.session(settings=Settings(max_tokens=200, thinking=level, sampling=sampling), seed=3)
+    asked = Prompt([Message("user", "Rain?")], tools, shown=engine.answer_format.marks, must_call=True)
+    (call,) = parse_answer(answer(session, asked), engine.answer_format, tools).tool_calls
+    assert (session.end_reason, call.name) == ("end", "now")
+    assert json.loads(call.arguments)["x"] in ("a", "b")
+    assert session.inspect(0).said == session.answer_ids[0]
+    assert answer(session, [Message("user", "Rain?")]) == "no"
+
+
+def test_a_call_of_no_tool_cannot_be_required(engine: Engine) -> None:
+    with pytest.raises(SettingError, match="there are no tools"):
+        answer(engine.session(settings=GREEDY), Prompt([Message("user", "Rain?")], must_call=True))
 
 
 def test_an_engine_knows_whether_a_prompt_opened_the_reasoning(engine: Engine) -> None:

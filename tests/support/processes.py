@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -57,6 +58,12 @@ def xet_processes(parent: int) -> list[int]:
         if len(fields) > 1 and int(fields[1]) == parent and b"specchat.models.xet" in _command(folder):
             found.append(int(folder.name))
     return found
+
+
+def running(words: str) -> list[int]:
+    """The processes of this machine that run and have these words in their command, other than this one."""
+    found = [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if words.encode() in _command(folder)]
+    return [pid for pid in found if pid != os.getpid() and not is_gone(pid)]
 
 
 def state(pid: int) -> str:

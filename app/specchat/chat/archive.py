@@ -81,7 +81,13 @@ class Archive:
         self._remember(message.id, trace)
 
         def keep(store: Store) -> None:
-            store.update_message(message.id, content=message.content, state=message.state, figures=message.figures)
+            store.update_message(
+                message.id,
+                content=message.content,
+                state=message.state,
+                figures=message.figures,
+                tools=message.tools,
+            )
             store.keep_stats(message.id, pair, _stats(trace))
 
         def keep_trace(store: Store) -> None:

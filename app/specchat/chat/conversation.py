@@ -9,9 +9,10 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from specchat.store.records import State, StoredMessage, StoredSession, new_id, newest_leaf, path_to, siblings
+from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, newest_leaf, path_to, siblings
 from specchat.worker.protocol import ChatMessage
 from specchat.worker.summary import with_summary
+from specchat_engine.prompt.messages import ToolCall
 
 _TITLE_LENGTH = 60
 
@@ -88,10 +89,15 @@ class Conversation:
         """Adds an edited version of an earlier message of the user as a new branch."""
         return self._add(StoredMessage(new_id(), self.id, self._messages[message].parent, "user", text))
 
+    def add_result(self, call: ToolCall, result: str, *, failed: bool = False) -> StoredMessage:
+        """Adds what a call of the last answer gave."""
+        of = ToolUse((), call.id, call.name, failed)
+        return self._add(StoredMessage(new_id(), self.id, self.head, "tool", result, tools=of))
+
     def begin_answer(self) -> StoredMessage:
-        """Adds an empty answer. Its noise is that of the turn and of a new attempt."""
+        """Adds an empty answer. Its noise is that of the turn and of a new attempt. A result counts as a turn."""
         said = self.path()
-        turn = max(sum(message.role == "user" for message in said) - 1, 0)
+        turn = max(sum(message.role in ("user", "tool") for message in said) - 1, 0)
         beside = (node for node in self._messages.values() if node.parent == self.head and node.role == "assistant")
         attempt = max((node.attempt + 1 for node in beside), default=0)
         return self._add(
@@ -158,7 +164,13 @@ class Conversation:
 
 def chat_message(message: StoredMessage) -> ChatMessage:
     """A message in the form that the engine takes."""
-    return ChatMessage("assistant" if message.role == "assistant" else "user", message.content)
+    tools = message.tools or ToolUse()
+    match message.role:
+        case "assistant":
+            return ChatMessage("assistant", message.content, tools.calls)
+        case "tool":
+            return ChatMessage("tool", message.content, (), tools.call_id, tools.name)
+    return ChatMessage("user", message.content)
 
 
 def _since_summary(said: list[StoredMessage]) -> tuple[str | None, list[StoredMessage]]:

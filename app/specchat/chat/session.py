@@ -16,7 +16,7 @@ from specchat.errors import LibraryError
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
-from specchat.store.records import State, StoredMessage, StoredSession, new_id, new_seed
+from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, new_seed
 from specchat.terminal.filter import clean_line
 from specchat.worker.protocol import ChatMessage, Ended, Loaded, ServerInfo
 from specchat_engine.decoding.costs import MeasuredCosts
@@ -171,10 +171,13 @@ class ChatSession:
         self.progress = 0.0 if self.died else 1.0
         self.died = False
         *before, last = self.conversation.asked(answer.id)
-        content, source = with_help(last.content, self.options.target)
-        asked = (*before, replace(last, content=content))
+        source = ""
+        if last.role == "user":
+            content, source = with_help(last.content, self.options.target)
+            last = replace(last, content=content)
         prediction, self.prediction = self.prediction, ""
-        return answer, Question(asked, answer.turn or 0, answer.attempt, self.seed, prefix, frozen, source, prediction)
+        turn, attempt = answer.turn or 0, answer.attempt
+        return answer, Question((*before, last), turn, attempt, self.seed, prefix, frozen, source, prediction)
 
     def predict(self, path: Path) -> str:
         """Takes the text of a file as what the next answer will probably repeat, and says so.
@@ -255,7 +258,9 @@ class ChatSession:
         node = conversation.message(answer)
         if text or (ended is not None and ended.reason != "cancelled"):
             state = State.CUT if ended is None else State.STOPPED if ended.reason == "cancelled" else State.WHOLE
-            conversation.put(replace(node, content=text, state=state, figures=figures))
+            calls = ended.calls if ended else ()
+            tools, content = (ToolUse(calls), ended.content) if ended and calls else (None, text)
+            conversation.put(replace(node, content=content, state=state, figures=figures, tools=tools))
             self.used = (self.used if prompt_tokens is None else prompt_tokens) + num_tokens
             return None
         conversation.drop(answer)
@@ -263,6 +268,8 @@ class ChatSession:
             conversation.show_newest()
             return None
         question = conversation.message(node.parent)
+        if question.role == "tool":
+            return None
         conversation.drop(question.id)
         return question.content
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -17,6 +18,7 @@ from specchat.chat.turn import TurnModel
 from specchat.errors import FAILED, INTERRUPTED, AttachmentError
 from specchat.plain.commands import Commands
 from specchat.plain.paper import Paper, spoken, spoken_figures
+from specchat.plain.tools import PlainTools, spoken_parts
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
 from specchat.stats.line import ending, with_ending
@@ -25,9 +27,10 @@ from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
 from specchat.worker.client import WorkerClient
 from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import Ended, Loaded, Notice, Recounted, Started, Summarised, WorkerFailed
+from specchat.worker.protocol import Ended, Loaded, Notice, Offer, Recounted, Started, Summarised, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
 
 _SAVING_PAUSE = 1.0
@@ -68,7 +71,15 @@ class PlainChat:
         """Reads messages and commands until there are no more, and returns the exit code."""
         if not self._load():
             return FAILED
-        commands = Commands(self._session, self._archive, self._paper, self._answer)
+        tools = PlainTools(self._paper, source)
+        try:
+            self._chat(source, tools, resume)
+        finally:
+            tools.close()
+        return 0
+
+    def _chat(self, source: TextIO, tools: PlainTools, resume: int | None) -> None:
+        commands = Commands(self._session, self._archive, self._paper, partial(self._answer, tools), tools)
         if resume is not None:
             commands.resume(resume)
         for text in _messages(source, self._paper):
@@ -80,7 +91,6 @@ class PlainChat:
                     break
             elif (message := self._with_files(message_text(text))) is not None:
                 commands.ask(message)
-        return 0
 
     def _load(self) -> bool:
         options = self._session.options
@@ -107,8 +117,20 @@ class PlainChat:
             self._paper.say(str(error))
             return None
 
-    def _answer(self, session: ChatSession, settings: Settings) -> Trace | None:
-        """Answers the last message and says the figures in one line. Returns None if no answer began.
+    def _answer(self, tools: PlainTools, session: ChatSession, settings: Settings) -> Trace | None:
+        """Answers the last message, and again after each answer that calls tools. Returns None if no answer began."""
+        turn = tools.turn()
+        trace, calls = self._one_answer(session, settings, turn.offer)
+        while calls:
+            for result in tools.answered(session, turn, calls):
+                self._archive.said(session.conversation, result)
+            trace, calls = self._one_answer(session, settings, turn.offer)
+        return trace
+
+    def _one_answer(
+        self, session: ChatSession, settings: Settings, offer: Offer
+    ) -> tuple[Trace | None, tuple[ToolCall, ...]]:
+        """Writes one answer and says its figures in one line. Returns its trace, if it began, and its calls.
 
         What was written is saved, whatever ends the answer.
         """
@@ -125,14 +147,16 @@ class PlainChat:
             seed=question.seed,
             settings=settings,
             prediction=question.prediction,
+            tools=offer,
         )
+        spoken_text = spoken_parts(session.loaded, offer)
         self._paper.begin_answer()
         with stops_on_interrupt(self._client.cancel):
             for event in asked:
                 if isinstance(event, Round):
                     model.observe([event])
                     rounds.append(event)
-                    self._paper.stream(event.text)
+                    self._paper.stream(spoken_text.feed(event.text))
                     if time.monotonic() - saved_at > _SAVING_PAUSE:
                         saved_at = time.monotonic()
                         self._archive.grew(message, _text(rounds))
@@ -142,6 +166,7 @@ class PlainChat:
                 elif isinstance(event, Started):
                     started = event.line
                     session.started(event.line)
+                    spoken_text = spoken_parts(session.loaded, offer, event.line)
                 elif isinstance(event, Loaded):
                     session.ready(event)
                 elif isinstance(event, Notice):
@@ -156,6 +181,7 @@ class PlainChat:
                     self._paper.say(f"From now on the model reads this in place of the oldest turns: {event.text}")
                 elif isinstance(event, Ended | WorkerFailed):
                     last = event
+        self._paper.stream(spoken_text.finish())
         self._paper.end_answer()
         for text in late:
             self._paper.say(text)
@@ -177,7 +203,7 @@ class PlainChat:
             self._paper.say(
                 f"[{', '.join(part for part in (ending(ended.reason), figures_spoken, question.source) if part)}.]"
             )
-        return trace
+        return trace, ended.calls if ended else ()
 
     def _save(self, session: ChatSession, message: StoredMessage, trace: Trace | None) -> None:
         conversation, loaded = session.conversation, session.loaded

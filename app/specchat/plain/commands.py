@@ -23,6 +23,7 @@ from specchat.chat.variables import variables
 from specchat.errors import SpecchatError, TraceError
 from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.plain.shell import PlainShell
+from specchat.plain.tools import PlainTools
 from specchat.settings.presets import preset_names
 from specchat.stats.break_even import break_even
 from specchat.stats.explain import Shown, explanations, in_short
@@ -49,11 +50,13 @@ class Commands:
         archive: Archive,
         paper: Paper,
         answer: Callable[[ChatSession, Settings], Trace | None],
+        tools: PlainTools,
     ) -> None:
         self._session = session
         self._archive = archive
         self._paper = paper
         self._answered_by = answer
+        self._tools = tools
         self._last: Trace | None = None
         self._listed: tuple[int, ...] = ()
         """The sessions that /sessions listed last."""
@@ -97,6 +100,7 @@ class Commands:
                 if title:
                     conversation.change(title=title)
                 self._session, self._last = session.renewed(conversation), None
+                self._tools.ask_again()
                 say("A new session.")
             case asked.ShowSessions(words):
                 self._sessions(words)
@@ -139,6 +143,8 @@ class Commands:
                 self._tell(lambda: session.predict(path))
             case asked.UseStore(name, used):
                 self._tell(lambda: session.use_store(name, on=used))
+            case asked.UseTools(name, used):
+                self._tools.use(name, on=used)
             case asked.Learn(action):
                 self._tell(lambda: session.learn(action))
             case asked.Regenerate():

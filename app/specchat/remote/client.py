@@ -15,6 +15,7 @@ from specchat.remote.limits import CANNOT_BRANCH, CANNOT_KEEP, needs_this_machin
 from specchat.remote.making import SOURCE
 from specchat.terminal.filter import clean_line
 from specchat.worker.protocol import (
+    NO_TOOLS,
     ChatMessage,
     Ended,
     Event,
@@ -22,6 +23,7 @@ from specchat.worker.protocol import (
     Kept,
     Loaded,
     Notice,
+    Offer,
     Recalled,
     ServerInfo,
     WorkerFailed,
@@ -112,13 +114,14 @@ class RemoteClient:
         prefix: Sequence[int] = (),
         frozen: bool = False,
         prediction: str = "",
+        tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         """Answers a conversation: Notice, Started, Round…, perhaps Recounted, then Ended or WorkerFailed.
 
         A `cancel` after this call closes the connection, also before the first event.
         """
         stops = self._stops
-        question = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen, prediction)
+        question = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen, prediction, tools)
 
         def answer() -> Iterator[Event]:
             with self._one_at_a_time:
@@ -145,6 +148,7 @@ class RemoteClient:
         sharpness: float = 1.0,
         seed: int,
         settings: Settings,
+        tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         """WorkerFailed: a server does not show its probabilities."""
         yield WorkerFailed(needs_this_machine("inspecting a position"))
@@ -161,7 +165,9 @@ class RemoteClient:
         """Recalled: nothing was."""
         yield Recalled(False)
 
-    def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
+    def prepare(
+        self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
+    ) -> None:
         """Does nothing: a server reads what it is asked."""
 
     def set(self, settings: Settings) -> None:
@@ -258,6 +264,8 @@ class RemoteClient:
         from specchat_engine.sampling.noise import turn_seed
 
         self._stopped.clear()
+        if question.tools.functions:
+            yield Notice("a server gets no tools from the chat: the answer cannot call any")
         failures = 0
         seed = turn_seed(question.seed, question.turn, question.attempt)
         while True:

@@ -10,6 +10,7 @@ from typing import Any
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import without_thoughts
 from specchat.worker.protocol import ChatMessage
+from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
 
@@ -94,9 +95,10 @@ def request_body(
     return Body(body, (*untaken, *unsteered))
 
 
-def _message(message: ChatMessage) -> dict[str, str]:
+def _message(message: ChatMessage) -> dict[str, Any]:
     content = without_thoughts(message.content) if message.role == "assistant" else message.content
-    return {"role": message.role, "content": content}
+    sent = Message(message.role, content, message.tool_calls, tool_call_id=message.tool_call_id, name=message.name)
+    return sent.to_json()
 
 
 def _telling(engine: Engine) -> dict[str, Any]:

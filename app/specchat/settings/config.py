@@ -17,6 +17,9 @@ from specchat.settings.schema import BY_KEY, SETTINGS, Config
 from specchat.settings.setting import Setting
 from specchat.settings.values import BadValue, File
 
+TABLES = ("tools",)
+"""Tables of the file that are no settings; whoever uses them reads them with `read_table`."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Source:
@@ -57,14 +60,29 @@ def _read(setting: Setting, source: _Source) -> Any:
     return None if setting.key == "seed" and read == -1 else read
 
 
-def _file() -> _Source:
-    """What config.toml holds; a relative path in it starts from its folder. Raises ConfigError."""
+def read_table(name: str) -> Mapping[str, object]:
+    """A table of config.toml that is no setting; empty if it is not there. Raises ConfigError."""
+    table = _contents().get(name, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"{config_file()}: {name} is {table!r}: use tables such as [{name}.NAME]")
+    return table
+
+
+def _contents() -> dict[str, object]:
+    """Everything in config.toml. Raises ConfigError."""
     file = config_file()
     with reading_toml(file):
         try:
-            values: dict[str, object] = tomllib.loads(file.read_text(encoding="utf-8"))
+            return tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            values = {}
+            return {}
+
+
+def _file() -> _Source:
+    """What config.toml holds; a relative path in it starts from its folder. Raises ConfigError."""
+    file, values = config_file(), _contents()
+    for table in TABLES:
+        values.pop(table, None)
     for key in values:
         if key not in BY_KEY:
             close = difflib.get_close_matches(key, BY_KEY, 1)

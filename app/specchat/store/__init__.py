@@ -1,7 +1,7 @@
 """Conversations kept in one SQLite file: a tree of messages for each, searchable by any word in them."""
 
 from specchat.store.keeper import Keeper
-from specchat.store.records import State, StoredMessage, StoredSession, new_id, newest_leaf, path_to, siblings
+from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, newest_leaf, path_to, siblings
 from specchat.store.search import SearchHit
 from specchat.store.store import Store
 from specchat.store.tags import tag_of
@@ -15,6 +15,7 @@ __all__ = [
     "Store",
     "StoredMessage",
     "StoredSession",
+    "ToolUse",
     "Totals",
     "TurnFigures",
     "new_id",

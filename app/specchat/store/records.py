@@ -9,6 +9,8 @@ from enum import StrEnum
 from random import SystemRandom
 from typing import Any, overload
 
+from specchat_engine.prompt.messages import ToolCall
+
 
 class State(StrEnum):
     """Whether a message is complete, and if not, why."""
@@ -56,11 +58,24 @@ class StoredSession:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The `calls` of an answer, or what a message of the role "tool" is the result of: the id of a call, and the `name`
+    of a function. A result that `failed` says why.
+    """
+
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class StoredMessage:
     """A node of a session's tree. The first message has no parent; messages with the same parent are branches.
 
     `turn` and `attempt` are what an answer's seed was derived from. `figures` is the line of figures under an answer.
     `summary` stands for the branch up to this message in what the model reads.
+    `tools` is set for answers that call tools, and for results.
     """
 
     id: int
@@ -74,6 +89,7 @@ class StoredMessage:
     attempt: int = 0
     figures: str | None = None
     summary: str | None = None
+    tools: ToolUse | None = None
 
 
 def path_to(messages: Sequence[StoredMessage], head: int | None) -> list[StoredMessage]:

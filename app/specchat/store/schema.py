@@ -116,7 +116,10 @@ _TAGS = (
 
 _SUMMARIES = ("ALTER TABLE messages ADD COLUMN summary TEXT",)
 
-STEPS: tuple[Sequence[str], ...] = (_FIRST, _TAGS, _SUMMARIES)
+_TOOLS = ("ALTER TABLE messages ADD COLUMN tools TEXT",)
+"""The calls of an answer, or of which call a message is the result, as JSON."""
+
+STEPS: tuple[Sequence[str], ...] = (_FIRST, _TAGS, _SUMMARIES, _TOOLS)
 """The migration steps. A published step never changes; a new format appends one."""
 
 

@@ -9,14 +9,15 @@ from typing import Any
 
 from specchat.errors import StoreError
 from specchat.store.connection import Database
-from specchat.store.records import State, StoredMessage, StoredSession, preview_of, storable
+from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, preview_of, storable
 from specchat.store.writers import is_alive
+from specchat_engine.codec import from_json, to_json
 
 _OF_SESSION = (
     "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview,"
     " (SELECT group_concat(name, ' ') FROM tags WHERE session = sessions.id)"
 )
-_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures, summary"
+_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures, summary, tools"
 
 
 class Sessions(Database):
@@ -132,7 +133,7 @@ class Sessions(Database):
         """
         with self.together():
             self._run(
-                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     message.id,
                     message.session,
@@ -145,6 +146,7 @@ class Sessions(Database):
                     message.attempt,
                     storable(message.figures),
                     storable(message.summary),
+                    _tools_text(message.tools),
                     self._writing(message.state),
                 ),
             )
@@ -162,6 +164,7 @@ class Sessions(Database):
         state: State | None = None,
         figures: str | None = None,
         summary: str | None = None,
+        tools: ToolUse | None = None,
     ) -> None:
         """Stores the given parts of a message and leaves the rest unchanged.
 
@@ -177,6 +180,8 @@ class Sessions(Database):
             values["figures"] = storable(figures)
         if summary is not None:
             values["summary"] = storable(summary)
+        if tools is not None:
+            values["tools"] = _tools_text(tools)
         if not values:
             return
         columns = ", ".join(f"{name} = ?" for name in values)
@@ -277,9 +282,22 @@ def _settings_text(settings: Mapping[str, Any] | None) -> str | None:
 
 
 def _message(row: tuple[Any, ...]) -> StoredMessage:
-    (id_, session, parent, role, content, created, state, turn, attempt, figures, summary) = row
+    (id_, session, parent, role, content, created, state, turn, attempt, figures, summary, tools) = row
     try:
         known = State(state)
     except ValueError:
         raise StoreError(f"message {id_} has the state {state!r}, which this specchat does not know") from None
-    return StoredMessage(id_, session, parent, role, content, created, known, turn, attempt, figures, summary)
+    return StoredMessage(
+        id_, session, parent, role, content, created, known, turn, attempt, figures, summary, _tools(id_, tools)
+    )
+
+
+def _tools_text(tools: ToolUse | None) -> str | None:
+    return None if tools is None else json.dumps(to_json(tools))
+
+
+def _tools(message: int, text: str | None) -> ToolUse | None:
+    try:
+        return None if text is None else from_json(ToolUse, json.loads(text))
+    except ValueError:
+        raise StoreError(f"the tools of message {message} cannot be read: {text!r:.60}") from None

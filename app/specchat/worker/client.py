@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from specchat.worker.process import EngineProcess
 from specchat.worker.process_log import ENDED
 from specchat.worker.protocol import (
+    NO_TOOLS,
     Cancel,
     ChatMessage,
     Command,
@@ -22,6 +23,7 @@ from specchat.worker.protocol import (
     Kept,
     Load,
     Loaded,
+    Offer,
     Prepare,
     Recall,
     Set,
@@ -81,6 +83,7 @@ class WorkerClient:
         prefix: Sequence[int] = (),
         frozen: bool = False,
         prediction: str = "",
+        tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         """Answers a conversation: Started, Notice, Round…, then Ended or WorkerFailed.
 
@@ -98,7 +101,7 @@ class WorkerClient:
             if self._stops > stops:
                 self._process.send(Cancel())
 
-        command = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen, prediction)
+        command = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen, prediction, tools)
         return self._answer(command, sent)
 
     def inspect(
@@ -111,6 +114,7 @@ class WorkerClient:
         sharpness: float = 1.0,
         seed: int,
         settings: Settings,
+        tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         """Looks again at one output position of an answer with these ids: Inspected or WorkerFailed.
 
@@ -121,7 +125,7 @@ class WorkerClient:
             yield WorkerFailed(_ANSWERING)
             return
         with self._one_at_a_time:
-            command = Inspect(tuple(messages), tuple(tokens), position, tuple(asked), sharpness, seed, settings)
+            command = Inspect(tuple(messages), tuple(tokens), position, tuple(asked), sharpness, seed, settings, tools)
             yield from self._with_the_pair(command)
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
@@ -156,10 +160,12 @@ class WorkerClient:
         with self._one_at_a_time:
             yield from self._with_the_pair(Recall(str(folder)))
 
-    def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
+    def prepare(
+        self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
+    ) -> None:
         """Lets an idle engine read what will probably be asked, without events; a later call ends it."""
         if self._pair_is_loaded:
-            self._process.send(Prepare(tuple(messages), seed, settings))
+            self._process.send(Prepare(tuple(messages), seed, settings, tools))
 
     def set(self, settings: Settings) -> None:
         """Changes the settings of the running answer from its next round on. Does nothing while none runs."""

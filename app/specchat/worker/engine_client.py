@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from specchat.worker.protocol import ChatMessage, Event
+from specchat.worker.protocol import NO_TOOLS, ChatMessage, Event, Offer
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
@@ -34,6 +34,7 @@ class EngineClient(Protocol):
         prefix: Sequence[int] = (),
         frozen: bool = False,
         prediction: str = "",
+        tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         """Answers a conversation: Started, Notice, Round…, perhaps Recounted, then Ended or WorkerFailed."""
 
@@ -47,6 +48,7 @@ class EngineClient(Protocol):
         sharpness: float = 1.0,
         seed: int,
         settings: Settings,
+        tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         """Looks again at one output position: Inspected or WorkerFailed."""
 
@@ -59,7 +61,9 @@ class EngineClient(Protocol):
     def recall(self, folder: Path) -> Iterator[Event]:
         """Restores the prompt caches from a folder: Recalled or WorkerFailed."""
 
-    def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
+    def prepare(
+        self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
+    ) -> None:
         """Lets an idle engine read what will probably be asked."""
 
     def set(self, settings: Settings) -> None:

@@ -6,6 +6,7 @@ Each command and event is declared here and nowhere else: a frozen dataclass tha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -18,6 +19,7 @@ from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount, check_threads
+from specchat_engine.prompt.messages import Message, ToolCall
 from specchat_engine.prompt.thinking import ThinkingSwitch
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
@@ -25,10 +27,32 @@ from specchat_engine.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of a conversation."""
+    """One message of a conversation.
 
-    role: Literal["system", "user", "assistant"]
+    An answer may have `tool_calls`. The role "tool" is that of a result: `tool_call_id` says of which call, and `name`
+    of which function.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    name: str = ""
+
+    def for_engine(self) -> Message:
+        """The same message as the engine takes it."""
+        return Message(self.role, self.content, self.tool_calls, tool_call_id=self.tool_call_id, name=self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The functions that an answer may call, in the form of OpenAI's chat API. With `required` it has to call one."""
+
+    functions: tuple[Mapping[str, Any], ...] = ()
+    required: bool = False
+
+
+NO_TOOLS = Offer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +80,7 @@ class Generate:
     prefix: tuple[int, ...] = ()
     frozen: bool = False
     prediction: str = ""
+    tools: Offer = NO_TOOLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +90,7 @@ class Prepare:
     messages: tuple[ChatMessage, ...]
     seed: int
     settings: Settings
+    tools: Offer = NO_TOOLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +140,7 @@ class Inspect:
     sharpness: float
     seed: int
     settings: Settings
+    tools: Offer = NO_TOOLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,12 +290,18 @@ class Recounted:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An answer is complete. `stats` is the trace's object of that name; `text` includes the answer's prefix."""
+    """An answer is complete. `stats` is the trace's object of that name; `text` includes the answer's prefix.
+
+    If the answer calls tools, `calls` has the calls and `content` the rest of the text. An answer that was cut short
+    has no calls.
+    """
 
     reason: str
     text: str
     stats: dict[str, Any]
     costs: MeasuredCosts = field(default_factory=MeasuredCosts)
+    calls: tuple[ToolCall, ...] = ()
+    content: str = ""
 
 
 @dataclass(frozen=True, slots=True)

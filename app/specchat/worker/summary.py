@@ -65,7 +65,7 @@ def write_summary(session: Session, older: Sequence[ChatMessage], system: str | 
     session.hold = lambda: session.cancel() if stop() else None
     session.watch = None
     begin = [Message("system", system)] if system else []
-    asked = [*begin, *(Message(message.role, message.content) for message in older), Message("user", _REQUEST)]
+    asked = [*begin, *(message.for_engine() for message in older), Message("user", _REQUEST)]
     try:
         for _ in session.answer(Prompt(asked), len(older)):
             pass

@@ -47,8 +47,9 @@ from specchat.worker.protocol import (
 from specchat.worker.records import recall
 from specchat.worker.streams import unexpected
 from specchat.worker.summary import split, system_of, with_summary, write_summary
+from specchat.worker.tool_calls import called, prompt_of
 from specchat.worker.upkeep import Upkeep
-from specchat_engine import Engine, Message, Prompt, Session, TurnStats
+from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
 from specchat_engine.llama.machine import this_machine
@@ -278,7 +279,12 @@ class Work:
             if "store" in self._engine.drafters:
                 self._refreshing.after_answer(Path(self._engine.target.path))
             self._make_room(self._engine, session.settings.drafter)
-        self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))
+        reason, stats = session.end_reason or "error", session.stats.to_json()
+        answer = called(self._engine, session, command) if self._engine else None
+        if answer is None:
+            self._send(Ended(reason, session.text, stats, session.costs))
+        else:
+            self._send(Ended(reason, session.text, stats, session.costs, answer.calls, answer.content))
 
     def _summarised(self, session: Session, command: Generate) -> Generate:
         """The command, with its oldest turns replaced by a summary if they do not fit and the user wants that."""
@@ -389,7 +395,5 @@ class Work:
             return self._session
 
     def _prompt(self, command: Generate | Prepare | Inspect) -> Prompt:
-        """What a command asks. The marks of thoughts are part of the answer's text, as the chat folds thoughts."""
-        messages = [Message(message.role, message.content) for message in command.messages]
-        shown = self._engine.answer_format.reasoning_marks if self._engine else ()
-        return Prompt(messages, shown=shown)
+        """What a command asks."""
+        return prompt_of(command.messages, command.tools, self._engine.answer_format if self._engine else None)

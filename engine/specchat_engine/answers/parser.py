@@ -59,6 +59,13 @@ class Answer:
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
 
+    def without_calls(self, tags: tuple[str, str]) -> str:
+        """What the answer says beside its calls: the reasoning between these tags, then the content."""
+        if not self.reasoning:
+            return self.content
+        opening, closing = tags
+        return f"{opening}\n{self.reasoning}\n{closing}\n\n{self.content}".rstrip()
+
     @classmethod
     def of(cls, parts: Sequence[AnswerPart]) -> Answer:
         """What these parts make up."""

@@ -97,7 +97,8 @@ class Prompt:
     `whole`; of others the context drops old turns that it has no room for.
 
     `shown` names control tokens that the answer's text shall show, because its parser looks for them; see
-    `AnswerFormat.marks`. All others print nothing.
+    `AnswerFormat.marks`. All others print nothing. With `must_call` the answer has to call one of the tools, and a
+    grammar holds the arguments to its schema.
 
     Raises SettingError for a raw prompt that has messages too, and for a tool that is no function.
     """
@@ -108,6 +109,7 @@ class Prompt:
     raw: str | Sequence[int] | None = None
     shown: Sequence[str] = ()
     whole: bool = False
+    must_call: bool = False
 
     def __post_init__(self) -> None:
         if self.raw is not None and (self.messages or self.tools):

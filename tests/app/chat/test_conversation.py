@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.chat.conversation import Conversation, title_of
-from specchat.store.records import StoredSession, new_id
+from specchat.store.records import StoredSession, ToolUse, new_id
+from specchat.worker.protocol import ChatMessage
+from specchat_engine.prompt.messages import ToolCall
 
 
 def conversation() -> Conversation:
@@ -183,3 +185,23 @@ def test_a_title_is_one_short_line(text: str) -> None:
     title = title_of(text)
     assert len(title) <= 60
     assert "\n" not in title
+
+
+def test_calls_and_their_results_are_sent_again_and_every_answer_has_noise_of_its_own() -> None:
+    talk, call = conversation(), ToolCall("now", "{}", "call00000")
+    talk.ask("What time is it?")
+    first = talk.begin_answer()
+    talk.put(replace(first, content="Let me see.", tools=ToolUse((call,))))
+    talk.add_result(call, "noon")
+    second = talk.begin_answer()
+    assert (first.turn, second.turn) == (0, 1)
+    assert talk.asked(second.id)[1:] == (
+        ChatMessage("user", "What time is it?"),
+        ChatMessage("assistant", "Let me see.", (call,)),
+        ChatMessage("tool", "noon", (), "call00000", "now"),
+    )
+    talk.put(replace(second, content="It is noon."))
+    talk.ask("And now?")
+    third = talk.begin_answer()
+    assert third.turn == 2
+    assert len({(one.turn, one.attempt) for one in talk.path() if one.role == "assistant"}) == 3

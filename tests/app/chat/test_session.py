@@ -6,10 +6,11 @@ import pytest
 from app.tui.scripted_client import LOADED, chat_options, ended, script
 from specchat.chat.session import ChatSession, Speculation
 from specchat.errors import AttachmentError
-from specchat.store.records import State
+from specchat.store.records import State, ToolUse
 from specchat.tui.widgets.header import header
 from specchat.worker.protocol import Ended, ServerInfo
 from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.prompt.messages import ToolCall
 
 
 def ready() -> ChatSession:
@@ -243,3 +244,24 @@ def test_the_length_of_a_prompt_may_be_told_at_the_end() -> None:
     session = ready()
     say(session, "x", 3, replace(ended(script("> x")), stats=ended(script("> x")).stats | {"prompt_tokens": 40}))
     assert session.used == 43
+
+
+def test_an_answer_that_calls_tools_keeps_its_calls_apart_from_its_text() -> None:
+    session, call = ready(), ToolCall("now", "{}", "call00000")
+    last = replace(ended([], "end"), text="Let me see.<tool_call>…</tool_call>", calls=(call,), content="Let me see.")
+    assert say(session, last.text, 9, last) is None
+    answer = session.conversation.path()[-1]
+    assert (answer.content, answer.tools) == ("Let me see.", ToolUse((call,)))
+    session.conversation.add_result(call, "noon")
+    _, question = session.begin()
+    assert [message.role for message in question.messages] == ["user", "assistant", "tool"]
+    assert question.messages[-1].content == "noon"
+
+
+def test_a_result_stays_if_nothing_follows_it() -> None:
+    session, call = ready(), ToolCall("now", "{}", "call00000")
+    say(session, "", 9, replace(ended([], "end"), calls=(call,)))
+    session.conversation.add_result(call, "noon")
+    answer, _ = session.begin()
+    assert session.answered(answer.id, "", 0, None) is None
+    assert said(session) == ["Hi", "", "noon"]

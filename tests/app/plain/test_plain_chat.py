@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,11 +17,24 @@ from specchat.chat.archive import Archive, session_to_resume
 from specchat.chat.saved_texts import saved_prompts
 from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper
+from specchat.plain.tools import spoken_parts
 from specchat.settings.paths import sessions_db
+from specchat.store.records import ToolUse
 from specchat.store.store import Store
 from specchat.terminal.filter import clean
-from specchat.worker.protocol import Ended, Event, Notice, Recounted, ServerInfo, Summarised, WorkerFailed
+from specchat.worker.protocol import (
+    ChatMessage,
+    Ended,
+    Event,
+    Notice,
+    Offer,
+    Recounted,
+    ServerInfo,
+    Summarised,
+    WorkerFailed,
+)
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.prompt.messages import ToolCall
 from support.sample_traces import UNKNOWN
 
 
@@ -332,3 +345,98 @@ def test_interrupting_a_shell_command_stops_it_and_not_the_chat(chat: Chat) -> N
     chat(f"!kill -INT {os.getpid()}; sleep 1000", "!", "Hi")
     assert "stopped; the next message" in chat.notes.getvalue()
     assert len(chat.client.asked) == 1
+
+
+class Terminal(io.StringIO):
+    """Input at which somebody sits."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+SUM = ToolCall("calculate", '{"expression": "6 * 7"}', "call00000")
+
+
+def calling(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> list[Offer]:
+    """Makes the model call a tool whenever it is offered one and the last message is the user's."""
+    offers: list[Offer] = []
+    generate = chat.client.generate
+
+    def answer(messages: Sequence[ChatMessage], *, tools: Offer, **how: Any) -> Iterator[Event]:
+        offers.append(tools)
+        calls = tools.functions and messages[-1].role == "user"
+        for event in generate(messages, **how):
+            yield replace(event, calls=(SUM,), content="Let me see.") if calls and isinstance(event, Ended) else event
+
+    monkeypatch.setattr(chat.client, "generate", answer)
+    return offers
+
+
+def typed(chat: Chat, *lines: str) -> None:
+    PlainChat(chat_options(), chat.client, chat.archive, Paper(chat.answers, chat.notes)).run(
+        Terminal("".join(f"{line}\n" for line in lines))
+    )
+
+
+def test_a_call_is_made_once_it_is_allowed_and_the_model_reads_the_result(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offers = calling(chat, monkeypatch)
+    typed(chat, "Before", "/tools on builtin", "What is 6 * 7?", "once", "Thanks", "n")
+    assert [len(offer.functions) for offer in offers] == [0, 2, 2, 2, 2]
+    asked = chat.client.asked[2]
+    assert [message.role for message in asked[-3:]] == ["user", "assistant", "tool"]
+    assert asked[-2].tool_calls == (SUM,)
+    assert (asked[-1].content, asked[-1].tool_call_id, asked[-1].name) == ("42", "call00000", "calculate")
+    assert chat.client.asked[4][-1].content == "the user did not allow this call"
+    notes = chat.notes.getvalue()
+    assert 'The model calls calculate with {"expression": "6 * 7"}. Allow it' in notes
+    assert "calculate gave: 42\n" in notes
+
+
+def test_a_tool_is_asked_about_once_in_a_chat_that_allows_it(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    calling(chat, monkeypatch)
+    typed(chat, "/tools on builtin", "One", "a", "Two", "/new", "Three", "n")
+    assert chat.notes.getvalue().count("Allow it") == 2
+    assert chat.notes.getvalue().count("gave: 42") == 2
+
+
+def test_nothing_is_allowed_if_nobody_can_be_asked(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    calling(chat, monkeypatch)
+    chat("/tools on builtin", "One", "always")
+    assert "the input is no terminal" in chat.notes.getvalue()
+    assert "gave: 42" not in chat.notes.getvalue()
+    assert chat.client.asked[2][-1].content == "always"
+
+
+def test_tools_are_listed_and_unknown_ones_refused(chat: Chat) -> None:
+    chat("/tools", "/tools on nothing", "/tools on builtin", "/tools off builtin")
+    told = chat.notes.getvalue().splitlines()[1:]
+    assert told == [
+        "builtin (part of specchat): off",
+        "there is no server 'nothing' in config.toml: known are builtin",
+        "builtin (part of specchat): current_time, calculate",
+        "builtin (part of specchat): off",
+    ]
+
+
+def test_a_stored_chat_goes_on_with_its_calls(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    calling(chat, monkeypatch)
+    typed(chat, "/tools on builtin", "What is 6 * 7?", "o")
+    chat.archive.close()
+    with Store.open(sessions_db()) as store:
+        (session,) = store.sessions()
+        stored = store.messages(session.id)
+    assert [message.role for message in stored] == ["user", "assistant", "tool", "assistant"]
+    assert stored[1].tools == ToolUse((SUM,))
+    assert stored[1].content == "Let me see."
+    assert stored[2].tools == ToolUse((), "call00000", "calculate")
+
+
+def test_calls_are_not_read_out_as_part_of_the_answer() -> None:
+    call = '<tool_call>{"name": "calculate", "arguments": {}}</tool_call>'
+    function = {"type": "function", "function": {"name": "calculate"}}
+    with_tools, without = spoken_parts(LOADED, Offer((function,))), spoken_parts(LOADED, Offer())
+    text = f"<think>hm</think>Let me see.{call}"
+    assert "".join([*map(with_tools.feed, text), with_tools.finish()]) == "hmLet me see."
+    assert without.feed(text) + without.finish() == text

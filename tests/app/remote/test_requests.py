@@ -9,6 +9,7 @@ from app.remote.samples import QUESTION, server
 from specchat.remote.requests import Body, request_body
 from specchat.remote.servers import Engine
 from specchat.worker.protocol import ChatMessage
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
@@ -127,3 +128,15 @@ def test_another_attempt_has_another_seed_that_every_server_can_hold() -> None:
     for seed in seeds:
         sent = request_body(server(), QUESTION, Settings(), seed=seed).json["seed"]
         assert 0 <= sent < 2**31
+
+
+def test_calls_and_results_of_a_conversation_keep_their_form() -> None:
+    call = ToolCall("now", '{"zone": "UTC"}', "call00000")
+    said = (
+        ChatMessage("assistant", "<think>x</think>\n", (call,)),
+        ChatMessage("tool", "noon", (), "call00000", "now"),
+    )
+    _, answer, result = request_body(server(), (*QUESTION, *said), Settings(), seed=7).json["messages"][-3:]
+    assert answer["content"] == ""
+    assert answer["tool_calls"] == [call.to_json()]
+    assert result == {"role": "tool", "content": "noon", "tool_call_id": "call00000", "name": "now"}

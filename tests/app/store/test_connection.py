@@ -208,6 +208,21 @@ def test_an_older_format_is_brought_up_to_date_in_order_and_keeps_what_it_holds(
     connection.close()
 
 
+def test_conversations_from_before_tools_are_read_as_they_were(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path, isolation_level=None)
+    migrate(connection, STEPS[:1])
+    connection.execute("INSERT INTO sessions (id, title, created, updated) VALUES (1, 'old', 1, 1)")
+    connection.execute(
+        "INSERT INTO messages (id, session, role, created, state, attempt, content)"
+        " VALUES (2, 1, 'user', 1, 'whole', 0, 'Why?')"
+    )
+    connection.close()
+    with Store.open(path) as store:
+        (message,) = store.messages(1)
+    assert (message.content, message.tools) == ("Why?", None)
+
+
 def test_a_step_that_fails_leaves_the_format_as_it_was(store: Store, path: Path) -> None:
     begun(store, "kept")
     connection = sqlite3.connect(path, isolation_level=None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from specchat.errors import StoreError
-from specchat.store import State, Store, StoredMessage, new_id, newest_leaf, path_to, siblings
+from specchat.store import State, Store, StoredMessage, ToolUse, new_id, newest_leaf, path_to, siblings
+from specchat_engine.prompt.messages import ToolCall
 from support.stored import begun, said
 
 
@@ -22,6 +24,22 @@ def test_a_message_comes_back_as_it_was_added(path: Path) -> None:
         store.add_message(answer)
     with Store.open(path) as store:
         assert store.messages(session) == [question, answer]
+
+
+def test_calls_and_results_come_back_as_they_were_added(path: Path) -> None:
+    call = ToolCall("now", '{"zone": "\x1b"}', "call00000")
+    with Store.open(path) as store:
+        session = begun(store)
+        answer = StoredMessage(new_id(), session, None, "assistant", "", 6.0, tools=ToolUse((call,)))
+        of = ToolUse((), "call00000", "now", failed=True)
+        result = StoredMessage(new_id(), session, answer.id, "tool", "no such zone", 7.0, tools=of)
+        late = StoredMessage(new_id(), session, result.id, "assistant", "", 8.0)
+        for message in (answer, result, late):
+            store.add_message(message)
+        store.update_message(late.id, content="", tools=ToolUse((call,)))
+        store.update_message(late.id, content="Let me see.")
+    with Store.open(path) as store:
+        assert store.messages(session) == [answer, result, replace(late, content="Let me see.", tools=answer.tools)]
 
 
 def test_the_newest_message_is_the_head_and_moves_its_session_up(store: Store) -> None:

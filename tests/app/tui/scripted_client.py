@@ -13,6 +13,7 @@ from typing import Any
 from specchat.settings.options import ChatOptions
 from specchat.worker.gate import Gate
 from specchat.worker.protocol import (
+    NO_TOOLS,
     ChatMessage,
     Ended,
     Event,
@@ -20,6 +21,7 @@ from specchat.worker.protocol import (
     Kept,
     Loaded,
     Loading,
+    Offer,
     Recalled,
     Started,
     Timed,
@@ -163,6 +165,7 @@ class ScriptedClient:
         prefix: Sequence[int] = (),
         frozen: bool = False,
         prediction: str = "",
+        tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         self.asked.append(tuple(messages))
         self.predictions.append(prediction)
@@ -201,7 +204,9 @@ class ScriptedClient:
         self.go.wait(10)
         self.idle = False
 
-    def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
+    def prepare(
+        self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
+    ) -> None:
         self.prepared.append(tuple(messages))
 
     def set(self, settings: Settings) -> None:
@@ -217,6 +222,7 @@ class ScriptedClient:
         sharpness: float = 1.0,
         seed: int,
         settings: Settings,
+        tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         self.inspected.append((tuple(tokens), position, tuple(asked)))
         known = dict.fromkeys((tokens[position], *asked))

@@ -25,6 +25,7 @@ from specchat.worker.protocol import (
     Loaded,
     Loading,
     Notice,
+    Offer,
     Prepare,
     Quit,
     Recall,
@@ -49,6 +50,7 @@ from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.load_options import MemoryUse, ModelInfo
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.sampling.params import SamplingParams
 from support.drawn_rounds import sample_round
 from support.sample_traces import UNKNOWN
@@ -65,6 +67,19 @@ COMMANDS: list[Command] = [
     Load("t.gguf", "d.gguf", LoadOptions()),
     Generate((ChatMessage("user", "naïve \u2028 \ud800 text"),), turn=1, attempt=2, seed=2**63, settings=SETTINGS),
     Generate((), turn=0, attempt=0, seed=1, settings=SETTINGS, prefix=(5, 0, 2**31), frozen=True),
+    Generate(
+        (
+            ChatMessage("assistant", "", (ToolCall("f", '{"a": 1}', "call00000"),)),
+            ChatMessage("tool", "3", (), "call00000", "f"),
+        ),
+        turn=1,
+        attempt=0,
+        seed=1,
+        settings=SETTINGS,
+        tools=Offer(
+            ({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},), required=True
+        ),
+    ),
     Inspect((ChatMessage("user", "u"),), (1, 2, 3), position=1, asked=(9,), sharpness=2.0, seed=3, settings=SETTINGS),
     Freeze(True),
     Freeze(False),

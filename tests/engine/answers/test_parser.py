@@ -353,3 +353,12 @@ def test_content_is_told_while_it_comes() -> None:
     parser = AnswerParser(HERMES, TOOLS)
     assert parser.feed("Hello <to") == [AnswerPart(PartKind.CONTENT, "Hello")]
     assert parser.feed("day> ") == [AnswerPart(PartKind.CONTENT, " <today>")]
+
+
+def test_the_rest_of_an_answer_with_calls_keeps_its_reasoning_in_tags() -> None:
+    text = f'<think>It rains?</think>\n\nLet me see.<tool_call>{{"name": "weather", "arguments": {ROME}}}</tool_call>'
+    answer = parse_answer(text, HERMES, TOOLS)
+    rest = answer.without_calls(HERMES.thinking)
+    assert rest == "<think>\nIt rains?\n</think>\n\nLet me see."
+    assert parse_answer(rest, HERMES, TOOLS) == Answer("Let me see.", "It rains?")
+    assert Answer("Only this.", "", (CALL,)).without_calls(HERMES.thinking) == "Only this."

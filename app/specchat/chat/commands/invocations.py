@@ -280,6 +280,14 @@ class UseStore(Invocation):
     on: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class UseTools(Invocation):
+    """Offer the built-in tools or those of a server, or no longer; without a name show them all."""
+
+    name: str = ""
+    on: bool = True
+
+
 LearnAction = Literal["show", "on", "off", "back", "forget"]
 
 

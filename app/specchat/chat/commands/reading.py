@@ -33,6 +33,7 @@ from specchat.chat.commands.invocations import (
     ShowSystem,
     StepMode,
     UseStore,
+    UseTools,
 )
 from specchat.settings.paths import expanded
 from specchat.terminal.filter import clean_line
@@ -189,6 +190,16 @@ def read_store(argument: str, _sources: Sources) -> Read:
     if switch.lower() not in SWITCH or not name.strip():
         return Refusal(f"{argument!r} says nothing about a store: /store on NAME, /store off NAME, or /store alone")
     return UseStore(name.strip(), switch.lower() == "on")
+
+
+def read_tools(argument: str, _sources: Sources) -> Read:
+    """on or off with the name of a server, or with "builtin"; nothing to show them."""
+    if not argument:
+        return UseTools()
+    switch, _, name = argument.partition(" ")
+    if switch.lower() not in SWITCH or not name.strip():
+        return Refusal(f"{argument!r} says nothing about tools: /tools on NAME, /tools off NAME, or /tools alone")
+    return UseTools(name.strip(), switch.lower() == "on")
 
 
 def read_predict(argument: str, sources: Sources) -> Read:

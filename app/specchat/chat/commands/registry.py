@@ -254,6 +254,15 @@ COMMANDS: tuple[Command, ...] = (
         plain=True,
     ),
     Command(
+        "tools",
+        "[on|off NAME]",
+        "Functions that the model may call: the built-in ones, and servers of config.toml.",
+        reading.read_tools,
+        (_fixed("on ", "off "),),
+        open_ended=True,
+        plain=True,
+    ),
+    Command(
         "learn",
         "[on|off|back|forget]",
         "What the draft model has learned; let it learn from your chats, or undo the last adoption.",

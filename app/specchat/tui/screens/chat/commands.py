@@ -73,6 +73,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             _note(parts, lambda: parts.state.session.predict(file))
         case asked.UseStore(name, used):
             _note(parts, lambda: parts.state.session.use_store(name, on=used))
+        case asked.UseTools():
+            parts.view.note("the model can call tools only in the plain chat: start specchat with --plain")
         case asked.Learn("show"):
             await parts.answer_windows.statistics("Learning")
         case asked.Learn(action):

@@ -15,12 +15,13 @@ from specchat.chat.turn import TurnView
 from specchat.models.formatting import model_name
 from specchat.remote.limits import needs_this_machine
 from specchat.stats.line import ending_in
-from specchat.store.records import StoredMessage
+from specchat.store.records import StoredMessage, ToolUse
 from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, UserMessage
+from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.download_bar import DownloadBar, LazyDownloads
 from specchat.tui.widgets.header import Header
@@ -159,6 +160,8 @@ class ChatView:
     def _entry(self, message: StoredMessage) -> Entry:
         session = self._state.session
         siblings = Siblings(*session.conversation.place(message.id))
+        if message.role == "tool":
+            return self._tool_entry(message, message.tools or ToolUse())
         if message.role != "assistant":
             return UserMessage(message.content, key=message.id, siblings=siblings)
         return Answer.stored(
@@ -169,6 +172,13 @@ class ChatView:
             key=message.id,
             siblings=siblings,
         )
+
+    def _tool_entry(self, result: StoredMessage, of: ToolUse) -> ToolEntry:
+        """A result with the arguments of its call, which are in the answer before it."""
+        before = self._state.session.conversation.before(result.id)
+        calls = (call for message in reversed(before) if message.tools for call in message.tools.calls)
+        arguments = next((call.arguments for call in calls if call.id == of.call_id), "")
+        return ToolEntry(of.name, arguments, result.content, failed=of.failed)
 
 
 def message_id(entry: object) -> int | None:

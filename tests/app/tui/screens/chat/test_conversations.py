@@ -1,12 +1,16 @@
 import os
 from pathlib import Path
 
-from app.tui.chatting import answers, ask, chat, questions, quiet
+from app.tui.chatting import answers, ask, chat, questions, quiet, transcript
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import sessions_db
+from specchat.store import Store, StoredMessage, ToolUse, new_id
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.conversations import MAX_SESSIONS, MIN_TOKENS, PromptCaches
+from specchat.tui.transcript.tool_entry import ToolEntry
+from specchat_engine.prompt.messages import ToolCall
+from support.stored import begun, said
 
 
 async def test_a_session_goes_on_in_another_start_with_its_settings() -> None:
@@ -23,6 +27,30 @@ async def test_a_session_goes_on_in_another_start_with_its_settings() -> None:
         await ask(pilot, "more")
         assert [message.content for message in client.asked[-1]] == ["Hi", " Hello there world", "more"]
         assert client.settings[-1].k == 3
+
+
+async def test_calls_of_a_stored_session_are_shown_with_their_results_and_sent_again() -> None:
+    call = ToolCall("list_files", '{"in": "\x1b[2Jhome"}', "call00000")
+    with Store.open(sessions_db()) as store:
+        session = begun(store)
+        question = said(store, session, "Which files?")
+        answer = StoredMessage(new_id(), session, question, "assistant", "Let me see.", tools=ToolUse((call,)))
+        of = ToolUse((), call.id, call.name)
+        result = StoredMessage(new_id(), session, answer.id, "tool", "a\nb\nc\nd\ne", tools=of)
+        for message in (answer, result):
+            store.add_message(message)
+        said(store, session, "Five.", result.id, role="assistant")
+    client = ScriptedClient()
+    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
+    async with app.run_test(size=(140, 40)) as pilot:
+        await quiet(pilot)
+        assert len(questions(pilot)) == 1
+        (entry,) = (entry for entry in transcript(pilot).entries if isinstance(entry, ToolEntry))
+        assert entry.text == 'list_files called {"in": "\ufffd[2Jhome"}\na\nb\nc\n… 2 more lines'
+        assert entry.raw == "a\nb\nc\nd\ne"
+        await ask(pilot, "Thanks")
+        assert [message.role for message in client.asked[-1]] == ["user", "assistant", "tool", "assistant", "user"]
+        assert client.asked[-1][1].tool_calls == (call,)
 
 
 async def test_the_cache_of_a_session_is_restored_from_where_it_was_saved(tmp_path: Path) -> None:

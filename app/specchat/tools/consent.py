@@ -1,0 +1,41 @@
+"""Whether a call may be made: the user is asked before each one, or allows a tool for the rest of the chat."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from specchat.tools.tool import Tool
+
+
+class Verdict(StrEnum):
+    """What the user says about a call."""
+
+    ONCE = "once"
+    ALWAYS = "always"
+    NO = "no"
+
+
+class Consent:
+    """The tools that the user allowed in one chat. Nothing is allowed beyond the chat."""
+
+    def __init__(self) -> None:
+        self._allowed: dict[str, Tool] = {}
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """The tools that are called without a question, by the names that models use."""
+        return frozenset(self._allowed)
+
+    def needed(self, tool: Tool) -> bool:
+        """Whether the user is to be asked before a call, also because the tool is not the same as it was."""
+        return self._allowed.get(tool.called) != tool
+
+    def say(self, tool: Tool, verdict: Verdict) -> bool:
+        """Notes what the user said. Returns whether the call may be made."""
+        if verdict is Verdict.ALWAYS:
+            self._allowed[tool.called] = tool
+        return verdict is not Verdict.NO
+
+    def withdraw(self, called: str) -> None:
+        """Asks again from now on."""
+        self._allowed.pop(called, None)

@@ -1,0 +1,73 @@
+"""What the application and the process that talks to an MCP server tell each other: one command, then one event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from specchat.tools.declared import ToolServer
+from specchat.tools.tool import Tool, ToolResult
+from specchat.worker import lines
+from specchat.worker.lines import Decoder
+
+LONGEST_MESSAGE: Final = 8 * 2**20
+"""Bytes of the longest message of a server. The connection to one that sends more ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Starts or reaches a server, and asks for its tools. It is the first command."""
+
+    server: ToolServer
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Calls a tool by the name that the server gave it."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The tools of a server, and one line about each that cannot be used."""
+
+    tools: tuple[Tool, ...]
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a call gave."""
+
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """The server cannot be used any more; the process ends."""
+
+    message: str
+
+
+Command = Connect | Call
+Event = Connected | Called | Broke
+
+_COMMANDS, _EVENTS = Decoder[Command](get_args(Command)), Decoder[Event](get_args(Event))
+
+
+def encode(message: Command | Event) -> bytes:
+    """The message as one line of ASCII, with its line end."""
+    return lines.encode(message)
+
+
+def decode_command(line: bytes) -> Command | None:
+    """The command in a line, None if there is none that this side knows."""
+    return _COMMANDS.decode(line)
+
+
+def decode_event(line: bytes) -> Event | None:
+    """The event in a line, None if there is none that this side knows."""
+    return _EVENTS.decode(line)

@@ -1,0 +1,49 @@
+"""Conversations with tools as the engine takes them, and the calls in its answers as the application takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from specchat.worker.protocol import ChatMessage, Generate, Offer
+from specchat_engine import Engine, Prompt, Session
+from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.parser import parse_answer
+from specchat_engine.prompt.messages import ToolCall
+
+_WHOLE = frozenset(("end", "stop"))
+"""How answers end that may have calls. In one that was cut short the arguments may be incomplete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The calls of an answer, and what it says beside them."""
+
+    calls: tuple[ToolCall, ...]
+    content: str
+
+
+def prompt_of(messages: Sequence[ChatMessage], tools: Offer, answer_format: AnswerFormat | None) -> Prompt:
+    """The prompt of a conversation.
+
+    The marks of thoughts are part of the answer's text, since the chat folds thoughts. If there are tools, so are all
+    others that the parser of answers looks for.
+    """
+    shown: Sequence[str] = ()
+    if answer_format is not None:
+        shown = answer_format.marks if tools.functions else answer_format.reasoning_marks
+    return Prompt([one.for_engine() for one in messages], tools.functions, shown=shown, must_call=tools.required)
+
+
+def called(engine: Engine, session: Session, command: Generate) -> Called | None:
+    """The calls in the session's last answer, None if it has none. Their ids differ within the turns of a seed."""
+    functions, answer_format = command.tools.functions, engine.answer_format
+    if not functions or session.end_reason not in _WHOLE:
+        return None
+    thinking = engine.opens_reasoning(session.prompt_ids)
+    answer = parse_answer(session.text, answer_format, functions, thinking=thinking)
+    if not answer.tool_calls:
+        return None
+    numbered = enumerate(answer.tool_calls)
+    calls = tuple(replace(call, id=f"call{command.turn % 1000:03}{number % 100:02}") for number, call in numbered)
+    return Called(calls, answer.without_calls(answer_format.thinking))

@@ -1,0 +1,77 @@
+"""The calls of one turn, with the built-in tools."""
+
+from __future__ import annotations
+
+from specchat.chat.tool_turn import MOST_CALLS, MOST_ROUNDS, ToolTurn
+from specchat.tools.consent import Consent, Verdict
+from specchat.tools.tool import Tool
+from specchat.tools.toolbox import BUILT_IN, Toolbox
+from specchat.worker.protocol import Offer
+from specchat_engine.prompt.messages import ToolCall
+
+SUM = ToolCall("calculate", '{"expression": "6 * 7"}')
+
+
+class User:
+    """Says the same to every question, and counts them."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        self.asked: list[str] = []
+
+    def __call__(self, tool: Tool, call: ToolCall) -> Verdict:
+        self.asked.append(f"{tool.called} {call.arguments}")
+        return self.verdict
+
+
+def turn(user: User, consent: Consent | None = None) -> ToolTurn:
+    toolbox = Toolbox()
+    toolbox.turn_on(BUILT_IN)
+    return ToolTurn(toolbox, consent or Consent(), user)
+
+
+def test_the_model_is_offered_all_tools() -> None:
+    functions = turn(User(Verdict.ONCE)).offer.functions
+    assert [one["function"]["name"] for one in functions] == ["current_time", "calculate"]
+
+
+def test_a_call_is_made_once_the_user_allowed_it() -> None:
+    user = User(Verdict.ONCE)
+    results = turn(user).results((SUM, SUM))
+    assert [result.text for result in results] == ["42", "42"]
+    assert user.asked == ['calculate {"expression": "6 * 7"}'] * 2
+
+
+def test_a_tool_that_is_allowed_in_this_chat_is_asked_about_once() -> None:
+    user, consent = User(Verdict.ALWAYS), Consent()
+    turn(user, consent).results((SUM, SUM))
+    turn(user, consent).results((SUM,))
+    assert len(user.asked) == 1
+
+
+def test_a_call_that_the_user_refuses_is_not_made_and_the_model_reads_why() -> None:
+    (result,) = turn(User(Verdict.NO)).results((SUM,))
+    assert result.failed
+    assert result.text == "the user did not allow this call"
+
+
+def test_nobody_is_asked_about_a_tool_that_does_not_exist() -> None:
+    user = User(Verdict.NO)
+    (result,) = turn(user).results((ToolCall("rm"),))
+    assert "there is no tool 'rm'" in result.text
+    assert user.asked == []
+
+
+def test_a_model_that_never_stops_calling_gets_no_tools_in_the_end() -> None:
+    calling = turn(User(Verdict.ONCE))
+    for _ in range(MOST_ROUNDS):
+        assert calling.offer.functions
+        calling.results((SUM,))
+    assert calling.offer == Offer()
+
+
+def test_an_answer_with_too_many_calls_makes_only_the_first() -> None:
+    user = User(Verdict.ONCE)
+    results = turn(user).results((SUM,) * (MOST_CALLS + 3))
+    assert [result.failed for result in results] == [False] * MOST_CALLS + [True] * 3
+    assert len(user.asked) == MOST_CALLS

@@ -1,0 +1,36 @@
+"""What the user allows."""
+
+from dataclasses import replace
+
+from specchat.tools.consent import Consent, Verdict
+from specchat.tools.tool import Tool
+
+TOOL, OTHER = Tool("now", server="time"), Tool("now", server="clock")
+
+
+def test_each_call_needs_consent_until_the_tool_is_allowed_in_this_chat() -> None:
+    consent = Consent()
+    assert consent.needed(TOOL)
+    assert consent.say(TOOL, Verdict.ONCE)
+    assert consent.needed(TOOL)
+    assert consent.say(TOOL, Verdict.ALWAYS)
+    assert not consent.needed(TOOL)
+    assert consent.needed(OTHER)
+    assert Consent().needed(TOOL)
+
+
+def test_no_allows_nothing_and_consent_can_be_withdrawn() -> None:
+    consent = Consent()
+    assert not consent.say(TOOL, Verdict.NO)
+    assert consent.needed(TOOL)
+    consent.say(TOOL, Verdict.ALWAYS)
+    consent.withdraw(TOOL.called)
+    assert consent.needed(TOOL)
+
+
+def test_a_tool_that_has_changed_needs_consent_again() -> None:
+    consent = Consent()
+    consent.say(TOOL, Verdict.ALWAYS)
+    assert consent.needed(replace(TOOL, description="Sends mail."))
+    assert consent.needed(replace(TOOL, schema={"type": "object", "properties": {"to": {}}}))
+    assert not consent.needed(replace(TOOL))

@@ -1,0 +1,85 @@
+"""All tools of a chat."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import support.faulty_mcp_server
+from specchat.errors import ToolError
+from specchat.tools.declared import ToolServer
+from specchat.tools.toolbox import BUILT_IN, Toolbox
+from specchat_engine.prompt.messages import ToolCall
+
+
+@pytest.fixture
+def toolbox() -> Iterator[Toolbox]:
+    server = ToolServer("faulty", (sys.executable, str(Path(support.faulty_mcp_server.__file__))))
+    box = Toolbox([server])
+    box.turn_on(BUILT_IN)
+    yield box
+    box.close()
+
+
+def test_servers_are_started_only_when_they_are_connected(toolbox: Toolbox) -> None:
+    assert [server.name for server in toolbox.servers] == ["faulty"]
+    assert [tool.called for tool in toolbox.tools] == ["current_time", "calculate"]
+    toolbox.turn_on("faulty")
+    assert "faulty_echo" in [tool.called for tool in toolbox.tools]
+
+
+def test_calls_go_to_the_tool_that_they_name(toolbox: Toolbox) -> None:
+    toolbox.turn_on("faulty")
+    assert toolbox.call(ToolCall("faulty_echo", '{"text": "hi"}')).text == "hi"
+    assert toolbox.call(ToolCall("calculate", '{"expression": "6 * 7"}')).text == "42"
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (ToolCall("rm", "{}"), "there is no tool 'rm': use current_time, calculate"),
+        (ToolCall("calculate", "{"), "no JSON object"),
+        (ToolCall("calculate", "[" * 100_000), "no JSON object"),
+        (ToolCall("calculate", "[1]"), "no JSON object"),
+        (ToolCall("calculate", "{}"), "expression is None"),
+    ],
+)
+def test_a_call_that_cannot_be_made_tells_the_model_why(toolbox: Toolbox, call: ToolCall, why: str) -> None:
+    result = toolbox.call(call)
+    assert result.failed
+    assert why in result.text
+
+
+def test_a_server_that_breaks_off_tells_the_model(toolbox: Toolbox) -> None:
+    toolbox.turn_on("faulty")
+    result = toolbox.call(ToolCall("faulty_die", "{}"))
+    assert result.failed
+    assert "out of paper" in result.text
+
+
+def test_an_undeclared_server_is_refused(toolbox: Toolbox) -> None:
+    with pytest.raises(ToolError, match="known are builtin, faulty"):
+        toolbox.turn_on("other")
+
+
+def test_what_is_turned_off_is_offered_no_longer(toolbox: Toolbox) -> None:
+    toolbox.turn_on("faulty")
+    toolbox.turn_off(BUILT_IN)
+    assert "calculate" not in [tool.called for tool in toolbox.tools]
+    assert toolbox.call(ToolCall("calculate", '{"expression": "1"}')).failed
+    toolbox.turn_off("faulty")
+    assert toolbox.tools == ()
+    toolbox.turn_on("faulty")
+    assert toolbox.call(ToolCall("faulty_echo", '{"text": "hi"}')).text == "hi"
+
+
+def test_all_servers_are_told_with_what_they_offer(toolbox: Toolbox) -> None:
+    built_in, faulty = toolbox.told()
+    assert built_in == "builtin (part of specchat): current_time, calculate"
+    assert faulty.startswith("faulty (")
+    assert faulty.endswith("): off")
+    toolbox.turn_on("faulty")
+    assert "faulty_echo, faulty_hang" in toolbox.told()[1]
