@@ -105,7 +105,7 @@ class DashboardRow(Lines):
         self.show_lines([strip(self._view, self.size.width)])
 
 
-MARKABLE = tuple(figure for figure in Figure if figure is not Figure.ALPHA_AND_RATE)
+MARKABLE = tuple(figure for figure in Figure if figure not in (Figure.ALPHA_AND_RATE, Figure.VERIFIER))
 """The figures that can be marked, from top to bottom."""
 
 _TOGETHER = (Figure.ACCEPTED, Figure.ALPHA)

@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from specchat.terminal.filter import clean, clean_line
 from specchat.terminal.palette import LOOKS
+from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
 from specchat.tui.pace import Pace
 from specchat.tui.widgets.key_row import KeyRow
@@ -248,12 +249,6 @@ def prefix_at(trace: Trace, position: int, token: int) -> tuple[int, ...]:
 def asked_at(trace: Trace, place: int, position: int) -> tuple[int, ...]:
     """The tokens of a round that were drafted or drawn at one output position."""
     return tuple(dict.fromkeys(spot.id for spot in spots(trace, place) if spot.position == position))
-
-
-def visible(text: str) -> str:
-    """A token's text on one line, with signs for spaces and line ends."""
-    signs = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍"}
-    return "".join(signs.get(character, character if character.isprintable() else "▯") for character in text) or "∅"
 
 
 def known(inspection: Inspection | None, token: int) -> InspectedToken | None:
