@@ -78,6 +78,13 @@ async def inspector(pilot: Pilot[None]) -> None:
     raise TimeoutError("the inspector showed no alternatives within half a minute")
 
 
+async def explain(pilot: Pilot[None]) -> None:
+    """The explanation of a rejected token."""
+    await inspector(pilot)
+    await pilot.press("up", "question_mark")
+    await pilot.pause(0.5)
+
+
 async def sessions(pilot: Pilot[None]) -> None:
     """The list of sessions, with a search."""
     for question in (*QUESTIONS, "What is a draft model?"):
@@ -137,6 +144,7 @@ def save(name: str, picture: str) -> None:
 SCREENS: dict[str, tuple[tuple[int, int], Steps]] = {
     "chat": (WIDE, conversation),
     "inspector": (WIDE, inspector),
+    "explain": (WIDE, explain),
     "sessions": (WIDE, sessions),
     "statistics": (WIDE, pressing("f7", 2)),
     "race": (WIDE, pressing("f6", 12)),

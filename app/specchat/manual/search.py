@@ -16,7 +16,7 @@ MARKS = ("\ue000", "\ue001")
 _WEIGHTS = (10.0, 4.0, 1.0)
 """A match in the heading counts as ten in the text, one in the page's title as four."""
 
-_EXCERPT = 24
+_EXCERPT = 12
 """The length of an excerpt in words."""
 
 _WORD = re.compile(r"\w+(?:[.-]\w+)*")

@@ -12,6 +12,7 @@ _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 
 _PICTURE = re.compile(r"^!\[[^\]]*\]\([^)]*\)\n?", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_TO_PAGE = re.compile(r"\]\(([\w-]+\.md)\b")
 _RULE = re.compile(r"^[ |:\-]+$\n?", re.MULTILINE)
 _FENCE_LINE = re.compile(r"^ *(?:```|~~~).*$\n?", re.MULTILINE)
 _SIGNS = re.compile(r"[`|]|\*\*|\\(?=[|*_])")
@@ -48,6 +49,12 @@ class Section:
         found = _LINK.sub(r"\1", _PICTURE.sub("", self.markdown))
         found = _RULE.sub("", _FENCE_LINE.sub("", found))
         return "\n".join(" ".join(line.split()) for line in _SIGNS.sub("", found).splitlines())
+
+    @property
+    def links(self) -> tuple[Place, ...]:
+        """The beginnings of the other pages that the text links to, each once."""
+        pages = dict.fromkeys(_TO_PAGE.findall(self.markdown))
+        return tuple(Place(page) for page in pages if page != self.place.page)
 
     @property
     def page(self) -> str:

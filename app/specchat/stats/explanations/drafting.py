@@ -48,7 +48,7 @@ def so_far(shown: Shown) -> Explanation:
             f"Plain decoding needs a pass of the target for each token, {figures.num_tokens} in all. "
             f"Drafting saved {saved if saved > 0 else 'none'} of them."
         )
-    value = f"{figures.num_rounds}" if figures.num_rounds else ""
+    value = f"{figures.num_tokens} tokens" if figures.num_rounds else ""
     return Explanation("so far", tuple(paragraphs), figures_place("Rounds"), value)
 
 

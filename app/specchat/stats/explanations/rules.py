@@ -112,6 +112,6 @@ def _odds(found: Chances) -> str:
     if found.ratio is None:
         return ""
     if found.ratio == 1:
-        return f" The target likes {found.text} as well, but each draws only one token."
+        return " The target finds it at least as likely as the draft, but a draw does not always take a likely token."
     often = f"at most {found.ratio * 100:.0f} times in 100" if found.ratio >= 0.005 else "less than once in 100 times"
     return f" With these probabilities it is accepted {often}."

@@ -13,8 +13,10 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from specchat.manual.sections import Place
 from specchat.models.formatting import pair_name
 from specchat.remote.servers import Server
+from specchat.stats.explanations.figures import explain_figures
 from specchat.terminal.clipboard import copy
 from specchat.terminal.filter import clean_line
 from specchat.tui.appearance import legend_line
@@ -102,6 +104,21 @@ class WatchScreen(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the next request only if there is one."""
         return action != "next_answer" or self._following.others > 0
+
+    def on_dashboard_explain(self, message: Dashboard.Explain) -> None:
+        """Explain the figure that is marked."""
+        # Imported here because most people who watch never ask.
+        from specchat.tui.screens.explain import ExplainScreen
+        from specchat.tui.screens.help import HelpScreen
+
+        found = explain_figures(message.shown)
+        place = [*found].index(message.figure)
+
+        def read(more: Place) -> None:
+            self.app.push_screen(HelpScreen(place=more))
+
+        title = "What the figures mean, with this answer's numbers"
+        self.app.push_screen(ExplainScreen([*found.values()], place, read, title=title))
 
     def on_dashboard_left(self) -> None:
         """Go back from the figures to the answers."""
