@@ -28,6 +28,7 @@ from specchat.settings.paths import worker_log
 from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.widgets.listing import Listing
 from specchat.worker.client import WorkerClient
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
@@ -81,7 +82,11 @@ async def inspector(pilot: Pilot[None]) -> None:
 async def explain(pilot: Pilot[None]) -> None:
     """The explanation of a rejected token."""
     await inspector(pilot)
-    await pilot.press("up", "question_mark")
+    await pilot.press("question_mark")
+    await pilot.pause(0.5)
+    names = pilot.app.screen.query_one("#names", Listing)
+    tokens = [token.name for token in names.items]
+    names.highlighted = next(place for place, name in enumerate(tokens) if name.startswith("○"))
     await pilot.pause(0.5)
 
 

@@ -16,7 +16,7 @@ def explain_alternatives(inspection: Inspection) -> list[Explanation]:
 
 
 def _explained(token: InspectedToken, said: InspectedToken | None) -> Explanation:
-    text = _sign(token)
+    text = f"“{_sign(token)}”"
     first = f"The target ranks {text} number {token.rank} here and gives it {chance(token.raw_p)} before sampling"
     if token.removed_by:
         after = f". {_removed(token.removed_by)}, so it cannot be drawn."
@@ -29,11 +29,14 @@ def _explained(token: InspectedToken, said: InspectedToken | None) -> Explanatio
         paragraphs.append("This is the token of the answer.")
     elif said is not None:
         paragraphs.append(
-            f"The answer has {_sign(said)} here, to which the target gives {chance(said.raw_p)} before sampling. "
+            f"The answer has “{_sign(said)}” here, to which the target gives {chance(said.raw_p)} before sampling. "
             f"Enter in the inspector continues the answer with {text} instead."
         )
     return Explanation(
-        f"  {text}", tuple(paragraphs), figures_place("Tokens"), "removed" if token.removed_by else f"p {token.p:.2f}"
+        f"  {_sign(token)}",
+        tuple(paragraphs),
+        figures_place("Tokens"),
+        "removed" if token.removed_by else f"p {token.p:.2f}",
     )
 
 

@@ -74,7 +74,7 @@ def explain_token(event: Round, place: int, decided: Decided) -> Explanation:
 
 
 def _accepted(event: Round, token: DraftedToken, decided: Decided) -> tuple[str, ...]:
-    found = Chances(_sign(token), token.q, token.p, _sign(token))
+    found = Chances(_quoted(token), token.q, token.p, _quoted(token))
     why = accepted_by(decided.verifier, found, greedy=decided.greedy)
     gave = f"The round's one target pass gave {_counted(event.num_emitted)}."
     return f"{_proposed(event, token, decided)} {why}", f"{gave} Without a draft each takes a pass of its own."
@@ -82,7 +82,7 @@ def _accepted(event: Round, token: DraftedToken, decided: Decided) -> tuple[str,
 
 def _rejected(event: Round, place: int, decided: Decided) -> tuple[str, ...]:
     token, depth = event.drafted[place], event.depths[place]
-    text, taken = _sign(token), _sign(event.emitted[depth]) if depth < event.num_emitted else "another token"
+    text, taken = _quoted(token), _quoted(event.emitted[depth]) if depth < event.num_emitted else "another token"
     stage = (decided.removed or {}).get(token.id) if token.id is not None else None
     if stage == "grammar":
         why = f"The grammar does not allow {text} here, so the target cannot draw it. It drew {taken}."
@@ -99,13 +99,13 @@ def _rejected(event: Round, place: int, decided: Decided) -> tuple[str, ...]:
 
 
 def _discarded(event: Round, token: DraftedToken) -> tuple[str, ...]:
-    rejected = [_sign(other) for other in event.drafted if other.outcome is Outcome.REJECTED]
+    rejected = [_quoted(other) for other in event.drafted if other.outcome is Outcome.REJECTED]
     if event.parents:
-        first = f"{_sign(token)} stood on a branch of the draft tree that the answer did not take."
+        first = f"{_quoted(token)} stood on a branch of the draft tree that the answer did not take."
     elif rejected:
-        first = f"{_sign(token)} was drafted to come after {rejected[0]}, which the target rejected."
+        first = f"{_quoted(token)} was drafted to come after {rejected[0]}, which the target rejected."
     else:
-        first = f"The answer ended before {_sign(token)}."
+        first = f"The answer ended before {_quoted(token)}."
     return (
         f"{first} So it was never compared, and nobody knows whether it was right.",
         "It counts as drafted and lowers the acceptance rate, but not α.",
@@ -113,12 +113,12 @@ def _discarded(event: Round, token: DraftedToken) -> tuple[str, ...]:
 
 
 def _own(event: Round, decided: Decided) -> tuple[str, ...]:
-    p, text = event.token.p, _sign(event.token)
+    p, text = event.token.p, _quoted(event.token)
     likely = "" if p is None else f" with probability {chance(p)}"
     drew = f"took its likeliest token, {text}" if decided.greedy else f"drew {text}{likely}"
     match event.token.kind:
         case TokenKind.CORRECTION:
-            rejected = [_sign(token) for token in event.drafted if token.outcome is Outcome.REJECTED]
+            rejected = [_quoted(token) for token in event.drafted if token.outcome is Outcome.REJECTED]
             first = f"The target rejected {rejected[0]} and {drew}." if rejected else f"The target {drew}."
             rest = "It cost no further pass: the one that compared the draft had the target's probabilities here, too."
         case TokenKind.BONUS:
@@ -134,7 +134,7 @@ def _own(event: Round, decided: Decided) -> tuple[str, ...]:
 
 def _proposed(event: Round, token: DraftedToken, decided: Decided) -> str:
     """Who proposed a token, and what both gave it."""
-    who, text = f"The draft ({clean_line(drafter_of(event.source))})", _sign(token)
+    who, text = f"The draft ({clean_line(drafter_of(event.source))})", _quoted(token)
     if decided.greedy:
         return f"{who} proposed {text}."
     if token.q is None:
@@ -152,6 +152,11 @@ def _with(explanation: Explanation, paragraph: str) -> Explanation:
 
 def _counted(count: int) -> str:
     return f"{count} token{'' if count == 1 else 's'}"
+
+
+def _quoted(token: DraftedToken | TargetToken) -> str:
+    """A token in a sentence, where a comma would be misread without quotes."""
+    return f"“{_sign(token)}”"
 
 
 def _sign(token: DraftedToken | TargetToken) -> str:

@@ -39,17 +39,17 @@ def test_tokens_are_named_by_their_sign_and_text() -> None:
 @pytest.mark.parametrize(
     ("verifier", "accepted", "rejected"),
     [
-        ("coupled", "the same random numbers, drew ·the too", "drew ·weights, so ·data was rejected. With these"),
+        ("coupled", "the same random numbers, drew “·the” too", "drew “·weights”, so “·data” was rejected. With these"),
         ("rejection", "at least as much as the draft", "min(1, p/q) = 0.20; the draw was above, so it was rejected"),
-        ("block", "longest beginning that passed its test", "ended before this token. ·weights was drawn"),
+        ("block", "longest beginning that passed its test", "ended before this token. “·weights” was drawn"),
         ("typical", "above the rule's threshold", "not above the rule's threshold"),
     ],
 )
 def test_each_rule_has_its_own_reason(verifier: str, accepted: str, rejected: str) -> None:
     decided = Decided(verifier, 0.8)
-    assert "The draft (model) gave ·the 0.71; the target 0.83." in told(0, decided)
+    assert "The draft (model) gave “·the” 0.71; the target 0.83." in told(0, decided)
     assert accepted in told(0, decided)
-    assert "The draft (model) gave ·data 0.40; the target 0.08." in told(1, decided)
+    assert "The draft (model) gave “·data” 0.40; the target 0.08." in told(1, decided)
     assert rejected in told(1, decided)
     assert ("≈ lossy" in told(0, decided)) is (verifier == "typical")
 
@@ -62,33 +62,33 @@ def test_the_coupled_rule_accepts_at_most_as_often_as_the_ratio() -> None:
 def test_at_temperature_0_every_rule_compares_with_the_likeliest_token(verifier: str) -> None:
     decided = Decided(verifier, 0.0)
     assert told(0, decided).startswith(
-        "The draft (model) proposed ·the. At temperature 0 the target takes its likeliest token. That was ·the"
+        "The draft (model) proposed “·the”. At temperature 0 the target takes its likeliest token. That was “·the”"
     )
-    assert "That was ·weights, so ·data was rejected." in told(1, decided)
-    assert "took its likeliest token, ·weights" in told(3, decided)
+    assert "That was “·weights”, so “·data” was rejected." in told(1, decided)
+    assert "took its likeliest token, “·weights”" in told(3, decided)
 
 
 def test_a_grammar_is_the_reason_where_it_removed_the_token() -> None:
     decided = Decided(temperature=0.0, removed={2: "grammar"})
-    assert "The grammar does not allow ·data here" in told(1, decided)
+    assert "The grammar does not allow “·data” here" in told(1, decided)
     gone = replace(ROUND, drafted=(DRAFTED[0], replace(DRAFTED[1], p=0.0), DRAFTED[2]))
-    assert "top-p had removed ·data" in told(1, Decided(temperature=0.8, removed={2: "top-p"}), gone)
+    assert "top-p had removed “·data”" in told(1, Decided(temperature=0.8, removed={2: "top-p"}), gone)
 
 
 def test_discarded_tokens_are_counted_but_nobody_knows_whether_they_were_right() -> None:
-    assert told(2).startswith("·once was drafted to come after ·data, which the target rejected.")
+    assert told(2).startswith("“·once” was drafted to come after “·data”, which the target rejected.")
     assert "1 token drafted after it was discarded." in told(1)
 
 
 def test_a_copied_token_has_no_probability_of_the_draft() -> None:
     copied = replace(ROUND, source="lookup", drafted=(replace(DRAFTED[0], q=None), replace(DRAFTED[1], q=None)))
-    assert told(0, event=copied).startswith("The draft (lookup) copied ·the. The target gave it 0.83.")
+    assert told(0, event=copied).startswith("The draft (lookup) copied “·the”. The target gave it 0.83.")
     assert "at most 8 times in 100" in told(1, event=copied)
     assert "with probability p = 0.08" in told(1, Decided("rejection", 0.8), copied)
 
 
 def test_the_targets_own_token_says_why_it_is_there() -> None:
-    assert told(3).startswith("The target rejected ·data and drew ·weights with probability 0.57.")
+    assert told(3).startswith("The target rejected “·data” and drew “·weights” with probability 0.57.")
     bonus = explain_round(made_round(3, 3), Decided())[-1]
     assert bonus.value == "bonus"
     assert bonus.paragraphs[0].startswith("The target accepted the whole draft of 3 tokens and then drew")
@@ -106,7 +106,7 @@ def test_a_tree_has_branches_that_the_answer_did_not_take() -> None:
     tree = replace(
         made_round(3, 1), drafted=drafted, parents=(-1, -1, 1), token=TargetToken(4, "d", 0.5, TokenKind.BONUS)
     )
-    assert "The target took another one of them, a." in told(1, event=tree)
+    assert "The target took another one of them, “a”." in told(1, event=tree)
     assert "stood on a branch of the draft tree" in told(2, event=tree)
 
 
@@ -120,7 +120,7 @@ def test_a_round_that_an_accepted_token_ended_has_no_token_of_the_target() -> No
     event = sample_round([("a", "x"), ("d", "y")], (TokenKind.NONE, ""))
     found = explain_round(event, Decided())
     assert len(found) == 2
-    assert found[1].paragraphs[0].startswith("The answer ended before y.")
+    assert found[1].paragraphs[0].startswith("The answer ended before “y”.")
 
 
 @given(rounds_drawn(), st.sampled_from([*VERIFIER_NAMES, "another"]), st.sampled_from([None, 0.0, 0.7]))

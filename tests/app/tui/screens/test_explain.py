@@ -100,7 +100,7 @@ async def test_a_token_of_the_inspector_is_explained_beside_the_others_and_the_a
         await pilot.pause(0.8)
         await pressed(pilot, "down", "question_mark")
         assert marked(pilot) == "○ bad"
-        assert "drew ·three, so bad was rejected." in text_at(pilot, "text")
+        assert "drew “·three”, so “bad” was rejected." in text_at(pilot, "text")
         assert len(names(pilot)) > 4
         await pressed(pilot, "down", "down")
         assert marked(pilot) == "◆ ·three"
