@@ -82,6 +82,8 @@ async def inspector(pilot: Pilot[None]) -> None:
 async def explain(pilot: Pilot[None]) -> None:
     """The explanation of a rejected token."""
     await inspector(pilot)
+    await pilot.press("down")
+    await pilot.pause(3)
     await pilot.press("question_mark")
     await pilot.pause(0.5)
     names = pilot.app.screen.query_one("#names", Listing)

@@ -86,8 +86,9 @@ def _rejected(event: Round, place: int, decided: Decided) -> tuple[str, ...]:
     stage = (decided.removed or {}).get(token.id) if token.id is not None else None
     if stage == "grammar":
         why = f"The grammar does not allow {text} here, so the target cannot draw it. It drew {taken}."
-    elif stage and token.p == 0 and not decided.greedy:
-        why = f"{clean_line(stage)} had removed {text} from the target's candidates. The target drew {taken}."
+    elif token.p == 0 and not decided.greedy:
+        who = f"The sampling stage {clean_line(stage)}" if stage else "Its sampling or a grammar"
+        why = f"{who} had removed {text} from what can be drawn. The target drew {taken}."
     elif depth < event.num_accepted:
         why = f"The draft tree had several tokens for this place. The target took another one of them, {taken}."
     else:
