@@ -51,6 +51,11 @@ class Dashboard(Lines, can_focus=True):
         self.border_title = "This turn"
         self.border_subtitle = legend_line(short=True)
 
+    @property
+    def shown(self) -> Shown:
+        """The numbers of the snapshot."""
+        return self._view.shown
+
     def show(self, view: TurnView) -> None:
         """Show another snapshot."""
         self._view = view
@@ -79,7 +84,7 @@ class Dashboard(Lines, can_focus=True):
 
     def action_explain(self) -> None:
         """Ask for the whole explanation of the marked figure."""
-        self.post_message(self.Explain(self._marked, self._view.shown))
+        self.post_message(self.Explain(self._marked, self.shown))
 
     def action_leave(self) -> None:
         """Go back."""

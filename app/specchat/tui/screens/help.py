@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -195,6 +195,11 @@ class HelpScreen(ModalScreen[None]):
         found = len(self.query_one("#results", Listing).items)
         panel.border_subtitle = f"{found} found" if view == "-results" else ""
         self.refresh_bindings()
+
+
+def read_docs(app: App[object], place: Place) -> None:
+    """Opens a section of the documentation over an app without a chat."""
+    app.push_screen(HelpScreen(place=place))
 
 
 def _draw(hit: Hit, width: int) -> Content:

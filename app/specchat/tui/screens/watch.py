@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,10 +14,9 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from specchat.manual.sections import Place
 from specchat.models.formatting import pair_name
 from specchat.remote.servers import Server
-from specchat.stats.explanations.figures import explain_figures
+from specchat.stats.explain import Figure
 from specchat.terminal.clipboard import copy
 from specchat.terminal.filter import clean_line
 from specchat.tui.appearance import legend_line
@@ -62,6 +62,7 @@ class WatchScreen(Screen[None]):
         Binding("n,tab", "next_answer", "Next request", key_display="n", id="watch.next"),
         Binding("f3,v", "view", "View", key_display="F3", id="watch.view"),
         Binding("f9", "figures", "Figures", id="watch.figures"),
+        Binding("f12,question_mark", "explain", "Explain", id="watch.explain"),
         Binding("pageup", "scroll('page_up')", "Scroll", key_display="PgUp PgDn", id="watch.page_up"),
         Binding("pagedown", "scroll('page_down')", "Scroll down", show=False, id="watch.page_down"),
         Binding("home,ctrl+home", "scroll('home')", "To the start", show=False, id="watch.home"),
@@ -107,18 +108,7 @@ class WatchScreen(Screen[None]):
 
     def on_dashboard_explain(self, message: Dashboard.Explain) -> None:
         """Explain the figure that is marked."""
-        # Imported here because most people who watch never ask.
-        from specchat.tui.screens.explain import ExplainScreen
-        from specchat.tui.screens.help import HelpScreen
-
-        found = explain_figures(message.shown)
-        place = [*found].index(message.figure)
-
-        def read(more: Place) -> None:
-            self.app.push_screen(HelpScreen(place=more))
-
-        title = "What the figures mean, with this answer's numbers"
-        self.app.push_screen(ExplainScreen([*found.values()], place, read, title=title))
+        self._explain(message.figure)
 
     def on_dashboard_left(self) -> None:
         """Go back from the figures to the answers."""
@@ -151,6 +141,10 @@ class WatchScreen(Screen[None]):
         else:
             self.call_after_refresh(dashboard.focus)
 
+    def action_explain(self) -> None:
+        """Explain the figures."""
+        self._explain()
+
     def action_scroll(self, where: str) -> None:
         """Scroll the answers."""
         self.query_one(Watched).move(where)
@@ -163,6 +157,13 @@ class WatchScreen(Screen[None]):
             self.notify(copy(selected, self.app.copy_to_clipboard))
         else:
             self.app.exit()
+
+    def _explain(self, figure: Figure | None = None) -> None:
+        # Imported here because most people who watch never ask.
+        from specchat.tui.screens.explain import figures_screen
+        from specchat.tui.screens.help import read_docs
+
+        self.app.push_screen(figures_screen(self.query_one(Dashboard).shown, partial(read_docs, self.app), figure))
 
     def _listen(self) -> None:
         for event in self._client.events():

@@ -72,7 +72,9 @@ def test_a_grammar_is_the_reason_where_it_removed_the_token() -> None:
     decided = Decided(temperature=0.0, removed={2: "grammar"})
     assert "The grammar does not allow “·data” here" in told(1, decided)
     gone = replace(ROUND, drafted=(DRAFTED[0], replace(DRAFTED[1], p=0.0), DRAFTED[2]))
-    assert "The sampling stage top-p had removed “·data”" in told(1, Decided(temperature=0.8, removed={2: "top-p"}), gone)
+    assert "The sampling stage top-p had removed “·data”" in told(
+        1, Decided(temperature=0.8, removed={2: "top-p"}), gone
+    )
     assert "Its sampling or a grammar had removed “·data”" in told(1, SAMPLED, gone)
 
 

@@ -16,7 +16,6 @@ from specchat.errors import SpecchatError, TraceError
 from specchat.manual.sections import Place
 from specchat.stats.charts import Line, wrapped
 from specchat.stats.explain import Figure, Shown
-from specchat.stats.explanations.figures import explain_figures
 from specchat.stats.summary import Summary
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages
@@ -35,7 +34,7 @@ from specchat.tui.recording import (
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import LOADING, ChatView
-from specchat.tui.screens.explain import ExplainScreen
+from specchat.tui.screens.explain import ExplainScreen, figures_screen
 from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
@@ -113,10 +112,7 @@ class AnswerWindows:
 
     def show_explanations(self, shown: Shown, figure: Figure | None = None) -> None:
         """Explains figures, beginning with this one."""
-        found = explain_figures(shown)
-        place = [*found].index(figure) if figure in found else 0
-        title = "What the figures mean, with this answer's numbers" if shown.figures.num_rounds else "What figures mean"
-        self._owner.app.push_screen(ExplainScreen([*found.values()], place, self._read, title=title))
+        self._owner.app.push_screen(figures_screen(shown, self._read, figure))
 
     async def explain_token(self, answer: int, round_index: int, place: int) -> None:
         """Explains a token of an answer, and the others of its round."""
