@@ -49,6 +49,7 @@ _ELSEWHERE = {
     "seed": "`/set`: next answer",
     "system": "`/system`",
     "theme": "`/theme`",
+    "vi_keys": "`/vi`",
 }
 
 

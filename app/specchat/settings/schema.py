@@ -20,6 +20,7 @@ from specchat.settings.values import (
     KeyTable,
     ListOf,
     Number,
+    OnOff,
     Text,
     api_key,
     bias,
@@ -405,6 +406,9 @@ class Config:
     )
 
     theme: str | None = setting(Group.APPEARANCE, "Colours of the app; /theme lists them", kind=Text("NAME"))
+    vi_keys: bool = setting(
+        Group.APPEARANCE, "vi's keys in the prompt; `--vi` is on", kind=OnOff(), usual="off", factory=bool
+    )
     keys: dict[str, str] = setting(Group.APPEARANCE, "Other keys for the app", kind=KeyTable(), factory=dict)
 
     def of(self, home: type) -> dict[str, Any]:

@@ -136,6 +136,7 @@ class SpecchatApp(ThemedApp):
             resume=self._resume,
             first_run=self._first_run,
             own_keys=self._appearance.keymap,
+            vi_keys=self._appearance.vi_keys,
         )
         return self._chat
 

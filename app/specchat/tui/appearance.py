@@ -78,11 +78,12 @@ LIGHT = Theme(
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A theme, the keys that the user changed, and whether the configuration names the theme."""
+    """A theme, the keys that the user changed, if the configuration names the theme, and if vi's keys are on."""
 
     theme: str = DARK_NAME
     keymap: Keymap = field(default_factory=dict)
     configured: bool = False
+    vi_keys: bool = False
 
 
 def read_appearance(

@@ -215,6 +215,14 @@ class SetTheme(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class UseSwitch(Invocation):
+    """A setting of the app that is on or off; None switches it over."""
+
+    key: str
+    on: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ShowStatistics(Invocation):
     """The statistics of the last turn, of the session, or of the pair on this machine."""
 

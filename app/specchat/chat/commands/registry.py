@@ -56,12 +56,15 @@ def _settings(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     live = live_knobs(sources.drafters, sources.k_max)
     yield from ((name, knob.setting.help) for name, knob in live.items())
     yield "seed", BY_KEY["seed"].help
+    yield from ((name, setting.help) for name, setting in changing.SWITCHES.items())
     for name, knob in LOAD_KNOBS.items():
         yield name, knob.setting.help if knob.setting.is_threads else f"{knob.setting.help} (loads the models again)"
 
 
 def _values(sources: Sources, before: str) -> Iterable[tuple[str, str]]:
     name = changing.setting_named(before)
+    if name in changing.SWITCHES:
+        return _fixed(*reading.SWITCH)(sources, before)
     knob = LOAD_KNOBS.get(name) or live_knobs(sources.drafters, sources.k_max).get(name)
     return ((value, "") for value in knob.names) if knob is not None else ()
 
@@ -292,6 +295,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("branch", "", "Continue in a copy of the conversation.", reading.alone(asked.Branch())),
     Command("clear", "", "Remove the messages and keep the session.", reading.alone(asked.Clear())),
     Command("theme", "[NAME]", "Other colours.", reading.read_theme, (lambda sources, _: sources.themes(),)),
+    Command("vi", "[on|off]", "vi's keys in the prompt.", changing.switch("vi_keys"), (_fixed(*reading.SWITCH),)),
     Command("tour", "", "A tour of two minutes.", reading.alone(asked.Tour())),
     Command("quit", "", "Leave; the conversation is saved.", reading.alone(asked.Quit()), plain=True),
 )

@@ -24,6 +24,7 @@ _KEYS = (
     ),
     ("prompt.editor", "Ctrl+X Ctrl+E, Alt+E", "write the message in $VISUAL or $EDITOR"),
     ("", "!COMMAND", "run a shell command; its output goes with the next message, Esc stops it"),
+    ("", "/vi", "vi's keys in the message: Esc for commands, i a o to write; Esc again stops the answer"),
     ("prompt.undo", "Ctrl+_", "undo in the message"),
     ("", "↑ ↓", "earlier messages, on the first and the last line; in an empty prompt, the last queued message"),
     ("prompt.search", "Ctrl+R", "search the messages you sent"),

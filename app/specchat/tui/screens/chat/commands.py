@@ -61,6 +61,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.shell.start(command)
         case asked.SetTheme(name):
             _set_theme(parts, name)
+        case asked.UseSwitch(_, on):
+            _use_vi_keys(parts, on)
         case asked.Regenerate():
             parts.turns.regenerate()
         case asked.EditLast():
@@ -213,6 +215,13 @@ def _tag(parts: ChatParts, invocation: OfTags) -> None:
     if done.tags is not None:
         parts.state.archive.tagged(conversation.change(tags=done.tags))
     parts.view.note(done.words)
+
+
+def _use_vi_keys(parts: ChatParts, on: bool | None) -> None:
+    """Switches vi's keys in the prompt."""
+    prompt = parts.view.prompt
+    prompt.use_vi_keys(on := not prompt.has_vi_keys if on is None else on)
+    parts.view.note("vi's keys are on: Esc, then i a o; vi_keys in config.toml" if on else "vi's keys are off")
 
 
 def _tell(parts: ChatParts, words: str) -> None:

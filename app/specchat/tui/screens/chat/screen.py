@@ -70,9 +70,11 @@ class ChatScreen(Screen[None]):
         resume: int | None = None,
         first_run: bool = False,
         own_keys: Mapping[str, str] | None = None,
+        vi_keys: bool = False,
     ) -> None:
         """`resume` is the stored session to open with; `own_keys` are keys that the user configured, by binding."""
         super().__init__()
+        self._vi_keys = vi_keys
         self._resume = resume
         self._first_run = first_run
         self._quit_pressed = float("-inf")
@@ -85,6 +87,8 @@ class ChatScreen(Screen[None]):
     async def on_mount(self) -> None:
         """Shows the session to resume, and loads the models after the first frame."""
         self.parts.view.knobs.display = False
+        if self._vi_keys:
+            self.parts.view.prompt.use_vi_keys(True)
         if self._resume is not None:
             await self.parts.conversations.resume(self._resume)
         if self._first_run:
@@ -134,6 +138,10 @@ class ChatScreen(Screen[None]):
         """Sends or takes back what is queued, or controls step mode."""
         if not self.parts.queue.press(message.key):
             self.parts.step_mode.press(message.key)
+
+    def on_prompt_mode_changed(self, message: Prompt.ModeChanged) -> None:
+        """Shows the mode of vi's keys above the prompt."""
+        self.parts.view.show_mode(message.mode)
 
     def on_prompt_editor_wanted(self) -> None:
         """Opens the user's editor."""

@@ -55,6 +55,7 @@ class ChatView:
         self.note_bar = NoteBar()
         self.outbox_bar = OutboxBar()
         self.prompt = Prompt(sources, history)
+        self._entry_row = Horizontal(id="entry")
 
     def compose(self) -> ComposeResult:
         """Rows from top to bottom; the side panel is beside the transcript if there is room."""
@@ -72,12 +73,16 @@ class ChatView:
         yield self.tour_bar
         yield self.note_bar
         yield self.outbox_bar
-        with Horizontal(id="entry"):
+        with self._entry_row:
             yield Static("›", id="sign")
             yield self.prompt
         with Horizontal(id="keys"):
             yield KeyRow()
             yield Static(legend_line(), id="legend")
+
+    def show_mode(self, mode: str) -> None:
+        """Shows the mode of vi's keys in the border of the prompt."""
+        self._entry_row.border_title = mode
 
     def note(self, text: str) -> None:
         """Shows a text for a moment, in the header if there is room, else above the prompt."""
