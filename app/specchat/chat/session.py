@@ -18,7 +18,7 @@ from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, new_seed
 from specchat.terminal.filter import clean_line
-from specchat.worker.protocol import ChatMessage, Ended, Loaded, ServerInfo
+from specchat.worker.protocol import ChatMessage, Ended, Loaded, Prefix, ServerInfo
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings
 
@@ -73,7 +73,7 @@ class Question(NamedTuple):
     turn: int
     attempt: int
     seed: int
-    prefix: tuple[int, ...] = ()
+    prefix: Prefix = ()
     frozen: bool = False
     source: str = ""
     prediction: str = ""
@@ -163,7 +163,7 @@ class ChatSession:
         return self.conversation.change(target=str(self.options.target), draft=draft)
 
     def begin(
-        self, prefix: tuple[int, ...] = (), *, frozen: bool = False, answer: StoredMessage | None = None
+        self, prefix: Prefix = (), *, frozen: bool = False, answer: StoredMessage | None = None
     ) -> tuple[StoredMessage, Question]:
         """Begins an answer, or the empty one that waited. Returns it with the request to the engine."""
         answer = answer or self.conversation.begin_answer()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -75,6 +76,37 @@ def shown_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> dict[int, bytes]
     """The bytes of the control tokens with these texts, by their ids; the vocabulary need not have all of them."""
     known = {text: tokenizer.tokenize(text, special=True) for text in texts if text in tokenizer.special_texts}
     return {ids[0]: text.encode() for text, ids in known.items() if len(ids) == 1}
+
+
+def encode_text(
+    text: str, tokenizer: Tokenizer, piece: Callable[[int], bytes], shown: Mapping[int, bytes] | None = None
+) -> list[int]:
+    """The ids whose pieces are exactly this text, for an answer that begins with it. The texts of the `shown` control
+    tokens become these tokens, and all others stay text.
+
+    Raises SettingError for a text that the vocabulary cannot write.
+    """
+    marks = {data.decode(): token for token, data in (shown or {}).items()}
+    ids: list[int] = []
+    for part in re.split(f"({'|'.join(map(re.escape, marks))})", text) if marks else [text]:
+        ids += [marks[part]] if part in marks else _exactly(part, tokenizer, piece)
+    return ids
+
+
+def _exactly(text: str, tokenizer: Tokenizer, piece: Callable[[int], bytes]) -> list[int]:
+    """The ids of a plain text. SentencePiece puts a space before every text, so there a line end goes first, whose
+    tokens are dropped again."""
+    data = text.encode("utf-8", "replace")
+    for before in ("", "\n"):
+        ids = tokenizer.tokenize(before + text, special=False)
+        pieces = [piece(token) for token in ids]
+        start, left = len(ids), len(data)
+        while start and left > 0:
+            start -= 1
+            left -= len(pieces[start])
+        if b"".join(pieces[start:]) == data and (before or not start):
+            return ids[start:]
+    raise SettingError("the model's tokens cannot write the text that the answer is to begin with: change it")
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,6 +324,13 @@ class EditLast(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class EditAnswer(Invocation):
+    """Another text for the last answer, from whose end the model goes on; None lets the user write it."""
+
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Branch(Invocation):
     """A copy of the session up to here, to continue in another way."""
 

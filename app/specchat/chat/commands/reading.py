@@ -11,6 +11,8 @@ from typing import get_args
 from specchat.chat.commands.invocations import (
     Attach,
     Copy,
+    EditAnswer,
+    EditLast,
     Export,
     ExportKind,
     Invocation,
@@ -101,6 +103,16 @@ def alone(invocation: Invocation) -> Reader:
         return invocation if not argument else Refusal(f"this command takes no arguments: omit {argument!r}")
 
     return read
+
+
+def read_edit(argument: str, _sources: Sources) -> Read:
+    """Nothing for the last message; `answer` for the last answer, with a text for it or without."""
+    word, _, text = argument.partition(" ")
+    if not word:
+        return EditLast()
+    if word.lower() != "answer":
+        return Refusal(f"/edit edits the last message, /edit answer the last answer: omit {word!r}")
+    return EditAnswer(text.strip() or None)
 
 
 def read_help(argument: str, _sources: Sources) -> Read:

@@ -164,7 +164,7 @@ class Transcript(EntriesView, can_focus=True):
             return isinstance(self.selected, Answer) and self.selected.has_thoughts
         name = str(parameters[0]) if action == "ask" else action
         if name == "edit":
-            return isinstance(self.selected, UserMessage)
+            return isinstance(self.selected, UserMessage | Answer)
         return name not in _FOR_ANSWERS or isinstance(self.selected, Answer)
 
     def select(self, entry: Entry | None) -> None:

@@ -107,6 +107,8 @@ class Prompt(Composer):
         self.spared: frozenset[str] = frozenset()
         self.left_to_queue: frozenset[str] = frozenset()
         """Keys that an empty prompt leaves to the queued messages."""
+        self.verbatim = False
+        """Whether what is written is sent to the letter: no command, no attached file, no part of the history."""
         self._chord_begun = False
         self._filling = False
         """Whether variables of a stored prompt are left to fill in."""
@@ -198,6 +200,11 @@ class Prompt(Composer):
             self.write(text)
         return True
 
+    def write_verbatim(self, text: str) -> None:
+        """Writes a text that is sent to the letter."""
+        self.verbatim = True
+        self.write(text)
+
     def unfolded(self) -> str:
         """The whole text, with pastes in place of their labels."""
         return self._folds.unfolded(self.text)
@@ -251,7 +258,7 @@ class Prompt(Composer):
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Moves up; on the first line, to the previous message."""
-        if select or not self.cursor_at_first_line:
+        if select or self.verbatim or not self.cursor_at_first_line:
             super().action_cursor_up(select)
             return
         if self._recall is None:
@@ -279,8 +286,8 @@ class Prompt(Composer):
 
     @property
     def _is_writing(self) -> bool:
-        """Whether keys write text: not in vi's normal mode."""
-        return self._vi is None or self._vi.inserting
+        """Whether keys write a message: not in vi's normal mode, and not in an answer."""
+        return not self.verbatim and (self._vi is None or self._vi.inserting)
 
     def _may_offer(self, event: Key) -> bool:
         """Whether the popup may take a key. With vi's keys, Esc leaves insert mode and closes the popup as well."""
@@ -303,6 +310,10 @@ class Prompt(Composer):
             return
         text = self._folds.unfolded(entry.text)
         shown = entry.text
+        if self.verbatim:
+            self._sent = text, entry
+            self._handover.begin(self.Submitted(text, shown, entry))
+            return
         if self._sources is not None and text.lstrip().startswith(("/", "!")):
             command = parse(text, self._sources())
             if command is not None:
@@ -330,8 +341,9 @@ class Prompt(Composer):
 
     def _remember(self, entry: Entry) -> None:
         """Adds the entry to the history and empties the prompt."""
-        if entry.text:
+        if entry.text and not self.verbatim:
             self._history.add(entry)
+        self.verbatim = False
         self._recall = None
         self.write("")
         if self._vi is not None:

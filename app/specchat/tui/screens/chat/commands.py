@@ -67,6 +67,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.turns.regenerate()
         case asked.EditLast():
             parts.turns.edit()
+        case asked.EditAnswer(text):
+            parts.turns.edit_answer(text)
         case asked.Branch():
             parts.conversations.fork()
         case asked.Clear():

@@ -189,7 +189,7 @@ class Conversations:
             view.note(f"{count} queued message{'' if count == 1 else 's'} not sent: ↑ recalls what was written")
         self._state.commands_allowed = False
         view.show_outbox()
-        self._state.editing = None
+        self._turns.stop_editing()
         self._state.session = self._state.session.renewed(conversation)
         view.show_conversation()
         view.show_figures(TurnView())

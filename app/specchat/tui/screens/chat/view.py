@@ -84,6 +84,10 @@ class ChatView:
         """Shows the mode of vi's keys in the border of the prompt."""
         self._entry_row.border_title = mode
 
+    def show_editing(self, what: str) -> None:
+        """Says under the prompt what is edited in it; empty for a new message."""
+        self._entry_row.border_subtitle = what
+
     def note(self, text: str) -> None:
         """Shows a text for a moment, in the header if there is room, else above the prompt."""
         fits = self.header.has_room(text)
