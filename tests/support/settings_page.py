@@ -50,6 +50,7 @@ _ELSEWHERE = {
     "system": "`/system`",
     "theme": "`/theme`",
     "vi_keys": "`/vi`",
+    "math": "`/math`",
 }
 
 

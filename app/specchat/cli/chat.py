@@ -105,4 +105,4 @@ class Looks:
             chosen=self._chosen,
             light=self.background.light,
         )
-        return replace(read, vi_keys=self._config.vi_keys)
+        return replace(read, vi_keys=self._config.vi_keys, math=self._config.math)

@@ -409,6 +409,9 @@ class Config:
     vi_keys: bool = setting(
         Group.APPEARANCE, "vi's keys in the prompt; `--vi` is on", kind=OnOff(), usual="off", factory=bool
     )
+    math: bool = setting(
+        Group.APPEARANCE, "Formulas in answers shown in Unicode", kind=OnOff(), usual="on", factory=lambda: True
+    )
     keys: dict[str, str] = setting(Group.APPEARANCE, "Other keys for the app", kind=KeyTable(), factory=dict)
 
     def of(self, home: type) -> dict[str, Any]:

@@ -303,6 +303,9 @@ COMMANDS: tuple[Command, ...] = (
     Command("branch", "", "Continue in a copy of the conversation.", reading.alone(asked.Branch())),
     Command("clear", "", "Remove the messages and keep the session.", reading.alone(asked.Clear())),
     Command("theme", "[NAME]", "Other colours.", reading.read_theme, (lambda sources, _: sources.themes(),)),
+    Command(
+        "math", "[on|off]", "Formulas in answers shown in Unicode.", changing.switch("math"), (_fixed(*reading.SWITCH),)
+    ),
     Command("vi", "[on|off]", "vi's keys in the prompt.", changing.switch("vi_keys"), (_fixed(*reading.SWITCH),)),
     Command("tour", "", "A tour of two minutes.", reading.alone(asked.Tour())),
     Command("quit", "", "Leave; the conversation is saved.", reading.alone(asked.Quit()), plain=True),

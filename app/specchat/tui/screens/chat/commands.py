@@ -23,6 +23,7 @@ from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.chat.view import LOADING, message_id
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.transcript.view import RAW_FORMULAS
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import USUAL_K
 
@@ -61,6 +62,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.shell.start(command)
         case asked.SetTheme(name):
             _set_theme(parts, name)
+        case asked.UseSwitch("math", on):
+            _show_formulas(parts, on)
         case asked.UseSwitch(_, on):
             _use_vi_keys(parts, on)
         case asked.Regenerate():
@@ -224,6 +227,15 @@ def _use_vi_keys(parts: ChatParts, on: bool | None) -> None:
     prompt = parts.view.prompt
     prompt.use_vi_keys(on := not prompt.has_vi_keys if on is None else on)
     parts.view.note("vi's keys are on: Esc, then i a o; vi_keys in config.toml" if on else "vi's keys are off")
+
+
+def _show_formulas(parts: ChatParts, on: bool | None) -> None:
+    """Shows formulas in Unicode or as they are written."""
+    app = parts.screen.app
+    raw = not app.has_class(RAW_FORMULAS) if on is None else not on
+    app.set_class(raw, RAW_FORMULAS)
+    parts.view.transcript.lay_again()
+    parts.view.note("formulas are shown " + ("as they are written" if raw else "in Unicode"))
 
 
 def _tell(parts: ChatParts, words: str) -> None:
