@@ -141,6 +141,10 @@ class Commands:
                     say(f"Exported to {asyncio.run(written)}.")
                 except SpecchatError as error:
                     say(f"Nothing was exported: {error}")
+            case asked.Import(path):
+                from specchat.chat.importing import import_beside
+
+                say(asyncio.run(import_beside(path)))
             case asked.Predict(path):
                 self._tell(lambda: session.predict(path))
             case asked.UseStore(name, used):

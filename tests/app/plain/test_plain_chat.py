@@ -463,3 +463,8 @@ def test_an_answer_without_an_editor_or_an_answer_is_not_edited(chat: Chat, monk
     assert "There is no answer yet." in chat.notes.getvalue()
     assert "no editor is set" in chat.notes.getvalue()
     assert len(chat.client.asked) == 1
+
+
+def test_an_export_is_imported(chat: Chat, tmp_path: Path) -> None:
+    chat(f"/import {tmp_path / 'missing.json'}")
+    assert "nothing was imported: there is no" in chat.notes.getvalue()

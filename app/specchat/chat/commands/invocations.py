@@ -267,6 +267,13 @@ class Export(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class Import(Invocation):
+    """The conversations in an export of another chat, or in those of a folder."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Attach(Invocation):
     """A file for the message that is written next. The prompt handles it itself."""
 

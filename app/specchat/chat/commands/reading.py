@@ -15,6 +15,7 @@ from specchat.chat.commands.invocations import (
     EditLast,
     Export,
     ExportKind,
+    Import,
     Invocation,
     Learn,
     LearnAction,
@@ -113,6 +114,13 @@ def read_edit(argument: str, _sources: Sources) -> Read:
     if word.lower() != "answer":
         return Refusal(f"/edit edits the last message, /edit answer the last answer: omit {word!r}")
     return EditAnswer(text.strip() or None)
+
+
+def read_import(argument: str, sources: Sources) -> Read:
+    """A file or a folder."""
+    if not argument:
+        return Refusal("name the export: /import FILE, or a folder with exports")
+    return Import(_path(argument, sources))
 
 
 def read_help(argument: str, _sources: Sources) -> Read:

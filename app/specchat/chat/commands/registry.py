@@ -246,6 +246,15 @@ COMMANDS: tuple[Command, ...] = (
         open_ended=True,
         plain=True,
     ),
+    Command(
+        "import",
+        "FILE|FOLDER",
+        "Add the conversations of an export of ChatGPT, Open WebUI, LM Studio or oterm.",
+        reading.read_import,
+        (Files(),),
+        open_ended=True,
+        plain=True,
+    ),
     Command("attach", "FILE", "Add a text file to the next message; so does @FILE.", reading.read_attach, (Files(),)),
     Command(
         "store",

@@ -146,6 +146,7 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/set", "name the setting: use k, drafter"),
         ("/set vi-keys", "vi-keys needs a value: use on or off"),
         ("/edit it", "/edit edits the last message, /edit answer the last answer: omit 'it'"),
+        ("/import", "name the export: /import FILE, or a folder"),
         ("/vi maybe", "vi-keys is 'maybe': use on or off"),
         ("/set top-q 1", "there is no setting top-q: did you mean top-p?"),
         ("/set top-p", "top-p needs a value, such as 0.95"),

@@ -90,6 +90,9 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             _copy_part(parts, part)
         case asked.Export(kind, path):
             await _export(parts, kind, path)
+        case asked.Import(path):
+            parts.view.note(f"importing {path.name} in the background")
+            parts.screen.run_worker(_import(parts, path), group="import")
         case asked.StepMode(on):
             parts.step_mode.turn(on)
         case asked.LoadTarget(model):
@@ -292,6 +295,13 @@ async def _export(parts: ChatParts, kind: str, path: Path | None = None) -> None
         parts.view.notice(f"nothing was exported: {error}", failure=True)
     else:
         parts.view.notice(f"exported to {written}")
+
+
+async def _import(parts: ChatParts, path: Path) -> None:
+    """Imports conversations while the chat goes on."""
+    from specchat.chat.importing import import_beside  # few chats need it
+
+    parts.view.notice(await import_beside(path))
 
 
 def _set_theme(parts: ChatParts, name: str | None) -> None:
