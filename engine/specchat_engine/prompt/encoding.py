@@ -11,6 +11,7 @@ from specchat_engine.errors import ContextOverflowError, SettingError, TemplateE
 from specchat_engine.prompt.control_tokens import guarded
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.prompt.template import ChatTemplate
+from specchat_engine.settings import answer_reserve
 
 
 class Tokenizer(Protocol):
@@ -143,7 +144,7 @@ def fit(asked: Asked, encoded: Callable[[Sequence[Message]], list[int]], capacit
     long, or the last turn alone.
     """
     prompt = Prompt.of(asked)
-    reserve = min(256, capacity // 4)
+    reserve = answer_reserve(capacity)
     kept = [*prompt.messages]
     dropped = 0
     while True:

@@ -15,13 +15,13 @@ from specchat.chat.session import Phase
 from specchat.remote.limits import CANNOT_CONTINUE
 from specchat.stats.line import STOPPED
 from specchat.store.records import State, StoredMessage
-from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.pace import Pace
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.entries import Siblings, UserMessage
+from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.worker.protocol import Ended, Prefix, Summarised, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
@@ -187,7 +187,7 @@ class TurnRunner:
             kept = state.session.conversation.summarise(state.turn.message.id, event.num_messages, event.text)
             if kept is not None:
                 state.archive.summarised(kept)
-        self._view.notice(f"From now on the model reads this in place of the oldest turns:\n{clean(event.text)}")
+        self._view.transcript.add(SummaryEntry(event.text))
 
     def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
         """Adds rounds to the answer that is being written."""

@@ -10,6 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from specchat.chat.commands.reading import Sources
+from specchat.chat.conversation import Conversation
 from specchat.chat.history import History
 from specchat.chat.turn import TurnView
 from specchat.models.formatting import model_name
@@ -21,6 +22,7 @@ from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, UserMessage
+from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.download_bar import DownloadBar, LazyDownloads
@@ -136,7 +138,16 @@ class ChatView:
 
     def show_conversation(self) -> None:
         """Shows the whole conversation, scrolled to its end."""
-        self.transcript.load([self._entry(message) for message in self._state.session.conversation.path()])
+        self.transcript.load(self.entries_of(self._state.session.conversation))
+
+    def entries_of(self, conversation: Conversation) -> list[Entry]:
+        """What the transcript shows of a conversation: its messages, and the summaries where the model reads them."""
+        entries: list[Entry] = []
+        for message in conversation.path():
+            entries.append(self._entry(conversation, message))
+            if message.summary is not None:
+                entries.append(SummaryEntry(message.summary))
+        return entries
 
     def answer_in_view(self) -> int | None:
         """The id of the answer that the user looks at."""
@@ -166,11 +177,11 @@ class ChatView:
         self.show_outbox()
         return True
 
-    def _entry(self, message: StoredMessage) -> Entry:
+    def _entry(self, conversation: Conversation, message: StoredMessage) -> Entry:
         session = self._state.session
-        siblings = Siblings(*session.conversation.place(message.id))
+        siblings = Siblings(*conversation.place(message.id))
         if message.role == "tool":
-            return self._tool_entry(message, message.tools or ToolUse())
+            return self._tool_entry(conversation, message, message.tools or ToolUse())
         if message.role != "assistant":
             return UserMessage(message.content, key=message.id, siblings=siblings)
         return Answer.stored(
@@ -182,9 +193,10 @@ class ChatView:
             siblings=siblings,
         )
 
-    def _tool_entry(self, result: StoredMessage, of: ToolUse) -> ToolEntry:
+    @staticmethod
+    def _tool_entry(conversation: Conversation, result: StoredMessage, of: ToolUse) -> ToolEntry:
         """A result with the arguments of its call, which are in the answer before it."""
-        before = self._state.session.conversation.before(result.id)
+        before = conversation.before(result.id)
         calls = (call for message in reversed(before) if message.tools for call in message.tools.calls)
         arguments = next((call.arguments for call in calls if call.id == of.call_id), "")
         return ToolEntry(of.name, arguments, result.content, failed=of.failed)
