@@ -43,6 +43,13 @@ class ShowSessions(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class ShowBeside(Invocation):
+    """A second conversation beside this one: a session with these words, `new`, or `off`; the last one for nothing."""
+
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SetTags(Invocation):
     """Further tags of this session; without any, what it has is shown."""
 

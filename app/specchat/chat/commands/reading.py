@@ -29,6 +29,7 @@ from specchat.chat.commands.invocations import (
     Scope,
     SetSystem,
     SetTheme,
+    ShowBeside,
     ShowHelp,
     ShowModels,
     ShowSessions,
@@ -81,6 +82,7 @@ Reader = Callable[[str, Sources], Read]
 NONE = "none"
 EXPORT_KINDS: tuple[ExportKind, ...] = get_args(ExportKind)
 SWITCH = ("on", "off")
+BESIDE = ("new", "off")
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -121,6 +123,11 @@ def read_import(argument: str, sources: Sources) -> Read:
     if not argument:
         return Refusal("name the export: /import FILE, or a folder with exports")
     return Import(_path(argument, sources))
+
+
+def read_beside(argument: str, _sources: Sources) -> Read:
+    """Words of a session, `new` or `off`."""
+    return ShowBeside(argument.lower() if argument.lower() in BESIDE else argument)
 
 
 def read_help(argument: str, _sources: Sources) -> Read:

@@ -43,6 +43,7 @@ _KEYS = (
     ("chat.take_advice", "Ctrl+T", "follow the advice below the answer; /why says more"),
     ("chat.sessions", "Ctrl+O", "stored sessions: search, open, rename, delete"),
     ("chat.new", "Ctrl+N", "new chat"),
+    ("chat.swap", "F10", "the conversation beside this one, which /beside shows"),
     ("app.palette", "Ctrl+P", "commands, themes"),
     ("chat.copy_or_quit", "Ctrl+C", "copy the selection; twice to quit"),
     ("chat.suspend", "Ctrl+Z", "suspend to the shell; fg resumes"),

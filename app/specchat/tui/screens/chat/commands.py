@@ -72,6 +72,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.turns.edit()
         case asked.EditAnswer(text):
             parts.turns.edit_answer(text)
+        case asked.ShowBeside(what):
+            await parts.beside.show(what)
         case asked.Branch():
             parts.conversations.fork()
         case asked.Clear():
@@ -122,6 +124,9 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
 async def act_on_entry(parts: ChatParts, message: Transcript.OfEntry) -> None:
     """Does what the transcript asks for."""
     key = message_id(message.entry)
+    if message.entry not in parts.view.transcript.entries:
+        parts.view.note("this is the other conversation: go there first")
+        return
     match message:
         case Transcript.Copy():
             copy_text(parts, message.text, message.what)
@@ -237,7 +242,8 @@ def _show_formulas(parts: ChatParts, on: bool | None) -> None:
     app = parts.screen.app
     raw = not app.has_class(RAW_FORMULAS) if on is None else not on
     app.set_class(raw, RAW_FORMULAS)
-    parts.view.transcript.lay_again()
+    for transcript in parts.screen.query(Transcript):
+        transcript.lay_again()
     parts.view.note("formulas are shown " + ("as they are written" if raw else "in Unicode"))
 
 

@@ -51,6 +51,7 @@ class ChatScreen(Screen[None]):
         Binding("f6", "race", "Race", id="chat.race"),
         Binding("f7", "statistics", "Stats", id="chat.statistics"),
         Binding("f9", "figures", "Figures", id="chat.figures"),
+        Binding("f10", "swap", "Other chat", id="chat.swap"),
         Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),
         Binding("ctrl+z", "app.suspend_process", "Suspend", show=False, priority=True, id="chat.suspend"),
         Binding("ctrl+up,alt+up", "turn_k(1)", "Raise k", show=False, id="chat.raise_k"),
@@ -97,6 +98,8 @@ class ChatScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What Esc does: it stops, leaves the knobs, takes back what is queued, or leaves the tour, in this order."""
+        if action == "swap":
+            return self.parts.beside.is_shown
         runs, knobs = self.parts.shell.running, self.has_class("-knobs")
         idle = self.parts.state.turn is None and not runs
         match action:
@@ -111,6 +114,10 @@ class ChatScreen(Screen[None]):
             case "leave_tour":
                 return idle and not knobs and not self.parts.queue.can_take_back and self.parts.tour.active
         return True
+
+    def on_resize(self) -> None:
+        """Shows two conversations only if both have room."""
+        self.parts.beside.fit()
 
     async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
         """Takes events of the engine."""
@@ -272,6 +279,10 @@ class ChatScreen(Screen[None]):
     def action_figures(self) -> None:
         """Explains or hides the figures."""
         self.parts.panels.toggle_figures()
+
+    async def action_swap(self) -> None:
+        """Goes to the conversation beside this one."""
+        await self.parts.beside.swap()
 
     def action_turn_k(self, steps: int) -> None:
         """Raises or lowers k."""

@@ -21,6 +21,7 @@ from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.conversation_pane import ConversationPane
 from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.tui.transcript.tool_entry import ToolEntry
@@ -47,6 +48,7 @@ class ChatView:
         self._state = state
         self.header = Header(state.session.header())
         self.transcript = Transcript(id="transcript")
+        self.pane = ConversationPane(self.transcript)
         self.dashboard = Dashboard(id="dashboard")
         self.dashboard_row = DashboardRow(id="row")
         self.knobs = Knobs(id="knobs")
@@ -63,7 +65,7 @@ class ChatView:
         """Rows from top to bottom; the side panel is beside the transcript if there is room."""
         yield self.header
         with Horizontal(id="middle"):
-            yield self.transcript
+            yield self.pane
             with Vertical(id="side"):
                 yield self.dashboard
                 with Vertical(id="turned"):
@@ -81,6 +83,10 @@ class ChatView:
         with Horizontal(id="keys"):
             yield KeyRow()
             yield Static(legend_line(), id="legend")
+
+    def use_pane(self, pane: ConversationPane) -> None:
+        """Shows the conversation in this pane from now on."""
+        self.pane, self.transcript = pane, pane.transcript
 
     def show_mode(self, mode: str) -> None:
         """Shows the mode of vi's keys in the border of the prompt."""
