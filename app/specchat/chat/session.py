@@ -242,8 +242,10 @@ class ChatSession:
         return True
 
     def started(self, line: Mapping[str, Any]) -> None:
-        """Called with the first line of the trace, which has the length of the prompt and the numbers of threads."""
-        self.prompt_tokens = line.get("prompt_tokens")
+        """Called with the first line of the trace, which has the length of the prompt, what the answer begins with, and
+        the numbers of threads."""
+        prompt = line.get("prompt_tokens")
+        self.prompt_tokens = None if prompt is None else prompt + len(line.get("prefix", ()))
         self.machine = line.get("machine") or {}
 
     def answered(self, answer: int, text: str, num_tokens: int, ended: Ended | None, figures: str = "") -> str | None:

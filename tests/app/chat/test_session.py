@@ -149,6 +149,12 @@ def test_the_header_tells_what_happens_when_the_context_is_nearly_full(value: st
     assert session.header(15).when_full == ""
 
 
+def test_the_context_counts_what_an_answer_was_given_to_begin_with() -> None:
+    session = ready()
+    session.started({"prompt_tokens": 30, "prefix": [1, 2, 3]})
+    assert session.header(5).ctx_used == 38
+
+
 def test_a_message_without_an_answer_takes_no_room_in_the_context() -> None:
     session = ready()
     session.ask("Hi")

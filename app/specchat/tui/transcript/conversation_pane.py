@@ -20,6 +20,9 @@ class ConversationPane(Vertical):
         width: 1fr;
         height: 1fr;
     }
+    ConversationPane.-second {
+        border-left: solid $border;
+    }
     ConversationPane > Static {
         display: none;
         height: 1;
@@ -30,8 +33,9 @@ class ConversationPane(Vertical):
     }
     """
 
-    def __init__(self, transcript: Transcript) -> None:
-        super().__init__()
+    def __init__(self, transcript: Transcript, *, second: bool = False) -> None:
+        """A line separates the `second` one from the first."""
+        super().__init__(classes="-second" if second else "")
         self.transcript = transcript
         self._title = Static()
 
@@ -47,7 +51,8 @@ class ConversationPane(Vertical):
         self._title.display = True
         self.transcript.can_focus = active
 
-    def hide_title(self) -> None:
-        """Shows the transcript alone."""
+    def stand_alone(self) -> None:
+        """Shows the transcript without a title, as there is no other one."""
+        self.remove_class("-second")
         self._title.display = False
         self.transcript.can_focus = True

@@ -56,7 +56,7 @@ class Beside:
             self._view.note("no other session has these words")
             return
         if self._pane is None:
-            self._pane = ConversationPane(Transcript())
+            self._pane = ConversationPane(Transcript(), second=True)
             await self._screen.query_one("#middle").mount(self._pane, after=self._view.pane)
         self._other = found
         self._screen.add_class(_CLASS)
@@ -80,7 +80,7 @@ class Beside:
         """Shows the active conversation alone."""
         pane, self._pane, self._other = self._pane, None, None
         self._screen.remove_class(_CLASS)
-        self._view.pane.hide_title()
+        self._view.pane.stand_alone()
         self._view.pane.display = True
         self._screen.refresh_bindings()
         if pane is not None:

@@ -60,6 +60,7 @@ class ChatView:
         self.outbox_bar = OutboxBar()
         self.prompt = Prompt(sources, history)
         self._entry_row = Horizontal(id="entry")
+        self._mode = self._editing = ""
 
     def compose(self) -> ComposeResult:
         """Rows from top to bottom; the side panel is beside the transcript if there is room."""
@@ -90,11 +91,13 @@ class ChatView:
 
     def show_mode(self, mode: str) -> None:
         """Shows the mode of vi's keys in the border of the prompt."""
-        self._entry_row.border_title = mode
+        self._mode = mode
+        self._show_above_prompt()
 
     def show_editing(self, what: str) -> None:
-        """Says under the prompt what is edited in it; empty for a new message."""
-        self._entry_row.border_subtitle = what
+        """Says in the border of the prompt what becomes of what is edited in it; empty for a new message."""
+        self._editing = what
+        self._show_above_prompt()
 
     def note(self, text: str) -> None:
         """Shows a text for a moment, in the header if there is room, else above the prompt."""
@@ -182,6 +185,9 @@ class ChatView:
         self._state.outbox.give_back(sent.outputs)
         self.show_outbox()
         return True
+
+    def _show_above_prompt(self) -> None:
+        self._entry_row.border_title = " · ".join(filter(None, (self._mode, self._editing)))
 
     def _entry(self, conversation: Conversation, message: StoredMessage) -> Entry:
         session = self._state.session

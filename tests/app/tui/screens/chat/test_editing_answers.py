@@ -26,14 +26,14 @@ async def test_the_prompt_gets_the_answer_and_the_model_goes_on_from_its_new_tex
         client.rounds = script("> two")
         await command(pilot, "/edit answer")
         assert prompt(pilot).text == " one"
-        assert "goes on" in str(pilot.app.screen.query_one("#entry").border_subtitle)
+        assert "goes on" in str(pilot.app.screen.query_one("#entry").border_title)
         await pilot.press(*"X", "enter")
         await quiet(pilot)
         assert client.prefixes[-1] == "oneX"
         assert [message.content for message in client.asked[-1]] == ["Who?"]
         assert shown(pilot) == ["Who?", "oneX two"]
         assert (answer(pilot).siblings.number, answer(pilot).siblings.count) == (2, 2)
-        assert not pilot.app.screen.query_one("#entry").border_subtitle
+        assert not pilot.app.screen.query_one("#entry").border_title
         parts(pilot).turns.switch(answer(pilot).key, -1)  # type: ignore[arg-type]
         assert shown(pilot) == ["Who?", " one"]
 
