@@ -29,9 +29,17 @@ class ViKeys:
         self._turn(replace(self._vi, inserting=True, begun=""))
 
     def takes_key(self, event: Key) -> bool:
-        """Does what a key means. Returns False if it is not one of vi's."""
+        """Does what a key means. Returns False if it is not one of vi's.
+
+        Terminals send Alt with a letter as Esc and the letter, and tmux does so for both typed quickly. So it is both.
+        """
+        printable = event.character if event.is_printable and event.character is not None else ""
+        if self.inserting and printable and event.key.startswith("alt+"):
+            self._press("escape")
+        return self._press(printable or event.key)
+
+    def _press(self, key: str) -> bool:
         composer = self._composer
-        key = event.character if event.is_printable and event.character is not None else event.key
         pressed = press(self._vi, key, composer.text, index_of(composer.text, composer.cursor_location))
         if pressed is None:
             return False

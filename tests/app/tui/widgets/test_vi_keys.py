@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 
 from app.tui.prompting import Prompting, prompting, sources_in
 from specchat.tui.widgets.composer import index_of
@@ -102,6 +103,15 @@ async def test_a_label_is_deleted_and_put_back_as_a_whole() -> None:
         assert at.text == "See  ok"
         await at.press("P", "enter")
         assert at.sent == [f"See {LONG} ok"]
+
+
+async def test_esc_and_a_letter_that_the_terminal_reports_as_one_key_are_both() -> None:
+    async with prompting() as at:
+        at.prompt.use_vi_keys(True)
+        await at.press(*"one two")
+        at.host.post_message(Key("alt+b", "b"))
+        await at.press("x")
+        assert at.text == "one wo"
 
 
 async def test_keys_that_vi_does_not_know_work_as_before() -> None:
