@@ -73,6 +73,8 @@ def header(view: HeaderView, note: str, width: int) -> Content:
     near = f"{context} {view.when_full}" if view.when_full else context
     status = _status(view)
     names = (view.pair, *view.shorter)
+    without = [*(("", "", thinking, name) for name in names), ("", "", "", names[-1])]
+    narrowest = [("", "", used, names[-1])] if view.when_full else without
     for app, word, right, pair in (
         ("specchat   ", "speculation ", f"{near}   seed {view.seed}", view.pair),
         ("specchat   ", "speculation ", near, view.pair),
@@ -80,8 +82,7 @@ def header(view: HeaderView, note: str, width: int) -> Content:
         ("", "", near, view.pair),
         ("", "speculation ", context, view.pair),
         *(("", "", context, name) for name in names),
-        *(("", "", thinking, name) for name in names),
-        ("", "", "", names[-1]),
+        *narrowest,
     ):
         right = note or right
         left_width, chip_width = cell_len(app + pair), cell_len(word + status)

@@ -181,13 +181,17 @@ class TurnRunner:
             self._state.turn.started(line)
 
     def summarised(self, event: Summarised) -> None:
-        """Stores the summary of the oldest turns, and shows it."""
-        state = self._state
+        """Stores the summary of the oldest turns, and shows it before the answer."""
+        state, transcript = self._state, self._view.transcript
         if state.turn is not None:
             kept = state.session.conversation.summarise(state.turn.message.id, event.num_messages, event.text)
             if kept is not None:
                 state.archive.summarised(kept)
-        self._view.transcript.add(SummaryEntry(event.text))
+        if state.turn is not None:
+            state.turn.answer.remove()
+        transcript.add(SummaryEntry(event.text))
+        if state.turn is not None:
+            transcript.add(state.turn.answer)
 
     def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
         """Adds rounds to the answer that is being written."""

@@ -11,6 +11,7 @@ from app.tui.chatting import (
     figures,
     header,
     notices,
+    parts,
     prompt,
     questions,
     quiet,
@@ -23,6 +24,7 @@ from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
 from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import View
+from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.worker.protocol import ChatMessage, Event, Loading, Notice, Summarised, WorkerFailed
 
 
@@ -62,7 +64,9 @@ async def test_a_summary_is_shown_and_read_in_place_of_the_oldest_turns_also_whe
             "▌ ▸ the model reads a summary in place of the oldest turns · 3 words"
         ]
         assert not any("what was" in row for row in seen(pilot))
-        await pilot.press("tab", "o")
+        entries = parts(pilot).view.transcript.entries
+        assert isinstance(entries[-2], SummaryEntry)
+        await pilot.press("tab", "up", "o")
         assert any("what was " in row for row in seen(pilot))
         assert not any("\x1b" in row for row in seen(pilot))
         await pilot.press("escape")
