@@ -7,13 +7,34 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import Click
+from textual.message import Message
 from textual.widgets import Static
 
 from specchat.tui.transcript.transcript import Transcript
 
 
+class PaneTitle(Static):
+    """One row that can be clicked."""
+
+    class Clicked(Message):
+        """The title was clicked."""
+
+    def on_click(self, event: Click) -> None:
+        """Tells that it was clicked."""
+        event.stop()
+        self.post_message(self.Clicked())
+
+
 class ConversationPane(Vertical):
     """A transcript with a title that is shown while there are two of them."""
+
+    class Chosen(Message):
+        """The title was clicked: the user wants to go to this conversation."""
+
+        def __init__(self, pane: ConversationPane) -> None:
+            super().__init__()
+            self.pane = pane
 
     DEFAULT_CSS: ClassVar[str] = """
     ConversationPane {
@@ -23,7 +44,7 @@ class ConversationPane(Vertical):
     ConversationPane.-second {
         border-left: solid $border;
     }
-    ConversationPane > Static {
+    PaneTitle {
         display: none;
         height: 1;
         padding: 0 2;
@@ -37,12 +58,17 @@ class ConversationPane(Vertical):
         """A line separates the `second` one from the first."""
         super().__init__(classes="-second" if second else "")
         self.transcript = transcript
-        self._title = Static()
+        self._title = PaneTitle()
 
     def compose(self) -> ComposeResult:
         """The title above the transcript."""
         yield self._title
         yield self.transcript
+
+    def on_pane_title_clicked(self, message: PaneTitle.Clicked) -> None:
+        """Tells which conversation the user wants."""
+        message.stop()
+        self.post_message(self.Chosen(self))
 
     def show_title(self, title: str, *, active: bool) -> None:
         """Shows the title with a sign that says whether what is written goes here. Only then keys go here, too."""

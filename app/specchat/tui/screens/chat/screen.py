@@ -19,6 +19,7 @@ from specchat.settings.options import ChatOptions
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.commands import act_on_entry, copy_text, perform
 from specchat.tui.screens.chat.parts import ChatParts
+from specchat.tui.transcript.conversation_pane import ConversationPane
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
@@ -206,6 +207,11 @@ class ChatScreen(Screen[None]):
     def on_transcript_left(self) -> None:
         """Goes back to the prompt."""
         self.parts.view.prompt.focus()
+
+    async def on_conversation_pane_chosen(self, message: ConversationPane.Chosen) -> None:
+        """Goes to the conversation whose title was clicked."""
+        if message.pane is not self.parts.view.pane:
+            await self.parts.beside.swap()
 
     # Keys
 

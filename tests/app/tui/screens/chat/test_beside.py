@@ -7,7 +7,7 @@ import pytest
 from app.tui.chatting import Chat, answer, ask, chat, command, header, note_above_the_prompt, parts, prompt, quiet
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import Answer
-from specchat.tui.transcript.conversation_pane import ConversationPane
+from specchat.tui.transcript.conversation_pane import ConversationPane, PaneTitle
 from specchat.tui.transcript.entries import UserMessage
 from specchat.tui.transcript.transcript import Transcript
 
@@ -24,7 +24,7 @@ def panes(pilot: Chat) -> list[list[str]]:
 
 def titles(pilot: Chat) -> list[str]:
     found = sorted(pilot.app.screen.query(ConversationPane), key=lambda pane: pane.region.x)
-    return [str(pane.query_one("Static").render()) for pane in found]  # type: ignore[attr-defined]
+    return [str(pane.query_one(PaneTitle).render()) for pane in found]
 
 
 def note(pilot: Chat) -> str:
@@ -73,6 +73,17 @@ async def test_both_are_stored_where_they_were_asked() -> None:
         stored = [await archive.open(one.id) for one in await archive.do(lambda store: store.sessions(5))]
         said = sorted([message.content for message in one.path()] for one in stored if one)
         assert said == [["Fox?", " one", "Why?", " two"], ["Lamp?", " two"]]
+
+
+async def test_a_click_on_the_title_of_the_other_one_goes_there() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        other = max(pilot.app.screen.query(ConversationPane), key=lambda pane: pane.region.x)
+        for expected in (["○ Lamp?", "● Fox?"], ["○ Lamp?", "● Fox?"]):  # the second click changes nothing
+            await pilot.click(offset=(other.region.x + 5, other.region.y))
+            await quiet(pilot)
+            assert titles(pilot) == expected
 
 
 async def test_words_choose_the_session_and_new_is_an_empty_one() -> None:
