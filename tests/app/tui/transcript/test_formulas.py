@@ -54,6 +54,7 @@ def test_prices_and_variables_stay_as_they_are(text: str) -> None:
 
 def test_nothing_in_code_is_a_formula() -> None:
     assert rows("`$\\alpha^2$` costs $5 `$x^2$`") == ["$\\alpha^2$ costs $5 $x^2$"]
+    assert rows("a $b_1 `c$` d") == ["a $b_1 c$ d"]
     assert [row.strip() for row in rows("```\n$$x^2$$\n\\[y^2\\]\n```")] == ["$$x^2$$", "\\[y^2\\]"]
     assert [row.strip() for row in rows("text\n\n    $$x^2$$")] == ["text", "", "$$x^2$$"]
 

@@ -1,6 +1,8 @@
 """An answer is edited, and the model goes on from its end, beside the first one."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from app.tui.chatting import (
     answer,
@@ -10,13 +12,14 @@ from app.tui.chatting import (
     command,
     header,
     note_above_the_prompt,
+    notices,
     parts,
     prompt,
     quiet,
     shown,
 )
 from app.tui.scripted_client import LOADED, ScriptedClient, script
-from specchat.worker.protocol import ServerInfo, WorkerFailed
+from specchat.worker.protocol import ChatMessage, Event, ServerInfo, WorkerFailed
 
 
 async def test_the_prompt_gets_the_answer_and_the_model_goes_on_from_its_new_text() -> None:
@@ -113,6 +116,28 @@ async def test_an_engine_that_fails_keeps_the_edited_text() -> None:
         await command(pilot, "/edit answer It was")
         assert shown(pilot) == ["Who?", "It was"]
         assert answers(pilot)[0].siblings.count == 2
+        state = parts(pilot).state
+        found = await state.archive.open(state.session.conversation.id)
+        assert found is not None
+        assert found.path()[-1].content == "It was"
+
+
+class FailsAtOnce(ScriptedClient):
+    """An engine that fails before an answer that is to begin with a text."""
+
+    def generate(self, messages: Sequence[ChatMessage], **how: Any) -> Iterator[Event]:  # type: ignore[override]
+        if how["prefix"]:
+            yield WorkerFailed("the answer is to begin with 9 tokens, max tokens is 8")
+        else:
+            yield from super().generate(messages, **how)
+
+
+async def test_a_text_that_no_answer_can_begin_with_is_kept_too() -> None:
+    async with chat(FailsAtOnce(script("> one"))) as pilot:
+        await ask(pilot, "Who?")
+        await command(pilot, "/edit answer It was")
+        assert shown(pilot) == ["Who?", "It was"]
+        assert "max tokens is 8" in notices(pilot)[-1]
         state = parts(pilot).state
         found = await state.archive.open(state.session.conversation.id)
         assert found is not None
