@@ -54,6 +54,9 @@ class Offer:
 
 NO_TOOLS = Offer()
 
+Prefix = tuple[int, ...] | str
+"""What an answer begins with: token ids, or a text that is kept to the letter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Load:
@@ -68,7 +71,7 @@ class Load:
 class Generate:
     """Answers a conversation. Seed, turn and attempt decide the noise.
 
-    The answer begins with the ids of `prefix`, and probably repeats `prediction`. A `frozen` one waits before its first
+    The answer begins with `prefix`, and probably repeats `prediction`. A `frozen` one waits before its first
     round.
     """
 
@@ -77,7 +80,7 @@ class Generate:
     attempt: int
     seed: int
     settings: Settings
-    prefix: tuple[int, ...] = ()
+    prefix: Prefix = ()
     frozen: bool = False
     prediction: str = ""
     tools: Offer = NO_TOOLS

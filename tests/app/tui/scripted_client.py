@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from specchat.worker.protocol import (
     Loaded,
     Loading,
     Offer,
+    Prefix,
     Recalled,
     Started,
     Timed,
@@ -129,7 +130,7 @@ class ScriptedClient:
     settings: list[Settings] = field(default_factory=list)
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prepared: list[tuple[ChatMessage, ...]] = field(default_factory=list)
-    prefixes: list[tuple[int, ...]] = field(default_factory=list)
+    prefixes: list[Prefix] = field(default_factory=list)
     predictions: list[str] = field(default_factory=list)
     noises: list[tuple[int, int, int]] = field(default_factory=list)
     variants: list[list[Round]] = field(default_factory=list)
@@ -162,7 +163,7 @@ class ScriptedClient:
         attempt: int,
         seed: int,
         settings: Settings,
-        prefix: Sequence[int] = (),
+        prefix: Prefix = (),
         frozen: bool = False,
         prediction: str = "",
         tools: Offer = NO_TOOLS,
@@ -170,7 +171,7 @@ class ScriptedClient:
         self.asked.append(tuple(messages))
         self.predictions.append(prediction)
         self.settings.append(settings)
-        self.prefixes.append(tuple(prefix))
+        self.prefixes.append(prefix)
         self.noises.append((seed, turn, attempt))
         self.gate.begin(frozen)
         self.stopped = False
@@ -180,7 +181,9 @@ class ScriptedClient:
             self.died = False
             time.sleep(0.3)
         opened = {"opens_reasoning": True} if self.opens_reasoning else {}
-        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine} | opened)
+        text = prefix if isinstance(prefix, str) else ""
+        given = {"prefix": [1] * len(text), "prefix_text": text} if text else {}
+        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine} | opened | given)
         played = []
         for event in self.variants.pop(0) if self.variants else self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:
@@ -196,7 +199,8 @@ class ScriptedClient:
             self.died = self.failure.died
             yield self.failure
         else:
-            yield ended(played, "cancelled" if self.stopped else "end")
+            last = ended(played, "cancelled" if self.stopped else "end")
+            yield replace(last, text=text + last.text)
         self.idle = True
 
     def _wait(self) -> None:
