@@ -113,7 +113,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "help",
         "[COMMAND|WORDS]",
-        "The keys, the colours, the figures and the commands; with words, a search of the help and the docs.",
+        "Keys, colours, figures, commands; with words, a search.",
         reading.read_help,
         (_commands,),
         open_ended=True,
