@@ -134,7 +134,7 @@ class PlainChat:
 
         What was written is saved, whatever ends the answer.
         """
-        message, question = session.begin()
+        message, question = session.begin(tools=offer)
         self._archive.said(session.conversation, message)
         model, rounds, started = TurnModel(), list[Round](), dict[str, object]()
         last: Ended | WorkerFailed = WorkerFailed("the engine gave no answer: try again")
@@ -147,7 +147,7 @@ class PlainChat:
             seed=question.seed,
             settings=settings,
             prediction=question.prediction,
-            tools=offer,
+            tools=question.tools,
         )
         spoken_text = spoken_parts(session.loaded, offer)
         self._paper.begin_answer()

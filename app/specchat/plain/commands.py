@@ -78,6 +78,8 @@ class Commands:
     def ask(self, text: str) -> None:
         """Answers a message, with the outputs of the commands before it."""
         text = with_outputs(text, self._shell.take_outputs())
+        for result in self._session.conversation.close_calls():
+            self._archive.said(self._session.conversation, result)
         self._archive.said(self._session.conversation, self._session.ask(text))
         self._answer()
 

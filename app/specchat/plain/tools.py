@@ -68,12 +68,13 @@ class PlainTools:
 
     def answered(self, session: ChatSession, turn: ToolTurn, calls: tuple[ToolCall, ...]) -> list[StoredMessage]:
         """Makes the calls of an answer and adds their results to the conversation."""
-        with stops_on_interrupt(self._toolbox.stop if self._toolbox else _nothing):
-            results = turn.results(calls)
+        with stops_on_interrupt(turn.stop):
+            results = list(turn.results(calls))
         added = []
         for call, result in zip(calls, results, strict=True):
             self._paper.say(_told(call, result))
-            added.append(session.conversation.add_result(call, result.text, failed=result.failed))
+            kept = session.conversation.add_result(call, result.text, failed=result.failed, seconds=result.seconds)
+            added.append(kept)
         return added
 
     def close(self) -> None:
@@ -98,10 +99,6 @@ def _told(call: ToolCall, result: ToolResult) -> str:
 def _short(text: str, longest: int = _LONGEST) -> str:
     line = clean_line(text[: 4 * longest])
     return line if len(line) <= longest else f"{line[:longest]}… ({len(text)} characters)"
-
-
-def _nothing() -> None:
-    """Stops nothing."""
 
 
 class WholeText:

@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import LoadOptions, ModelInfo
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
@@ -113,7 +114,8 @@ class ScriptedClient:
 
     Behind `hold_after` of them it waits until `go` is set or it is stopped. The next loads give what
     `loads` holds, then `load_events`. After a failure that it died of it loads again before the next answer, and takes
-    longer than the screen's clock. A draft that is timed gains what `gains` has of its name.
+    longer than the screen's clock. A draft that is timed gains what `gains` has of its name. An answer that is offered
+    tools makes the next of `calls` while there are some.
     """
 
     rounds: list[Round] = field(default_factory=lambda: script("> Hello| there> world"))
@@ -133,6 +135,9 @@ class ScriptedClient:
     predictions: list[str] = field(default_factory=list)
     noises: list[tuple[int, int, int]] = field(default_factory=list)
     variants: list[list[Round]] = field(default_factory=list)
+    calls: list[tuple[ToolCall, ...]] = field(default_factory=list)
+    offers: list[Offer] = field(default_factory=list)
+    prepared_offers: list[Offer] = field(default_factory=list)
     inspected: list[tuple[tuple[int, ...], int, tuple[int, ...]]] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     recalled: list[Path] = field(default_factory=list)
@@ -169,6 +174,7 @@ class ScriptedClient:
     ) -> Iterator[Event]:
         self.asked.append(tuple(messages))
         self.predictions.append(prediction)
+        self.offers.append(tools)
         self.settings.append(settings)
         self.prefixes.append(tuple(prefix))
         self.noises.append((seed, turn, attempt))
@@ -195,8 +201,12 @@ class ScriptedClient:
         if self.failure is not None and not self.stopped:
             self.died = self.failure.died
             yield self.failure
+        elif self.stopped:
+            yield ended(played, "cancelled")
+        elif tools.functions and self.calls:
+            yield replace(ended(played), calls=self.calls.pop(0), content=played[0].text if played else "")
         else:
-            yield ended(played, "cancelled" if self.stopped else "end")
+            yield ended(played)
         self.idle = True
 
     def _wait(self) -> None:
@@ -208,6 +218,7 @@ class ScriptedClient:
         self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
     ) -> None:
         self.prepared.append(tuple(messages))
+        self.prepared_offers.append(tools)
 
     def set(self, settings: Settings) -> None:
         self.settings.append(settings)

@@ -73,8 +73,10 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             _note(parts, lambda: parts.state.session.predict(file))
         case asked.UseStore(name, used):
             _note(parts, lambda: parts.state.session.use_store(name, on=used))
-        case asked.UseTools():
-            parts.view.note("the model can call tools only in the plain chat: start specchat with --plain")
+        case asked.UseTools(server, used):
+            parts.tools.use(server, on=used)
+        case asked.NameFile(path):
+            parts.tools.name_file(path)
         case asked.Learn("show"):
             await parts.answer_windows.statistics("Learning")
         case asked.Learn(action):

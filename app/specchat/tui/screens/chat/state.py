@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from specchat.chat.archive import Archive
@@ -14,6 +15,7 @@ from specchat.models.formatting import model_name
 from specchat.stats.line import rule_label, with_ending
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean
+from specchat.tools.consent import Consent
 from specchat.traces.trace import Trace
 from specchat.tui.transcript.answer import Answer, View
 from specchat.worker.protocol import Ended, WorkerFailed
@@ -107,8 +109,11 @@ class RunningTurn:
         judged = self._verifiers if view.figures.num_draft_tokens else ()
         rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in judged]
         line = with_ending(ended.reason if ended else "error", view.summary(), *rules, self._source)
-        self.answer.finish(line, ended.text if ended else None)
         text = ended.text if ended else self.text
+        if ended and ended.calls:
+            self.answer.finish(line, ended.content, calls=True)
+        else:
+            self.answer.finish(line, ended.text if ended else None)
         unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)
         if isinstance(last, WorkerFailed):
             gave_up = self._session.broke(last.died)
@@ -138,8 +143,14 @@ class ChatState:
     editing: int | None = None
     live_view: View = View.TRACE
     frozen: bool = False
+    calling: bool = False
+    """Whether the calls of the last answer are made."""
     commands_allowed: bool = False
     """Whether shell commands run in this conversation without asking again."""
+    consent: Consent = field(default_factory=Consent)
+    """The tools that are called in this conversation without asking again."""
+    named_files: tuple[Path, ...] = ()
+    """The files that a tool may read in this conversation."""
     sent: QueuedMessage | None = None
     """The message that was sent last, as it was typed."""
     outbox: Outbox = field(default_factory=Outbox)
@@ -149,6 +160,11 @@ class ChatState:
     def settings(self) -> Settings | None:
         """The settings in force; None until a pair is loaded."""
         return self.session.settings
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last message is being answered, waits for the models, or waits for calls of tools."""
+        return self.turn is not None or self.waiting is not None or self.calling
 
     @property
     def last_answer(self) -> StoredMessage | None:
