@@ -253,8 +253,10 @@ def _copy_part(parts: ChatParts, part: str | int) -> None:
         copy_text(parts, codes[part - 1], f"code block {part}")
         return
     if part == "chat":
-        messages = parts.state.session.conversation.path()
-        text = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
+        from specchat.chat.telling import told_with_calls
+
+        told = map(told_with_calls, parts.state.session.conversation.path())
+        text = "\n\n".join(f"{role}: {content}" for role, content in told)
     elif part == "code":
         text = next((entry.codes[-1] for entry in reversed(answers) if entry.codes), "")
     else:
