@@ -66,10 +66,14 @@ class Toolbox:
 
     def told(self) -> tuple[str, ...]:
         """A line for each server and for the built-in tools: whether they are on, and what they offer."""
+        return tuple(f"{name} ({where}): {offered}" for name, where, offered in self.offers())
+
+    def offers(self) -> tuple[tuple[str, str, str], ...]:
+        """The same in parts: the name, where it is, and the names of its tools or "off"."""
         offered = self._offered | ({BUILT_IN: self.built_ins.tools} if self._has_built_ins else {})
         where = {BUILT_IN: _HERE} | {server.name: server.where for server in self.servers}
         names = {name: ", ".join(tool.called for tool in tools) or "no tools" for name, tools in offered.items()}
-        return tuple(f"{name} ({place}): {names.get(name, 'off')}" for name, place in where.items())
+        return tuple((name, place, names.get(name, "off")) for name, place in where.items())
 
     def where(self, tool: Tool) -> str:
         """Where the calls of a tool go, as the user reads it."""

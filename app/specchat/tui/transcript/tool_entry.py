@@ -39,6 +39,7 @@ class ToolEntry(Entry):
         self._failed = False
         self._seconds = 0.0
         self._unfolded = False
+        self._status = "Esc stops it"
 
     @property
     def raw(self) -> str:
@@ -49,6 +50,11 @@ class ToolEntry(Entry):
     def text(self) -> str:
         """What the screen shows in wide windows."""
         return "\n".join(line.text for line in self._lines(1000))
+
+    def wait(self, status: str) -> None:
+        """Says what a call waits for."""
+        self._status = status
+        self.changed()
 
     def finish(self, result: str, *, failed: bool = False, seconds: float = 0.0) -> None:
         """Shows what the call gave. One that was not made took 0 seconds."""
@@ -76,7 +82,7 @@ class ToolEntry(Entry):
     def _head(self, width: int) -> Line:
         result = self._result
         time = f" · {self._seconds:.1f} s" if self._seconds >= _SHORTEST else ""
-        ending = " · Esc stops it" if result is None else time
+        ending = f" · {self._status}" if result is None else time
         told = shown(result or "").strip()
         short = f" → {told}" if told and "\n" not in told and cells(told) <= _LONGEST_RESULT else ""
         sign = "▾" if self._unfolded else "▸"

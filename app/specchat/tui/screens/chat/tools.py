@@ -80,12 +80,10 @@ class ChatTools:
     def names(self) -> Iterator[tuple[str, str]]:
         """What can be turned on and off, each with where it is and what it offers."""
         try:
-            told = self._opened().told()
+            offers = self._opened().offers()
         except SpecchatError:
             return
-        for line in told:
-            name, _, about = line.partition(" ")
-            yield name, about
+        yield from ((name, f"{offered} · {where}") for name, where, offered in offers)
 
     def use(self, name: str, *, on: bool) -> None:
         """Turns a server or the built-in tools on or off; without a name, shows them all."""
@@ -244,7 +242,15 @@ class ChatTools:
             self._decide(None)
             return
         where, writing = self._opened().where(tool), bool(self._view.prompt.text)
-        self._screen.app.push_screen(ToolConsent(tool, call.arguments, where, writing=writing), self._decide)
+
+        def decided(verdict: Verdict | None) -> None:
+            if made.entry is not None:
+                made.entry.wait("Esc stops it")
+            self._decide(verdict)
+
+        if made.entry is not None:
+            made.entry.wait("needs your consent")
+        self._screen.app.push_screen(ToolConsent(tool, call.arguments, where, writing=writing), decided)
 
     def _decide(self, verdict: Verdict | None) -> None:
         """Answers the thread that asks, if one does."""
