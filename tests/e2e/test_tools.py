@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 import support.faulty_mcp_server
 from e2e.terminal import Terminal
 from support.calling_models import DONE, call_text, write_calling_model
+from support.processes import running
 
 Specchat = Callable[..., Terminal]
 
@@ -51,12 +51,6 @@ def with_tools(specchat: Specchat, model: str, server: str, offered: str) -> Ter
     return terminal
 
 
-def processes_with(mark: object) -> list[str]:
-    """The commands of all processes that name this."""
-    listed = subprocess.run(["ps", "-axwwo", "command="], capture_output=True, text=True, check=True).stdout
-    return [command for command in listed.splitlines() if str(mark) in command]
-
-
 def test_a_call_is_made_with_consent_and_the_answer_goes_on(specchat: Specchat, model: str) -> None:
     terminal = with_tools(specchat, model, "time", "time_get_current_time")
     terminal.type("What time is it?")
@@ -92,13 +86,13 @@ def test_escape_ends_a_server_that_hangs_and_quitting_leaves_no_process(
         terminal.wait_for("Esc stops it", absent=ASKED)
 
     hang()
-    assert processes_with(mark)
+    assert running(str(mark))
     terminal.keys("Escape")
     terminal.wait_for(rf"failed: faulty_hang(.|\n)*{DONE}")
-    terminal.wait_until(lambda _: not processes_with(mark), "the end of the server")
+    terminal.wait_until(lambda _: not running(str(mark)), "the end of the server")
     begun.unlink()
     hang()
-    assert processes_with(mark)
+    assert running(str(mark))
     terminal.keys("C-q")
     terminal.wait_for("exit code 0")
-    terminal.wait_until(lambda _: not processes_with(mark), "the end of the server")
+    terminal.wait_until(lambda _: not running(str(mark)), "the end of the server")

@@ -147,6 +147,8 @@ class Commands:
                 self._tell(lambda: session.use_store(name, on=used))
             case asked.UseTools(name, used):
                 self._tools.use(name, on=used)
+            case asked.NameFile(named):
+                self._tools.name_file(named)
             case asked.Learn(action):
                 self._tell(lambda: session.learn(action))
             case asked.Regenerate():
@@ -184,6 +186,7 @@ class Commands:
             except EngineError as error:
                 self._paper.say(f"The session's settings cannot be used: {error}")
         self._session, self._last = opened, None
+        self._tools.ask_again()
         count = len(conversation.path())
         self._paper.say(f"Continuing “{conversation.session.title}”: {count} message{'' if count == 1 else 's'}.")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from specchat.errors import ToolError
@@ -29,6 +31,10 @@ class Toolbox:
         self._running: ServerConnection | None = None
         self._offered: dict[str, tuple[Tool, ...]] = {}
         self._has_built_ins = False
+
+    def use_files(self, files: Collection[Path]) -> None:
+        """The files that the built-in tool may read from now on, and no others."""
+        self.built_ins = replace(self.built_ins, files=files)
 
     @property
     def servers(self) -> tuple[ToolServer, ...]:

@@ -37,12 +37,13 @@ class ToolConsent(ModalScreen[Verdict]):
         Binding("escape,n", "say('no')", "No", id="tool_consent.no"),
     ]
 
-    def __init__(self, tool: Tool, arguments: str, where: str, *, writing: bool = False) -> None:
-        """`where` is the server's command or host."""
+    def __init__(self, tool: Tool, arguments: str, where: str, *, host: str = "", writing: bool = False) -> None:
+        """`where` is the command or host of the tool's server; `host` is where the model reads the result."""
         super().__init__()
         self._tool = tool
         self._arguments = arguments
         self._where = where
+        self._host = host
         self._writing = writing
         self._last_key = monotonic()
 
@@ -54,6 +55,8 @@ class ToolConsent(ModalScreen[Verdict]):
             yield Static(Content.styled(clean_line(self._tool.called), "bold"), id="tool")
             server = f"{self._tool.server}: " if self._tool.server else ""
             yield Static(Content.styled(clean_line(f"{server}{self._where}"), "$quiet"), id="where")
+            if self._host:
+                yield Static(Content.styled(clean_line(f"the result goes to {self._host}"), "$quiet"), id="host")
             with VerticalScroll(id="arguments"):
                 yield Static(Content(clean(_lines_of(self._arguments))))
 

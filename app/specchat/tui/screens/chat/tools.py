@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from specchat.errors import SpecchatError
+from specchat.terminal.filter import clean_line
 from specchat.tools.consent import Verdict
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
@@ -104,18 +105,16 @@ class ChatTools:
 
     def name_file(self, path: Path) -> None:
         """Lets the model read a file in this chat, with the built-in tool for it."""
+        from specchat.tools.builtin import named_file
         from specchat.tools.toolbox import BUILT_IN
 
-        if not path.is_file():
-            self._view.note(f"there is no file {path.name}: correct its path")
-            return
-        self._state.named_files = tuple(dict.fromkeys((*self._state.named_files, path.absolute())))
         try:
+            self._state.named_files = tuple(dict.fromkeys((*self._state.named_files, named_file(path))))
             self._opened().turn_on(BUILT_IN)
         except SpecchatError as error:
             self._view.note(str(error))
         else:
-            self._view.note(f"the model may read {path.name} in this chat")
+            self._view.note(f"the model may read {clean_line(path.name)} in this chat")
 
     def make(self, calls: tuple[ToolCall, ...], then: Callable[[], None]) -> None:
         """Makes the calls of an answer in order and adds their results to the conversation; then calls `then`.
@@ -165,7 +164,7 @@ class ChatTools:
 
         if self._toolbox is None:
             self._toolbox = Toolbox(read_servers())
-        self._toolbox.built_ins = replace(self._toolbox.built_ins, files=self._state.named_files)
+        self._toolbox.use_files(self._state.named_files)
         return self._toolbox
 
     def _new_turn(self) -> ToolTurn | None:
@@ -250,7 +249,10 @@ class ChatTools:
 
         if made.entry is not None:
             made.entry.wait("needs your consent")
-        self._screen.app.push_screen(ToolConsent(tool, call.arguments, where, writing=writing), decided)
+        server = self._state.session.server
+        host = server.host if server is not None else ""
+        asked = ToolConsent(tool, call.arguments, where, host=host, writing=writing)
+        self._screen.app.push_screen(asked, decided)
 
     def _decide(self, verdict: Verdict | None) -> None:
         """Answers the thread that asks, if one does."""

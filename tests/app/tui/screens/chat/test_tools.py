@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import support.faulty_mcp_server
-from app.tui.chatting import Chat, answers, ask, chat, command, notices, parts, prompt, quiet, seen, transcript
-from app.tui.scripted_client import ScriptedClient, chat_options, script
+from app.tui.chatting import Chat, answers, ask, chat, command, header, notices, parts, prompt, quiet, seen, transcript
+from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import config_file, sessions_db
 from specchat.store.records import ToolUse
@@ -20,7 +21,9 @@ from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.tool_consent import ToolConsent
 from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.tool_entry import ToolEntry
+from specchat.worker.protocol import ServerInfo
 from specchat_engine.prompt.messages import ToolCall
+from support.processes import running
 
 SUM = ToolCall("calculate", '{"expression": "6 * 7"}', "call00000")
 AGAIN = ToolCall("calculate", '{"expression": "2 + 2"}', "call00001")
@@ -28,11 +31,11 @@ BUILT_IN = "/tools on builtin"
 
 
 @pytest.fixture(autouse=True)
-def faulty_server() -> None:
-    """Declares the faulty server in config.toml."""
-    path = Path(support.faulty_mcp_server.__file__)
+def faulty_server(tmp_path: Path) -> None:
+    """Declares the faulty server in config.toml, with a mark by which its process is found."""
+    command = [sys.executable, support.faulty_mcp_server.__file__, "well", str(tmp_path / "mark")]
     config_file().parent.mkdir(parents=True, exist_ok=True)
-    config_file().write_text(f'[tools.faulty]\ncommand = ["{sys.executable}", "{path}"]\n')
+    config_file().write_text(f"[tools.faulty]\ncommand = {json.dumps(command)}\n")
 
 
 async def settled(pilot: Chat) -> None:
@@ -104,6 +107,15 @@ async def test_the_question_shows_the_tool_the_server_and_all_arguments() -> Non
         assert f"faulty: {sys.executable}" in rows
         assert 'text: "\\u001b[2Jhello"' in rows
         await say(pilot, "escape")
+
+
+async def test_with_a_remote_model_the_question_says_where_the_result_goes() -> None:
+    loaded = replace(LOADED, server=ServerInfo("vLLM", "gpu.example:8000"))
+    async with chat(ScriptedClient(load_events=(loaded,), calls=[(SUM,)])) as pilot:
+        await use(pilot)
+        screen = await asked(pilot)
+        assert "the result goes to gpu.example:8000" in [str(widget.render()) for widget in screen.query("Static")]
+        await say(pilot, "n")
 
 
 async def test_a_refused_call_is_not_made_and_the_model_reads_why() -> None:
@@ -202,17 +214,8 @@ async def test_quitting_leaves_no_server(tmp_path: Path) -> None:
         await pilot.press("y")
         while not begun.exists():
             await asyncio.sleep(0.01)
-    assert not list(_servers(str(tmp_path)))
-
-
-def _servers(mark: str) -> Iterator[Path]:
-    """The processes of the faulty server that this test started."""
-    for status in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if mark in status.read_text() and b"faulty_mcp_server" in (status.parent / "cmdline").read_bytes():
-                yield status.parent
-        except OSError:
-            continue
+        assert running(str(tmp_path / "mark"))
+    assert running(str(tmp_path / "mark")) == []
 
 
 async def test_tools_are_listed_and_unknown_ones_refused() -> None:
@@ -267,6 +270,22 @@ async def test_a_stored_chat_is_opened_with_its_calls_and_regenerated_after_the_
         await command(pilot, "/regen")
         assert roles(client) == ["user", "assistant", "tool"]
         assert answers(pilot)[-1].siblings.count == 2
+
+
+async def test_calls_are_copied_and_exported_with_the_chat(tmp_path: Path) -> None:
+    path = tmp_path / "sums.md"
+    async with chat(ScriptedClient(calls=[(SUM,)])) as pilot:
+        await use(pilot)
+        await asked(pilot)
+        await say(pilot, "y")
+        await command(pilot, f"/export markdown {path}")
+        await quiet(pilot)
+        await command(pilot, "/copy chat")
+        assert "chat" in header(pilot)
+    text = path.read_text()
+    assert "Calls `calculate` with:" in text
+    assert '{"expression": "6 * 7"}' in text
+    assert "## Result of calculate\n\n```text\n42\n```" in text
 
 
 async def test_branches_before_and_after_a_call_are_switched() -> None:
