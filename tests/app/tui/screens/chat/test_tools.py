@@ -142,7 +142,9 @@ async def test_a_tool_that_is_allowed_in_the_chat_is_asked_about_again_only_in_a
         await say(pilot, "n")
 
 
-async def test_keys_that_were_meant_for_the_prompt_allow_nothing() -> None:
+async def test_keys_that_were_meant_for_the_prompt_allow_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("specchat.tui.screens.tool_consent.monotonic", lambda: now[0])
     client = ScriptedClient(hold_after=1, calls=[(SUM,)])
     async with chat(client) as pilot:
         await use(pilot)
@@ -150,9 +152,14 @@ async def test_keys_that_were_meant_for_the_prompt_allow_nothing() -> None:
         prompt(pilot).write("What a n")
         client.go.set()
         await consent(pilot)
-        await pilot.press("a", "y", "enter")
+        for key in ("a", "y", "enter", "n"):
+            now[0] += 0.5
+            await pilot.press(key)
         assert isinstance(pilot.app.screen, ToolConsent)
         assert len(client.asked) == 1
+        now[0] += 1.0
+        await say(pilot, "y")
+        assert client.asked[1][-1].content == "42"
 
 
 async def test_a_server_that_hangs_is_stopped_with_escape_and_the_answer_goes_on(tmp_path: Path) -> None:
