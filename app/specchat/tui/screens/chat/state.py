@@ -45,11 +45,11 @@ class RunningTurn:
         self.message = message
         self._source = source
         self._session = session
+        self._verifiers = [settings.verifier]
         self._model = self._new_model()
         self._start: Mapping[str, Any] = {}
         self._rounds: list[Round] = []
         self._text: list[str] = []
-        self._verifiers = [settings.verifier]
         self.answer = Answer(model_name(session.loaded.target) if session.loaded else "answer", view, key=message.id)
 
     @property
@@ -125,7 +125,8 @@ class RunningTurn:
 
     def _new_model(self) -> TurnModel:
         loaded = self._session.loaded
-        return TurnModel(self._session.costs, loaded.memory if loaded else None)
+        memory = loaded.memory if loaded else None
+        return TurnModel(self._session.costs, memory, verifier=self._verifiers[-1])
 
 
 @dataclass(slots=True)
@@ -151,6 +152,8 @@ class ChatState:
     """The tools that are called in this conversation without asking again."""
     named_files: tuple[Path, ...] = ()
     """The files that a tool may read in this conversation."""
+    docs_offer: tuple[int, str] | None = None
+    """The id of an answer in which the guide said that it does not know, and the words to search the docs for."""
     sent: QueuedMessage | None = None
     """The message that was sent last, as it was typed."""
     outbox: Outbox = field(default_factory=Outbox)
@@ -165,6 +168,12 @@ class ChatState:
     def busy(self) -> bool:
         """Whether the last message is being answered, waits for the models, or waits for calls of tools."""
         return self.turn is not None or self.waiting is not None or self.calling
+
+    @property
+    def docs_search(self) -> str:
+        """The words that F1 searches the docs for; empty unless the last answer offered that."""
+        last = self.last_answer
+        return self.docs_offer[1] if self.docs_offer and last and last.id == self.docs_offer[0] else ""
 
     @property
     def last_answer(self) -> StoredMessage | None:
