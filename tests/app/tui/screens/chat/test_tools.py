@@ -14,6 +14,7 @@ import support.faulty_mcp_server
 from app.tui.chatting import Chat, answers, ask, chat, command, header, notices, parts, prompt, quiet, seen, transcript
 from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.chat.archive import session_to_resume
+from specchat.chat.tool_turn import MOST_ROUNDS
 from specchat.settings.paths import config_file, sessions_db
 from specchat.store.records import ToolUse
 from specchat.tui.app import SpecchatApp
@@ -223,6 +224,28 @@ async def test_quitting_leaves_no_server(tmp_path: Path) -> None:
             await asyncio.sleep(0.01)
         assert running(str(tmp_path / "mark"))
     assert running(str(tmp_path / "mark")) == []
+
+
+async def test_quitting_ends_a_server_that_waits(tmp_path: Path) -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await use(pilot, "/tools on faulty")
+        assert running(str(tmp_path / "mark"))
+    assert running(str(tmp_path / "mark")) == []
+
+
+async def test_a_model_that_never_stops_calling_answers_without_tools_in_the_end() -> None:
+    client = ScriptedClient(calls=[(SUM,)] * (MOST_ROUNDS + 5))
+    async with chat(client) as pilot:
+        await use(pilot)
+        await asked(pilot)
+        await say(pilot, "a")
+        async with asyncio.timeout(60):
+            while len(client.offers) <= MOST_ROUNDS:
+                await pilot.pause(0.05)
+        await settled(pilot)
+        assert [bool(offer.functions) for offer in client.offers] == [True] * MOST_ROUNDS + [False]
+        await ask(pilot, "Again")
+        assert client.offers[-1].functions
 
 
 async def test_tools_are_listed_and_unknown_ones_refused() -> None:
