@@ -140,6 +140,16 @@ async def tools(pilot: Pilot[None]) -> None:
     next(entry for entry in parts.view.transcript.entries if isinstance(entry, ToolEntry)).toggle()
 
 
+async def beside(pilot: Pilot[None]) -> None:
+    """A story and an explanation side by side; the explanation is the active one."""
+    await answered(pilot, QUESTIONS[1])
+    await pilot.press("ctrl+n")
+    await answered(pilot, QUESTIONS[0])
+    await pilot.press(*"/beside", "enter")
+    await pilot.pause(1)
+    await pilot.press("f3")
+
+
 def pressing(key: str, seconds: float) -> Steps:
     """Steps that press a key in a conversation and wait for this many seconds."""
 
@@ -189,6 +199,7 @@ SCREENS: dict[str, tuple[tuple[int, int], Steps]] = {
     "inspector": (WIDE, inspector),
     "explain": (WIDE, explain),
     "sessions": (WIDE, sessions),
+    "beside": (WIDE, beside),
     "statistics": (WIDE, pressing("f7", 2)),
     "tools": (NARROW, tools),
     "race": (WIDE, pressing("f6", 12)),

@@ -18,11 +18,13 @@ from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, new_seed
 from specchat.terminal.filter import clean_line
-from specchat.worker.protocol import NO_TOOLS, ChatMessage, Ended, Loaded, Offer, ServerInfo
+from specchat.worker.protocol import NO_TOOLS, ChatMessage, Ended, Loaded, Offer, Prefix, ServerInfo
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings
+from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings, answer_reserve
 
 _DEATHS = 3
+_NEARLY_FULL = 0.9
+_WHEN_FULL = {"drop": "oldest turns go next", "summarise": "a summary is next", "stop": "stops next"}
 
 
 class Phase(Enum):
@@ -48,7 +50,8 @@ class Speculation(Enum):
 class HeaderView(NamedTuple):
     """The header at one moment. The `shorter` names of the pair are for narrow screens, and all end with the `host`.
 
-    `thinking` is the level that was chosen, empty if it is the template's own or has no effect.
+    `thinking` is the level that was chosen, empty if it is the template's own or has no effect. `when_full` says what
+    happens next, once the context is nearly full.
     """
 
     pair: str
@@ -60,6 +63,7 @@ class HeaderView(NamedTuple):
     shorter: tuple[str, ...] = ()
     host: str = ""
     thinking: str = ""
+    when_full: str = ""
 
 
 class Question(NamedTuple):
@@ -73,7 +77,7 @@ class Question(NamedTuple):
     turn: int
     attempt: int
     seed: int
-    prefix: tuple[int, ...] = ()
+    prefix: Prefix = ()
     frozen: bool = False
     source: str = ""
     prediction: str = ""
@@ -165,7 +169,7 @@ class ChatSession:
 
     def begin(
         self,
-        prefix: tuple[int, ...] = (),
+        prefix: Prefix = (),
         *,
         frozen: bool = False,
         answer: StoredMessage | None = None,
@@ -244,8 +248,10 @@ class ChatSession:
         return True
 
     def started(self, line: Mapping[str, Any]) -> None:
-        """Called with the first line of the trace, which has the length of the prompt and the numbers of threads."""
-        self.prompt_tokens = line.get("prompt_tokens")
+        """Called with the first line of the trace, which has the length of the prompt, what the answer begins with, and
+        the numbers of threads."""
+        prompt = line.get("prompt_tokens")
+        self.prompt_tokens = None if prompt is None else prompt + len(line.get("prefix", ()))
         self.machine = line.get("machine") or {}
 
     def answered(self, answer: int, text: str, num_tokens: int, ended: Ended | None, figures: str = "") -> str | None:
@@ -293,12 +299,21 @@ class ChatSession:
             shorter=self.loaded.shorter_names if self.loaded else (),
             host=self.server.host if self.server else "",
             thinking=self._level(),
+            when_full=self._when_full(used + tokens_now),
         )
 
     def unheard(self, settings: Settings) -> str:
         """Why the level of thinking does not do what it says with the loaded model; empty if it does."""
         loaded = self.loaded
         return loaded.thinking.notice(settings.thinking) if loaded and loaded.server is None else ""
+
+    def _when_full(self, used: int) -> str:
+        """What happens when the context is full, if that is near. What is kept free for answers counts as full."""
+        if self.settings is None or self.loaded is None or self.server is not None:
+            return ""
+        n_ctx = self.loaded.n_ctx
+        near = used >= _NEARLY_FULL * (n_ctx - answer_reserve(n_ctx))
+        return _WHEN_FULL[self.settings.context_full] if near else ""
 
     def _level(self) -> str:
         if self.settings is None or self.loaded is None or self.settings.thinking == AUTO:

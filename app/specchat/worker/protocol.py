@@ -59,6 +59,9 @@ class Offer:
 
 NO_TOOLS = Offer()
 
+Prefix = tuple[int, ...] | str
+"""What an answer begins with: token ids, or a text that is kept to the letter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Load:
@@ -73,7 +76,7 @@ class Load:
 class Generate:
     """Answers a conversation. Seed, turn and attempt decide the noise.
 
-    The answer begins with the ids of `prefix`, and probably repeats `prediction`. A `frozen` one waits before its first
+    The answer begins with `prefix`, and probably repeats `prediction`. A `frozen` one waits before its first
     round.
     """
 
@@ -82,7 +85,7 @@ class Generate:
     attempt: int
     seed: int
     settings: Settings
-    prefix: tuple[int, ...] = ()
+    prefix: Prefix = ()
     frozen: bool = False
     prediction: str = ""
     tools: Offer = NO_TOOLS

@@ -22,6 +22,7 @@ from specchat.worker.protocol import (
     Loaded,
     Loading,
     Offer,
+    Prefix,
     Recalled,
     Started,
     Timed,
@@ -131,7 +132,7 @@ class ScriptedClient:
     settings: list[Settings] = field(default_factory=list)
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prepared: list[tuple[ChatMessage, ...]] = field(default_factory=list)
-    prefixes: list[tuple[int, ...]] = field(default_factory=list)
+    prefixes: list[Prefix] = field(default_factory=list)
     predictions: list[str] = field(default_factory=list)
     noises: list[tuple[int, int, int]] = field(default_factory=list)
     variants: list[list[Round]] = field(default_factory=list)
@@ -167,7 +168,7 @@ class ScriptedClient:
         attempt: int,
         seed: int,
         settings: Settings,
-        prefix: Sequence[int] = (),
+        prefix: Prefix = (),
         frozen: bool = False,
         prediction: str = "",
         tools: Offer = NO_TOOLS,
@@ -176,7 +177,7 @@ class ScriptedClient:
         self.predictions.append(prediction)
         self.offers.append(tools)
         self.settings.append(settings)
-        self.prefixes.append(tuple(prefix))
+        self.prefixes.append(prefix)
         self.noises.append((seed, turn, attempt))
         self.gate.begin(frozen)
         self.stopped = False
@@ -186,7 +187,9 @@ class ScriptedClient:
             self.died = False
             time.sleep(0.3)
         opened = {"opens_reasoning": True} if self.opens_reasoning else {}
-        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine} | opened)
+        text = prefix if isinstance(prefix, str) else ""
+        given = {"prefix": [1] * len(text), "prefix_text": text} if text else {}
+        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine} | opened | given)
         played = []
         for event in self.variants.pop(0) if self.variants else self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:
@@ -202,11 +205,13 @@ class ScriptedClient:
             self.died = self.failure.died
             yield self.failure
         elif self.stopped:
-            yield ended(played, "cancelled")
+            last = ended(played, "cancelled")
+            yield replace(last, text=text + last.text)
         elif tools.functions and self.calls:
             yield replace(ended(played), calls=self.calls.pop(0), content=played[0].text if played else "")
         else:
-            yield ended(played)
+            last = ended(played)
+            yield replace(last, text=text + last.text)
         self.idle = True
 
     def _wait(self) -> None:

@@ -11,8 +11,11 @@ from typing import get_args
 from specchat.chat.commands.invocations import (
     Attach,
     Copy,
+    EditAnswer,
+    EditLast,
     Export,
     ExportKind,
+    Import,
     Invocation,
     Learn,
     LearnAction,
@@ -27,6 +30,7 @@ from specchat.chat.commands.invocations import (
     Scope,
     SetSystem,
     SetTheme,
+    ShowBeside,
     ShowHelp,
     ShowModels,
     ShowSessions,
@@ -81,6 +85,7 @@ NONE = "none"
 EXPORT_KINDS: tuple[ExportKind, ...] = get_args(ExportKind)
 SWITCH = ("on", "off")
 TOOL_FILE = "file"
+BESIDE = ("new", "off")
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -104,6 +109,28 @@ def alone(invocation: Invocation) -> Reader:
         return invocation if not argument else Refusal(f"this command takes no arguments: omit {argument!r}")
 
     return read
+
+
+def read_edit(argument: str, _sources: Sources) -> Read:
+    """Nothing for the last message; `answer` for the last answer, with a text for it or without."""
+    word, _, text = argument.partition(" ")
+    if not word:
+        return EditLast()
+    if word.lower() != "answer":
+        return Refusal(f"/edit edits the last message, /edit answer the last answer: omit {word!r}")
+    return EditAnswer(text.strip() or None)
+
+
+def read_import(argument: str, sources: Sources) -> Read:
+    """A file or a folder."""
+    if not argument:
+        return Refusal("name the export: /import FILE, or a folder with exports")
+    return Import(_path(argument, sources))
+
+
+def read_beside(argument: str, _sources: Sources) -> Read:
+    """Words of a session, `new` or `off`."""
+    return ShowBeside(argument.lower() if argument.lower() in BESIDE else argument)
 
 
 def read_help(argument: str, _sources: Sources) -> Read:

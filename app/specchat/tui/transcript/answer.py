@@ -220,7 +220,8 @@ class Answer(Entry):
         if any(body.stale for body in self._bodies):
             self._bodies = []
         for number in range(len(self._bodies), len(parts)):
-            self._bodies.append(Body(parts[number], number, self.view, self._width))
+            formulas = self.host is None or self.host.shows_formulas
+            self._bodies.append(Body(parts[number], number, self.view, self._width, formulas=formulas))
         found = [self._head()]
         codes = 0
         for number, body in enumerate(self._bodies):

@@ -15,6 +15,7 @@ from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.body import TOGGLE_THOUGHT
 from specchat.tui.transcript.entries import NEXT, PREVIOUS, Entry, UserMessage, Welcome
 from specchat.tui.transcript.painter import CLICK
+from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.tui.transcript.tool_entry import TOGGLE_CALL, ToolEntry
 from specchat.tui.transcript.view import JUMP_TO_END, EntriesView
 
@@ -159,7 +160,7 @@ class Transcript(EntriesView, can_focus=True):
             self.follow()
         elif action == OPEN_LINK:
             self.post_message(self.LinkClicked(argument))
-        elif action == TOGGLE_THOUGHT and isinstance(entry, Answer):
+        elif action == TOGGLE_THOUGHT and isinstance(entry, Answer | SummaryEntry):
             entry.toggle_thought(int(argument))
         elif action == TOGGLE_CALL and isinstance(entry, ToolEntry):
             entry.toggle()
@@ -173,10 +174,10 @@ class Transcript(EntriesView, can_focus=True):
         if action == "copy_code":
             return self.selected is not None and "```" in self.selected.raw
         if action == "thoughts":
-            return isinstance(self.selected, Answer) and self.selected.has_thoughts
+            return isinstance(self.selected, Answer | SummaryEntry) and self.selected.has_thoughts
         name = str(parameters[0]) if action == "ask" else action
         if name == "edit":
-            return isinstance(self.selected, UserMessage)
+            return isinstance(self.selected, UserMessage | Answer)
         if name in ("open_call", "branch"):
             return isinstance(self.selected, ToolEntry) is (name == "open_call")
         return name not in _FOR_ANSWERS or isinstance(self.selected, Answer)
@@ -269,8 +270,8 @@ class Transcript(EntriesView, can_focus=True):
             self.post_message(self.Explain(self.selected, *_marked(self.selected)))
 
     def action_thoughts(self) -> None:
-        """Unfold or fold the answer's thoughts."""
-        if isinstance(self.selected, Answer):
+        """Unfold or fold the answer's thoughts, or a summary."""
+        if isinstance(self.selected, Answer | SummaryEntry):
             self.selected.toggle_thought()
 
     def action_open_call(self) -> None:

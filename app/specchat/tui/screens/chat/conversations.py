@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -89,6 +89,8 @@ class Conversations:
         self._view = view
         self._turns = turns
         self._caches = caches
+        self.on_enter: Callable[[], None] = lambda: None
+        """Called when another conversation is shown."""
         self.resumed: int | None = None
         """The conversation that the app was started with, until the models are loaded."""
 
@@ -108,6 +110,13 @@ class Conversations:
         if await self._show_stored(session):
             await self._caches.restore(session)
             self.use_stored_settings()
+
+    async def enter(self, conversation: Conversation) -> None:
+        """Goes on with a conversation that is in memory."""
+        await self.leave()
+        self._enter(conversation)
+        await self._caches.restore(conversation.id)
+        self.use_stored_settings()
 
     async def resume(self, session: int) -> None:
         """Shows the stored conversation that the app was started with; the models are loaded later."""
@@ -190,11 +199,12 @@ class Conversations:
         self._state.commands_allowed = False
         self._state.consent, self._state.named_files = Consent(), ()
         view.show_outbox()
-        self._state.editing = None
+        self._turns.stop_editing()
         self._state.session = self._state.session.renewed(conversation)
         view.show_conversation()
         view.show_figures(TurnView())
         view.show_header()
+        self.on_enter()
 
     def use_stored_settings(self) -> None:
         """Applies the settings of the session, as far as the loaded pair supports them."""

@@ -22,6 +22,7 @@ from specchat.settings.paths import memories_folder
 from specchat.settings.presets import preset_names
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.advisor import Advisor
+from specchat.tui.screens.chat.beside import Beside
 from specchat.tui.screens.chat.conversations import Conversations, PromptCaches
 from specchat.tui.screens.chat.model_loader import ModelLoader
 from specchat.tui.screens.chat.outside_editor import OutsideEditor
@@ -70,6 +71,7 @@ class ChatParts:
         self.outside_editor = OutsideEditor(screen, self.view)
         caches = PromptCaches(client, memories_folder())
         self.conversations = Conversations(self.state, self.view, self.turns, caches)
+        self.beside = Beside(screen, self.state, self.view, self.conversations)
         self.loader = ModelLoader(self.state, self.view, self.link, self.library)
         self.step_mode = StepMode(screen, self.state, self.view, client)
         self.tour = TourGuide(self.state, self.view, self.turns, self.conversations)
@@ -154,6 +156,7 @@ class ChatParts:
 
     def _turn_changed(self) -> None:
         self.step_mode.show()
+        self.beside.show_titles()
         self.screen.refresh_bindings()
 
     async def _loaded(self, event: Loaded) -> None:

@@ -31,8 +31,13 @@ class Queue:
         return bool(outbox.messages or outbox.outputs) and not self._view.prompt.text
 
     def submit(self, message: QueuedMessage) -> None:
-        """Takes a message from the prompt."""
+        """Takes a message from the prompt, or the new text of an answer, which does not wait for others."""
         state = self._state
+        if self._turns.edits_answer:
+            if not self._view.is_busy():
+                self._view.prompt.taken()
+                self._turns.go_on_with(message.text)
+            return
         message = replace(message, outputs=state.outbox.take_outputs())
         self._view.prompt.taken()
         if not state.busy:

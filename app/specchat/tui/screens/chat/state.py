@@ -18,7 +18,7 @@ from specchat.terminal.filter import clean
 from specchat.tools.consent import Consent
 from specchat.traces.trace import Trace
 from specchat.tui.transcript.answer import Answer, View
-from specchat.worker.protocol import Ended, WorkerFailed
+from specchat.worker.protocol import Ended, Prefix, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import LOSSY_VERIFIERS, Settings
@@ -39,10 +39,17 @@ class RunningTurn:
     """A turn that is being answered. `answer` is its entry of the transcript, `view` returns the figures so far."""
 
     def __init__(
-        self, session: ChatSession, message: StoredMessage, view: View, settings: Settings, source: str = ""
+        self,
+        session: ChatSession,
+        message: StoredMessage,
+        view: View,
+        settings: Settings,
+        source: str = "",
+        prefix: Prefix = (),
     ) -> None:
-        """`message` is the answer in the conversation, `source` names what it quotes."""
+        """`message` is the answer in the conversation, `source` names what it quotes, `prefix` is how it begins."""
         self.message = message
+        self._given = prefix if isinstance(prefix, str) else ""
         self._source = source
         self._session = session
         self._verifiers = [settings.verifier]
@@ -60,7 +67,8 @@ class RunningTurn:
     @property
     def text(self) -> str:
         """The answer so far, including the prefix that it was given."""
-        return str(self._start.get("prefix_text", "")) + "".join(self._text)
+        begun = str(self._start.get("prefix_text", "")) if self._start else self._given
+        return begun + "".join(self._text)
 
     def view(self) -> TurnView:
         """The figures so far."""
@@ -109,11 +117,11 @@ class RunningTurn:
         judged = self._verifiers if view.figures.num_draft_tokens else ()
         rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in judged]
         line = with_ending(ended.reason if ended else "error", view.summary(), *rules, self._source)
-        text = ended.text if ended else self.text
+        text = self.text if ended is None or (self._given and not ended.text) else ended.text
         if ended and ended.calls:
             self.answer.finish(line, ended.content, calls=True)
         else:
-            self.answer.finish(line, ended.text if ended else None)
+            self.answer.finish(line, text if ended or not self._start else None)
         unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)
         if isinstance(last, WorkerFailed):
             gave_up = self._session.broke(last.died)
