@@ -18,7 +18,7 @@ from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, new_seed
 from specchat.terminal.filter import clean_line
-from specchat.worker.protocol import ChatMessage, Ended, Loaded, Prefix, ServerInfo
+from specchat.worker.protocol import NO_TOOLS, ChatMessage, Ended, Loaded, Offer, Prefix, ServerInfo
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings, answer_reserve
 
@@ -70,7 +70,7 @@ class Question(NamedTuple):
     """A request to the engine. Seed, turn and attempt determine the noise; the answer begins with `prefix`.
 
     `source` names the passage of the help that the answer quotes, if there is one. `prediction` is a text that the
-    answer will probably repeat.
+    answer will probably repeat, and `tools` are what it may call.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -81,6 +81,7 @@ class Question(NamedTuple):
     frozen: bool = False
     source: str = ""
     prediction: str = ""
+    tools: Offer = NO_TOOLS
 
 
 class ChatSession:
@@ -167,7 +168,12 @@ class ChatSession:
         return self.conversation.change(target=str(self.options.target), draft=draft)
 
     def begin(
-        self, prefix: Prefix = (), *, frozen: bool = False, answer: StoredMessage | None = None
+        self,
+        prefix: Prefix = (),
+        *,
+        frozen: bool = False,
+        answer: StoredMessage | None = None,
+        tools: Offer = NO_TOOLS,
     ) -> tuple[StoredMessage, Question]:
         """Begins an answer, or the empty one that waited. Returns it with the request to the engine."""
         answer = answer or self.conversation.begin_answer()
@@ -181,7 +187,7 @@ class ChatSession:
             last = replace(last, content=content)
         prediction, self.prediction = self.prediction, ""
         turn, attempt = answer.turn or 0, answer.attempt
-        return answer, Question((*before, last), turn, attempt, self.seed, prefix, frozen, source, prediction)
+        return answer, Question((*before, last), turn, attempt, self.seed, prefix, frozen, source, prediction, tools)
 
     def predict(self, path: Path) -> str:
         """Takes the text of a file as what the next answer will probably repeat, and says so.

@@ -138,7 +138,7 @@ class PlainChat:
 
         What was written is saved, whatever ends the answer.
         """
-        message, question = session.begin(prefix)
+        message, question = session.begin(prefix, tools=offer)
         self._archive.said(session.conversation, message)
         model, rounds, started = TurnModel(), list[Round](), dict[str, object]()
         last: Ended | WorkerFailed = WorkerFailed("the engine gave no answer: try again")
@@ -152,7 +152,7 @@ class PlainChat:
             settings=settings,
             prefix=question.prefix,
             prediction=question.prediction,
-            tools=offer,
+            tools=question.tools,
         )
         spoken_text = spoken_parts(session.loaded, offer)
         self._paper.begin_answer()

@@ -85,6 +85,8 @@ class Commands:
     def ask(self, text: str) -> None:
         """Answers a message, with the outputs of the commands before it."""
         text = with_outputs(text, self._shell.take_outputs())
+        for result in self._session.conversation.close_calls():
+            self._archive.said(self._session.conversation, result)
         self._archive.said(self._session.conversation, self._session.ask(text))
         self._answer()
 
@@ -158,6 +160,8 @@ class Commands:
                 self._tell(lambda: session.use_store(name, on=used))
             case asked.UseTools(name, used):
                 self._tools.use(name, on=used)
+            case asked.NameFile(named):
+                self._tools.name_file(named)
             case asked.Learn(action):
                 self._tell(lambda: session.learn(action))
             case asked.Regenerate():
@@ -197,6 +201,7 @@ class Commands:
             except EngineError as error:
                 self._paper.say(f"The session's settings cannot be used: {error}")
         self._session, self._last = opened, None
+        self._tools.ask_again()
         count = len(conversation.path())
         self._paper.say(f"Continuing “{conversation.session.title}”: {count} message{'' if count == 1 else 's'}.")
 

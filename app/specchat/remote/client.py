@@ -265,12 +265,17 @@ class RemoteClient:
         from specchat_engine.sampling.noise import turn_seed
 
         self._stopped.clear()
-        if question.tools.functions:
-            yield Notice("a server gets no tools from the chat: the answer cannot call any")
         failures = 0
         seed = turn_seed(question.seed, question.turn, question.attempt)
         while True:
-            body = request_body(server, question.messages, question.settings, seed=seed, prediction=question.prediction)
+            body = request_body(
+                server,
+                question.messages,
+                question.settings,
+                seed=seed,
+                prediction=question.prediction,
+                tools=question.tools,
+            )
             if body.untaken:
                 names = ", ".join(body.untaken)
                 yield Notice(f"{server.engine} does not take {names}: this has no effect there")

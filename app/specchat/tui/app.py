@@ -164,6 +164,7 @@ class SpecchatApp(ThemedApp):
         if self._chat is not None:
             self._chat.parts.turns.cut_running()
             self._chat.parts.shell.kill()
+            self._chat.parts.tools.close()
         self._archive.close()
         self.client.close()
 

@@ -39,6 +39,11 @@ class ChatMessage:
     tool_call_id: str = ""
     name: str = ""
 
+    @classmethod
+    def of(cls, message: Message) -> ChatMessage:
+        """A message of the engine as one of a conversation."""
+        return cls(message.role, message.content, message.tool_calls, message.tool_call_id, message.name)
+
     def for_engine(self) -> Message:
         """The same message as the engine takes it."""
         return Message(self.role, self.content, self.tool_calls, tool_call_id=self.tool_call_id, name=self.name)

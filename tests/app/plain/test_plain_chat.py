@@ -431,6 +431,27 @@ def test_tools_are_listed_and_unknown_ones_refused(chat: Chat) -> None:
     ]
 
 
+def test_only_a_named_file_is_read_and_only_in_this_chat(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    offers = calling(chat, monkeypatch)
+    (tmp_path / "notes.txt").write_text("remember")
+    monkeypatch.chdir(tmp_path)
+    typed(chat, "/tools file gone.txt", "/tools file notes.txt", "One", "n", "/new", "Two", "n")
+    names = [[tool["function"]["name"] for tool in offer.functions] for offer in offers]
+    assert names[0] == ["current_time", "calculate", "read_file"]
+    assert names[-1] == ["current_time", "calculate"]
+    assert "there is no file gone.txt: correct its path" in chat.notes.getvalue()
+
+
+def test_what_is_allowed_in_one_chat_is_asked_about_in_a_stored_one(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calling(chat, monkeypatch)
+    typed(chat, "/tools on builtin", "One", "a", "/new", "Two", "a", "/sessions", "/sessions 2", "Three", "n")
+    assert chat.notes.getvalue().count("Allow it") == 3
+
+
 def test_a_stored_chat_goes_on_with_its_calls(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     calling(chat, monkeypatch)
     typed(chat, "/tools on builtin", "What is 6 * 7?", "o")

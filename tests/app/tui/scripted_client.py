@@ -34,6 +34,7 @@ from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import LoadOptions, ModelInfo
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
@@ -114,7 +115,8 @@ class ScriptedClient:
 
     Behind `hold_after` of them it waits until `go` is set or it is stopped. The next loads give what
     `loads` holds, then `load_events`. After a failure that it died of it loads again before the next answer, and takes
-    longer than the screen's clock. A draft that is timed gains what `gains` has of its name.
+    longer than the screen's clock. A draft that is timed gains what `gains` has of its name. An answer that is offered
+    tools makes the next of `calls` while there are some.
     """
 
     rounds: list[Round] = field(default_factory=lambda: script("> Hello| there> world"))
@@ -134,6 +136,9 @@ class ScriptedClient:
     predictions: list[str] = field(default_factory=list)
     noises: list[tuple[int, int, int]] = field(default_factory=list)
     variants: list[list[Round]] = field(default_factory=list)
+    calls: list[tuple[ToolCall, ...]] = field(default_factory=list)
+    offers: list[Offer] = field(default_factory=list)
+    prepared_offers: list[Offer] = field(default_factory=list)
     inspected: list[tuple[tuple[int, ...], int, tuple[int, ...]]] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     recalled: list[Path] = field(default_factory=list)
@@ -170,6 +175,7 @@ class ScriptedClient:
     ) -> Iterator[Event]:
         self.asked.append(tuple(messages))
         self.predictions.append(prediction)
+        self.offers.append(tools)
         self.settings.append(settings)
         self.prefixes.append(prefix)
         self.noises.append((seed, turn, attempt))
@@ -198,8 +204,13 @@ class ScriptedClient:
         if self.failure is not None and not self.stopped:
             self.died = self.failure.died
             yield self.failure
+        elif self.stopped:
+            last = ended(played, "cancelled")
+            yield replace(last, text=text + last.text)
+        elif tools.functions and self.calls:
+            yield replace(ended(played), calls=self.calls.pop(0), content=played[0].text if played else "")
         else:
-            last = ended(played, "cancelled" if self.stopped else "end")
+            last = ended(played)
             yield replace(last, text=text + last.text)
         self.idle = True
 
@@ -212,6 +223,7 @@ class ScriptedClient:
         self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
     ) -> None:
         self.prepared.append(tuple(messages))
+        self.prepared_offers.append(tools)
 
     def set(self, settings: Settings) -> None:
         self.settings.append(settings)

@@ -318,6 +318,13 @@ class UseTools(Invocation):
     on: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class NameFile(Invocation):
+    """Let the model read a file with a tool."""
+
+    path: Path
+
+
 LearnAction = Literal["show", "on", "off", "back", "forget"]
 
 

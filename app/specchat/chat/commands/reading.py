@@ -21,6 +21,7 @@ from specchat.chat.commands.invocations import (
     LearnAction,
     LoadDraft,
     LoadTarget,
+    NameFile,
     NewSession,
     Part,
     Predict,
@@ -59,8 +60,8 @@ class Sources:
     """What commands can name: used to complete and to check arguments. The lists are read again each time.
 
     `themes`, `presets`, `prompts` and `roles` are complete: other names are rejected, the first two unless the list is
-    empty. `sessions`, `models` and `tags` are suggestions, `own_tags` those of the conversation. A relative path
-    starts from `folder`.
+    empty. `sessions`, `models`, `tags` and `tools` are suggestions, `own_tags` those of the conversation. A relative
+    path starts from `folder`.
     """
 
     drafters: tuple[str, ...] = DRAFTERS
@@ -73,6 +74,7 @@ class Sources:
     roles: Names = no_names
     tags: Names = no_names
     own_tags: Names = no_names
+    tools: Names = no_names
     folder: Path = field(default_factory=Path.cwd)
 
 
@@ -82,6 +84,7 @@ Reader = Callable[[str, Sources], Read]
 NONE = "none"
 EXPORT_KINDS: tuple[ExportKind, ...] = get_args(ExportKind)
 SWITCH = ("on", "off")
+TOOL_FILE = "file"
 BESIDE = ("new", "off")
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -219,13 +222,15 @@ def read_store(argument: str, _sources: Sources) -> Read:
     return UseStore(name.strip(), switch.lower() == "on")
 
 
-def read_tools(argument: str, _sources: Sources) -> Read:
-    """on or off with the name of a server, or with "builtin"; nothing to show them."""
+def read_tools(argument: str, sources: Sources) -> Read:
+    """on or off with the name of a server or "builtin", or the name of a file to read; nothing to show the tools."""
     if not argument:
         return UseTools()
     switch, _, name = argument.partition(" ")
+    if name.strip() and switch.lower() == TOOL_FILE:
+        return NameFile(_path(name.strip().removeprefix("@"), sources))
     if switch.lower() not in SWITCH or not name.strip():
-        return Refusal(f"{argument!r} says nothing about tools: /tools on NAME, /tools off NAME, or /tools alone")
+        return Refusal(f"{argument!r} says nothing about tools: /tools on NAME, off NAME, file PATH, or /tools alone")
     return UseTools(name.strip(), switch.lower() == "on")
 
 

@@ -16,15 +16,16 @@ from specchat.settings.schema import BY_KEY
 from specchat.terminal.filter import clean_line
 from specchat_engine.allowed import AUTO
 
-Choices = Callable[[Sources, str], Iterable[tuple[str, str]]]
-"""What a word can be, each with a few words about it; the text is the word before.
-
-If one ends in a blank, more has to be typed after it.
-"""
-
 
 class Files:
     """Stands for the names of files among what a word can be."""
+
+
+Choices = Callable[[Sources, str], Iterable[tuple[str, str]] | Files]
+"""What a word can be, each with a few words about it, or files; the text is the word before.
+
+If one ends in a blank, more has to be typed after it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def _settings(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
 def _values(sources: Sources, before: str) -> Iterable[tuple[str, str]]:
     name = changing.setting_named(before)
     if name in changing.SWITCHES:
-        return _fixed(*reading.SWITCH)(sources, before)
+        return ((value, "") for value in reading.SWITCH)
     knob = LOAD_KNOBS.get(name) or live_knobs(sources.drafters, sources.k_max).get(name)
     return ((value, "") for value in knob.names) if knob is not None else ()
 
@@ -103,6 +104,20 @@ def _tags(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     own = dict(sources.own_tags())
     others = ((name, words) for name, words in sources.tags() if name not in own)
     return (*others, *_forgotten(own.items()))
+
+
+def _tool_words(_sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
+    return (
+        ("on", "NAME: offers the tools of a server, or the built-in ones"),
+        ("off", "NAME: offers them no longer"),
+        (reading.TOOL_FILE, "PATH: lets the model read a file"),
+    )
+
+
+def _tool_names(sources: Sources, before: str) -> Iterable[tuple[str, str]] | Files:
+    if before == reading.TOOL_FILE:
+        return Files()
+    return sources.tools() if before in reading.SWITCH else ()
 
 
 def _forgotten(known: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
@@ -277,10 +292,10 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "tools",
-        "[on|off NAME]",
-        "Functions that the model may call: the built-in ones, and servers of config.toml.",
+        "[on|off NAME|file PATH]",
+        "Functions that the model may call: the built-in ones, servers of config.toml, a file to read.",
         reading.read_tools,
-        (_fixed("on ", "off "),),
+        (_tool_words, _tool_names),
         open_ended=True,
         plain=True,
     ),

@@ -16,6 +16,7 @@ from specchat.tui.transcript.body import TOGGLE_THOUGHT
 from specchat.tui.transcript.entries import NEXT, PREVIOUS, Entry, UserMessage, Welcome
 from specchat.tui.transcript.painter import CLICK
 from specchat.tui.transcript.summary_entry import SummaryEntry
+from specchat.tui.transcript.tool_entry import TOGGLE_CALL, ToolEntry
 from specchat.tui.transcript.view import JUMP_TO_END, EntriesView
 
 _FOR_ANSWERS = ("regenerate", "inspect", "explain", "play", "tokens", "thoughts")
@@ -38,6 +39,7 @@ class Transcript(EntriesView, can_focus=True):
         Binding("n", "ask('branch')", "Branch", id="messages.branch"),
         Binding("t", "tokens", "Tokens", id="messages.tokens"),
         Binding("o", "thoughts", "Thoughts", id="messages.thoughts"),
+        Binding("o", "open_call", "Open", id="messages.open_call"),
         Binding("i", "inspect", "Inspect", id="messages.inspect"),
         Binding("question_mark", "explain", "Explain", key_display="?", id="messages.explain"),
         Binding("p", "ask('play')", "Play", id="messages.play"),
@@ -160,6 +162,8 @@ class Transcript(EntriesView, can_focus=True):
             self.post_message(self.LinkClicked(argument))
         elif action == TOGGLE_THOUGHT and isinstance(entry, Answer | SummaryEntry):
             entry.toggle_thought(int(argument))
+        elif action == TOGGLE_CALL and isinstance(entry, ToolEntry):
+            entry.toggle()
         elif action in (PREVIOUS, NEXT) and entry is not None:
             self.post_message(self.Sibling(entry, 1 if action == NEXT else -1))
         if action:
@@ -174,6 +178,8 @@ class Transcript(EntriesView, can_focus=True):
         name = str(parameters[0]) if action == "ask" else action
         if name == "edit":
             return isinstance(self.selected, UserMessage | Answer)
+        if name in ("open_call", "branch"):
+            return isinstance(self.selected, ToolEntry) is (name == "open_call")
         return name not in _FOR_ANSWERS or isinstance(self.selected, Answer)
 
     def select(self, entry: Entry | None) -> None:
@@ -267,6 +273,11 @@ class Transcript(EntriesView, can_focus=True):
         """Unfold or fold the answer's thoughts, or a summary."""
         if isinstance(self.selected, Answer | SummaryEntry):
             self.selected.toggle_thought()
+
+    def action_open_call(self) -> None:
+        """Unfold or fold a call and its result."""
+        if isinstance(self.selected, ToolEntry):
+            self.selected.toggle()
 
     def action_leave(self) -> None:
         """Go back: from the tokens to the message, from the message to the prompt."""

@@ -84,8 +84,10 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             _note(parts, lambda: parts.state.session.predict(file))
         case asked.UseStore(name, used):
             _note(parts, lambda: parts.state.session.use_store(name, on=used))
-        case asked.UseTools():
-            parts.view.note("the model can call tools only in the plain chat: start specchat with --plain")
+        case asked.UseTools(server, used):
+            parts.tools.use(server, on=used)
+        case asked.NameFile(path):
+            parts.tools.name_file(path)
         case asked.Learn("show"):
             await parts.answer_windows.statistics("Learning")
         case asked.Learn(action):
@@ -289,8 +291,10 @@ def _copy_part(parts: ChatParts, part: str | int) -> None:
         copy_text(parts, codes[part - 1], f"code block {part}")
         return
     if part == "chat":
-        messages = parts.state.session.conversation.path()
-        text = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
+        from specchat.chat.telling import told_with_calls
+
+        told = map(told_with_calls, parts.state.session.conversation.path())
+        text = "\n\n".join(f"{role}: {content}" for role, content in told)
     elif part == "code":
         text = next((entry.codes[-1] for entry in reversed(answers) if entry.codes), "")
     else:

@@ -19,6 +19,7 @@ from specchat.chat.session import new_conversation
 from specchat.chat.turn import TurnView
 from specchat.errors import SpecchatError
 from specchat.store.records import new_seed
+from specchat.tools.consent import Consent
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
@@ -137,7 +138,7 @@ class Conversations:
 
     async def leave(self) -> None:
         """Stops a running answer, else saves the prompt cache of the conversation, which is left now."""
-        if self._state.turn is not None:
+        if self._state.turn is not None or self._state.calling:
             self._turns.leave()
         else:
             await self.save_prompt_cache()
@@ -145,7 +146,7 @@ class Conversations:
     async def save_prompt_cache(self) -> None:
         """Saves what the engine has read of the conversation, unless an answer is running."""
         session = self._state.session
-        if self._state.turn is None and session.loaded is not None:
+        if not self._state.busy and session.loaded is not None:
             await self._caches.save(session.conversation.id, session.used)
 
     async def restore_prompt_cache(self) -> None:
@@ -186,8 +187,7 @@ class Conversations:
         if conversation is None:
             self._view.note("this session is not there any more")
             return False
-        if self._state.turn is not None:
-            self._turns.leave()
+        self._turns.leave()
         self._enter(conversation)
         return True
 
@@ -197,6 +197,7 @@ class Conversations:
         if count := self._state.outbox.clear():
             view.note(f"{count} queued message{'' if count == 1 else 's'} not sent: ↑ recalls what was written")
         self._state.commands_allowed = False
+        self._state.consent, self._state.named_files = Consent(), ()
         view.show_outbox()
         self._turns.stop_editing()
         self._state.session = self._state.session.renewed(conversation)

@@ -31,6 +31,7 @@ from specchat.tui.screens.chat.queue import Queue
 from specchat.tui.screens.chat.shell_commands import ShellCommands
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.step_mode import StepMode
+from specchat.tui.screens.chat.tools import ChatTools
 from specchat.tui.screens.chat.tour import TourGuide
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
@@ -63,7 +64,8 @@ class ChatParts:
         self.state = ChatState(ChatSession(options), archive)
         self.history = History(history_file())
         self.view = ChatView(self.state, self._sources, self.history, downloads)
-        self.turns = TurnRunner(screen, self.state, self.view, self.link, self._turn_changed)
+        self.tools = ChatTools(screen, self.state, self.view, screen.refresh_bindings)
+        self.turns = TurnRunner(screen, self.state, self.view, self.link, self.tools, self._turn_changed)
         self.queue = Queue(self.state, self.view, self.turns, screen.refresh_bindings)
         self.shell = ShellCommands(screen, self.state, self.view)
         self.outside_editor = OutsideEditor(screen, self.view)
@@ -148,6 +150,7 @@ class ChatParts:
             prompts=saved_prompts().names,
             roles=saved_roles().names,
             tags=self.state.archive.tags,
+            tools=self.tools.names,
             own_tags=dict.fromkeys(self.state.session.conversation.session.tags, "").items,
         )
 
@@ -175,7 +178,9 @@ class ChatParts:
         session, settings = self.state.session, self.state.settings
         self.turns.finish(turn, last)
         self.view.load_knobs.tell_machine(session.machine)
-        if isinstance(last, Ended) and last.reason != "cancelled":
+        if isinstance(last, Ended) and last.calls:
+            self.turns.call(last.calls)
+        elif isinstance(last, Ended) and last.reason != "cancelled":
             self.panels.offer_docs(turn.answer, turn.message.id, last.text)
             if settings is not None and session.server is None:
                 self.screen.run_worker(self.advisor.look_back(session, settings, turn, last), group="advice")

@@ -40,7 +40,7 @@ class Queue:
             return
         message = replace(message, outputs=state.outbox.take_outputs())
         self._view.prompt.taken()
-        if state.turn is None and state.waiting is None:
+        if not state.busy:
             self._send(message)
         else:
             state.outbox.add(message)
@@ -83,7 +83,7 @@ class Queue:
         outbox = self._state.outbox
         if key == "up" and outbox.messages:
             self.take_back()
-        elif key == "enter" and outbox.held and self._state.turn is None:
+        elif key == "enter" and outbox.held and not self._state.busy:
             self.send_next()
         else:
             return False

@@ -39,6 +39,7 @@ class ChatScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop_command", "Stop command", id="chat.stop_command"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
+        Binding("escape", "stop_call", "Stop call", id="chat.stop_call"),
         Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
         Binding("escape", "take_back", "Take back", id="chat.take_back"),
         Binding("escape", "leave_tour", "Leave tour", id="chat.leave_tour"),
@@ -104,12 +105,15 @@ class ChatScreen(Screen[None]):
         if action == "swap":
             return self.parts.beside.is_shown
         runs, knobs = self.parts.shell.running, self.has_class("-knobs")
-        idle = self.parts.state.turn is None and not runs
+        answers, calls = self.parts.state.turn is not None, self.parts.tools.running
+        idle = not (runs or answers or calls)
         match action:
             case "stop_command":
                 return runs
             case "stop":
-                return not runs and not idle
+                return answers and not runs
+            case "stop_call":
+                return calls and not answers and not runs
             case "leave_knobs":
                 return idle and knobs
             case "take_back":
@@ -228,6 +232,10 @@ class ChatScreen(Screen[None]):
     def action_stop(self) -> None:
         """Stops the answer."""
         self.parts.turns.stop()
+
+    def action_stop_call(self) -> None:
+        """Stops the call of a tool, or the server that starts."""
+        self.parts.tools.stop()
 
     async def action_leave_knobs(self) -> None:
         """Goes back from the knobs to the prompt."""

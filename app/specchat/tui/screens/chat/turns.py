@@ -19,11 +19,13 @@ from specchat.traces.trace import Trace
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.pace import Pace
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
+from specchat.tui.screens.chat.tools import ChatTools
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.entries import Siblings, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.worker.protocol import Ended, Prefix, Summarised, WorkerFailed
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
 
 _FIGURES_PAUSE = 0.5
@@ -35,12 +37,19 @@ class TurnRunner:
     """Answers one message at a time."""
 
     def __init__(
-        self, owner: Widget, state: ChatState, view: ChatView, link: EngineLink, on_change: Callable[[], None]
+        self,
+        owner: Widget,
+        state: ChatState,
+        view: ChatView,
+        link: EngineLink,
+        tools: ChatTools,
+        on_change: Callable[[], None],
     ) -> None:
         """`on_change` is called when an answer begins or ends."""
         self._state = state
         self._view = view
         self._link = link
+        self._tools = tools
         self._on_change = on_change
         self._figures = Pace(owner, _FIGURES_PAUSE, self._show_figures)
         self._reading = Pace(owner, _READING_PAUSE, self._read_ahead)
@@ -54,6 +63,10 @@ class TurnRunner:
         state, view, session = self._state, self._view, self._state.session
         edited = state.editing
         self.stop_editing()
+        if edited is None:
+            for result in session.conversation.close_calls():
+                state.archive.said(session.conversation, result)
+                view.show_last(result)
         view.transcript.add(UserMessage(shown or text), follow=True)
         state.archive.said(session.conversation, session.ask(text, edited))
         if edited is not None:
@@ -71,10 +84,22 @@ class TurnRunner:
             self._state.waiting = None
             self.answer(settings, waiting=waiting)
 
-    def answer(self, settings: Settings, prefix: Prefix = (), *, waiting: StoredMessage | None = None) -> None:
-        """Begins an answer to the end of the conversation, or the one that waited; it begins with `prefix`."""
+    def answer(
+        self,
+        settings: Settings,
+        prefix: Prefix = (),
+        *,
+        waiting: StoredMessage | None = None,
+        goes_on: bool = False,
+    ) -> None:
+        """Begins an answer to the end of the conversation, or the one that waited; it begins with `prefix`.
+
+        One that `goes_on` follows the results of calls in the same turn.
+        """
         state, session = self._state, self._state.session
-        message, question = session.begin(prefix, frozen=state.frozen, answer=waiting)
+        if not goes_on:
+            self._tools.begin()
+        message, question = session.begin(prefix, frozen=state.frozen, answer=waiting, tools=self._tools.offer)
         if waiting is None:
             state.archive.said(session.conversation, message)
         state.turn = RunningTurn(session, message, state.live_view, settings, question.source, prefix)
@@ -82,6 +107,16 @@ class TurnRunner:
         self._view.transcript.add(state.turn.answer)
         self._link.ask(question, settings)
         self._on_change()
+
+    def call(self, calls: tuple[ToolCall, ...]) -> None:
+        """Makes the calls of the answer that has ended; the next answer follows their results."""
+        session = self._state.session
+
+        def go_on() -> None:
+            if self._state.settings is not None and session is self._state.session:
+                self.answer(self._state.settings, goes_on=True)
+
+        self._tools.make(calls, go_on)
 
     def regenerate(self, answer: int | None = None) -> None:
         """Adds another answer beside this one, or beside the last one."""
@@ -229,8 +264,10 @@ class TurnRunner:
         self._on_change()
 
     def leave(self) -> None:
-        """Stops the running answer, without waiting for its end; its text so far is stored as stopped."""
+        """Stops the running answer or call, without waiting for its end; the text so far is stored as stopped."""
         turn, self._state.turn = self._state.turn, None
+        if self._state.calling:
+            self._tools.leave()
         if turn is None:
             return
         session = self._state.session
@@ -308,7 +345,7 @@ class TurnRunner:
     def _read_ahead(self) -> None:
         text, session = self._view.prompt.text.strip(), self._state.session
         if text and self._state.editing is None and session.settings is not None and session.phase is Phase.READY:
-            self._link.prepare(session, session.settings, text)
+            self._link.prepare(session, session.settings, text, self._tools.next_offer)
 
     def _show_figures(self) -> None:
         if self._state.turn is not None:

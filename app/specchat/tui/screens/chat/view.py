@@ -114,12 +114,14 @@ class ChatView:
             self.transcript.add(notice)
 
     def is_busy(self) -> bool:
-        """Whether an answer is being written or waits for the models; if so, a note says so."""
+        """Whether an answer is being written, waits for the models, or calls tools; if so, a note says so."""
         if self._state.turn is not None:
             self.note("Esc stops the answer first")
+        elif self._state.calling:
+            self.note("Esc stops the call first")
         elif self._state.waiting is not None:
             self.note(LOADING)
-        return self._state.turn is not None or self._state.waiting is not None
+        return self._state.busy
 
     def needs_local(self, what: str) -> bool:
         """Whether a server answers, which cannot do this; if so, a note says so."""
@@ -157,6 +159,10 @@ class ChatView:
             if message.summary is not None:
                 entries.append(SummaryEntry(message.summary))
         return entries
+
+    def show_last(self, message: StoredMessage) -> None:
+        """Shows a message that was added to the conversation."""
+        self.transcript.add(self._entry(self._state.session.conversation, message))
 
     def answer_in_view(self) -> int | None:
         """The id of the answer that the user looks at."""
@@ -203,15 +209,15 @@ class ChatView:
             trace=partial(self._state.archive.rounds, message.id),
             key=message.id,
             siblings=siblings,
+            calls=message.tools is not None,
         )
 
     @staticmethod
     def _tool_entry(conversation: Conversation, result: StoredMessage, of: ToolUse) -> ToolEntry:
         """A result with the arguments of its call, which are in the answer before it."""
-        before = conversation.before(result.id)
-        calls = (call for message in reversed(before) if message.tools for call in message.tools.calls)
-        arguments = next((call.arguments for call in calls if call.id == of.call_id), "")
-        return ToolEntry(of.name, arguments, result.content, failed=of.failed)
+        entry = ToolEntry(of.name, conversation.arguments_of(result.id))
+        entry.finish(result.content, failed=of.failed, seconds=of.seconds)
+        return entry
 
 
 def message_id(entry: object) -> int | None:
