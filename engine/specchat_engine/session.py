@@ -18,6 +18,7 @@ from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.after_reasoning import after_reasoning
 from specchat_engine.answers.grammar import tool_grammar
+from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
@@ -27,6 +28,7 @@ from specchat_engine.decoding.reasoning import ReasoningCounter, opens_reasoning
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.decoding.thought import OpenThought
 from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.decoding.turn import Turn, check_given, check_room
@@ -295,7 +297,9 @@ class Session:
             turn.shown = shown_tokens(turn.prompt.shown, pair.vocabulary)
             fitted = self._fit(turn.prompt)
             turn.prompt_ids = fitted.tokens
-            turn.reasoning = ReasoningCounter(pair.answer_format, opened=self._opens_reasoning(fitted.tokens))
+            opened = self._opens_reasoning(fitted.tokens)
+            turn.reasoning = ReasoningCounter(pair.answer_format, opened=opened)
+            turn.thought = OpenThought(AnswerParser(pair.answer_format, thinking=opened), self._with_tags())
             sampling = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
             if sampling is not self.settings.sampling:
                 turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
@@ -429,11 +433,23 @@ class Session:
             most = min(self.pair.target.max_rows, turn.transcript.remaining) - 1
             return Plan(given, min(len(given.tokens), most), sampler, "drafted elsewhere", COUPLED)
         read_ms = planner.draft_prompt_ms
-        plan = planner.plan(context, settings, sampler, turn.transcript.remaining, after_pause=recorder.after_pause)
+        plan = self._planned(turn, context, settings, sampler, after_pause=recorder.after_pause)
         if planner.draft_prompt_ms > read_ms:
             turn.note(draft_prompt_ms=planner.draft_prompt_ms)
             recorder.leave_out()
         return plan
+
+    def _planned(
+        self, turn: Turn, context: Context, settings: Settings, sampler: Sampler, *, after_pause: bool
+    ) -> Plan:
+        """What the planner plans, inside the thought with the rule of the thought."""
+        wanted = turn.transcript.remaining
+        if settings.relaxes_thoughts and turn.thought:
+            turn.thought.follow(context.tokens[context.prompt_length :])
+            relaxed = turn.thought.settings(settings)
+            plan = self._planner.plan(context, relaxed, sampler, wanted, after_pause=after_pause)
+            return plan if relaxed is settings else turn.thought.bounded(plan)
+        return self._planner.plan(context, settings, sampler, wanted, after_pause=after_pause)
 
     def _thinking(self, prompt: Prompt) -> Prompt:
         """The prompt with the variables that the template takes for `Settings.thinking`; its own come before them."""
@@ -450,11 +466,13 @@ class Session:
             turn.notices += filter(None, [self.pair.template.thinking.notice(level)])
 
     def _opens_reasoning(self, prompt: Sequence[int]) -> bool:
-        pair = self.pair
-        tags = shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)
-        return opens_reasoning(
-            pair.answer_format, prompt, lambda token: tags.get(token) or pair.vocabulary.piece(token)
-        )
+        return opens_reasoning(self.pair.answer_format, prompt, self._with_tags())
+
+    def _with_tags(self) -> Callable[[int], bytes]:
+        """Gives the bytes of a token, also of control tokens that stand around thoughts."""
+        vocabulary = self.pair.vocabulary
+        tags = shown_tokens(self.pair.answer_format.reasoning_marks, vocabulary)
+        return lambda token: tags.get(token) or vocabulary.piece(token)
 
     def _fit(self, asked: Asked) -> Fitted:
         prompt, pair = self._thinking(Prompt.of(asked)), self.pair

@@ -135,6 +135,11 @@ def scope_of(options: ChatOptions, given: Collection[str], loaded: Sequence[str]
                 f"{', '.join(scope.verifiers)}"
             )
         scope = replace(scope, verifiers=(options.verifier,))
+    if "thought_verifier" in given and options.thought_verifier in LOSSY_VERIFIERS:
+        raise SettingError(
+            f"the verifier {options.thought_verifier!r} for thoughts is lossy and does not promise the same text: omit "
+            "--thought-verifier"
+        )
     if "tree" in given:
         scope = replace(scope, tree=options.tree, verifiers=("coupled",) if options.tree else scope.verifiers)
     return scope

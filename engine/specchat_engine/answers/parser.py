@@ -8,7 +8,7 @@ from typing import Any
 
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.harmony import HarmonyParser
-from specchat_engine.answers.parts import AnswerPart, Parser, PartKind, merged
+from specchat_engine.answers.parts import AnswerPart, PartKind, ReasoningReader, merged
 from specchat_engine.answers.reasoning import ReasoningParser
 from specchat_engine.answers.tool_calls import ToolCallParser
 from specchat_engine.prompt.messages import ToolCall
@@ -27,10 +27,15 @@ class AnswerParser:
         """`tools`, in the form of OpenAI's chat API, are those that the model was told of; without any there are no
         calls. `thinking` says that the prompt opened the reasoning, see `Engine.opens_reasoning`."""
         harmony = answer_format.calls == "harmony"
-        self._first: Parser = (
+        self._first: ReasoningReader = (
             HarmonyParser(calls=bool(tools)) if harmony else ReasoningParser(answer_format.thinking, opened=thinking)
         )
         self._second = ToolCallParser(tools) if tools and not harmony else None
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the text so far ends inside the reasoning, None while that is not certain."""
+        return self._first.inside
 
     def feed(self, text: str) -> list[AnswerPart]:
         """The parts that are certain after this piece."""

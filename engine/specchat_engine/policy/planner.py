@@ -113,7 +113,7 @@ class AllowedDrafters:
 
         They may not with a fixed k if the text depends on drafts, because a seed must repeat the text then.
         """
-        return self.settings.k == AUTO or (self.verifier.couples and self.verifier.lossless)
+        return self.settings.k == AUTO or (self.verifier.couples and self.settings.lossless)
 
 
 class Planner:
@@ -381,10 +381,11 @@ class Planner:
         return self._controller.sharpness(drafter.name).best if drafter.sharpens and self._allowed.may_vary else 1.0
 
     def _learn_sharpness(self, context: Context, step: Step) -> None:
-        """Learns from the compared tokens of a round. Only a rule that couples tells the target's draw."""
+        """Learns from the compared tokens of a round. Only a lossless rule that couples tells the target's draw."""
         plan, draft = step.plan, step.draft
         drafter = drafter_of(draft.source)
-        if not (draft.rows and plan.verifier.couples and self.drafters[drafter].traits.sharpens):
+        tells_draw = plan.verifier.couples and plan.verifier.lossless
+        if not (draft.rows and tells_draw and self.drafters[drafter].traits.sharpens):
             return
         sharpness, begin = self._controller.sharpness(drafter), len(context.tokens) - step.kept
         compared, _ = along_the_chain(draft, step.verdict)

@@ -150,6 +150,7 @@ def test_flags_narrow_what_is_compared(
         (["-k", "0"], "plain decoding is what all else is compared with"),
         (["--drafter", "none"], "plain decoding is what all else is compared with"),
         (["--verifier", "typical"], "the verifier 'typical' is lossy"),
+        (["--thought-verifier", "typical"], "the verifier 'typical' for thoughts is lossy"),
     ],
 )
 def test_flags_that_leave_nothing_to_compare_are_wrong_usage(

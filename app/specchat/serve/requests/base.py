@@ -80,6 +80,7 @@ class Sampling(Wire):
     k: DraftLength | None = None
     drafter: str | None = None
     verifier: str | None = None
+    thought_verifier: str | None = None
     specchat: SpecchatOptions | None = None
     chat_template_kwargs: dict[str, Any] | None = None
 
@@ -102,7 +103,7 @@ class Sampling(Wire):
         if self.top_k == -1:
             given["top_k"] = 0
         limits = [limit for limit in (max_tokens, offer.max_tokens) if limit]
-        drafting = {"k": self.k, "drafter": self.drafter, "verifier": self.verifier}
+        drafting = {name: getattr(self, name) for name in ("k", "drafter", "verifier", "thought_verifier")}
         try:
             sampling = replace(usual.sampling, grammar=grammar, **_without_none(given))
             return replace(

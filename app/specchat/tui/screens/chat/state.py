@@ -19,7 +19,7 @@ from specchat.tui.transcript.answer import Answer, View
 from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
-from specchat_engine.settings import LOSSY_VERIFIERS, Settings
+from specchat_engine.settings import Settings
 
 _PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."
 _AGAIN = "The conversation is kept; the next message starts the engine again."
@@ -47,7 +47,7 @@ class RunningTurn:
         self._start: Mapping[str, Any] = {}
         self._rounds: list[Round] = []
         self._text: list[str] = []
-        self._verifiers = [settings.verifier]
+        self._rules = [_rule(settings)]
         self.answer = Answer(model_name(session.loaded.target) if session.loaded else "answer", view, key=message.id)
 
     @property
@@ -66,8 +66,8 @@ class RunningTurn:
 
     def turn(self, settings: Settings) -> None:
         """Notes settings that hold from the next round on: the line of figures names every rule that was used."""
-        if settings.verifier not in self._verifiers:
-            self._verifiers.append(settings.verifier)
+        if _rule(settings) not in self._rules:
+            self._rules.append(_rule(settings))
 
     def started(self, line: Mapping[str, Any]) -> None:
         """Takes the first line of the turn's trace."""
@@ -104,8 +104,7 @@ class RunningTurn:
         """Closes the answer and the session's turn."""
         ended = last if isinstance(last, Ended) else None
         view = self._model.final_view(ended.stats if ended else None)
-        judged = self._verifiers if view.figures.num_draft_tokens else ()
-        rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in judged]
+        rules = self._rules if view.figures.num_draft_tokens else ()
         line = with_ending(ended.reason if ended else "error", view.summary(), *rules, self._source)
         self.answer.finish(line, ended.text if ended else None)
         text = ended.text if ended else self.text
@@ -121,6 +120,10 @@ class RunningTurn:
     def _new_model(self) -> TurnModel:
         loaded = self._session.loaded
         return TurnModel(self._session.costs, loaded.memory if loaded else None)
+
+
+def _rule(settings: Settings) -> str:
+    return rule_label(settings.verifier, lossless=settings.lossless, thoughts=settings.thought_verifier)
 
 
 @dataclass(slots=True)
