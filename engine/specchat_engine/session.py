@@ -20,6 +20,7 @@ from specchat_engine.answers.after_reasoning import after_reasoning
 from specchat_engine.answers.grammar import tool_grammar
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
+from specchat_engine.decoding.current_part import CurrentPart
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.given import GivenDrafter
@@ -28,7 +29,6 @@ from specchat_engine.decoding.reasoning import ReasoningCounter, opens_reasoning
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
-from specchat_engine.decoding.thought import OpenThought
 from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.decoding.turn import Turn, check_given, check_room
@@ -299,7 +299,7 @@ class Session:
             turn.prompt_ids = fitted.tokens
             opened = self._opens_reasoning(fitted.tokens)
             turn.reasoning = ReasoningCounter(pair.answer_format, opened=opened)
-            turn.thought = OpenThought(AnswerParser(pair.answer_format, thinking=opened), self._with_tags())
+            turn.part = self._part(turn.prompt, opened=opened)
             sampling = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
             if sampling is not self.settings.sampling:
                 turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
@@ -442,14 +442,14 @@ class Session:
     def _planned(
         self, turn: Turn, context: Context, settings: Settings, sampler: Sampler, *, after_pause: bool
     ) -> Plan:
-        """What the planner plans, inside the thought with the rule of the thought."""
-        wanted = turn.transcript.remaining
-        if settings.relaxes_thoughts and turn.thought:
-            turn.thought.follow(context.tokens[context.prompt_length :])
-            relaxed = turn.thought.settings(settings)
-            plan = self._planner.plan(context, relaxed, sampler, wanted, after_pause=after_pause)
-            return plan if relaxed is settings else turn.thought.bounded(plan)
-        return self._planner.plan(context, settings, sampler, wanted, after_pause=after_pause)
+        """What the planner plans for the part that is written now, inside the thought with the rule of the thought."""
+        wanted, part = turn.transcript.remaining, turn.part
+        if part is None:
+            return self._planner.plan(context, settings, sampler, wanted, after_pause=after_pause)
+        part.follow(context.tokens[context.prompt_length :])
+        now = part.settings(settings)
+        plan = self._planner.plan(context, now, sampler, wanted, kind=part.kind, after_pause=after_pause)
+        return plan if now is settings else part.bounded(plan)
 
     def _thinking(self, prompt: Prompt) -> Prompt:
         """The prompt with the variables that the template takes for `Settings.thinking`; its own come before them."""
@@ -466,13 +466,22 @@ class Session:
             turn.notices += filter(None, [self.pair.template.thinking.notice(level)])
 
     def _opens_reasoning(self, prompt: Sequence[int]) -> bool:
-        return opens_reasoning(self.pair.answer_format, prompt, self._with_tags())
+        return opens_reasoning(
+            self.pair.answer_format, prompt, self._with_marks(self.pair.answer_format.reasoning_marks)
+        )
 
-    def _with_tags(self) -> Callable[[int], bytes]:
-        """Gives the bytes of a token, also of control tokens that stand around thoughts."""
+    def _part(self, asked: Prompt, *, opened: bool) -> CurrentPart:
+        """Follows an answer to this prompt, which has `opened` the reasoning or not."""
+        answer_format = self.pair.answer_format
+        parser = AnswerParser(answer_format, asked.tools, thinking=opened)
+        marks = answer_format.marks if asked.tools else answer_format.reasoning_marks
+        return CurrentPart(parser, self._with_marks(marks), must_call=asked.must_call)
+
+    def _with_marks(self, marks: Sequence[str]) -> Callable[[int], bytes]:
+        """Gives the bytes of a token, also of control tokens with these texts."""
         vocabulary = self.pair.vocabulary
-        tags = shown_tokens(self.pair.answer_format.reasoning_marks, vocabulary)
-        return lambda token: tags.get(token) or vocabulary.piece(token)
+        shown = shown_tokens(marks, vocabulary)
+        return lambda token: shown.get(token) or vocabulary.piece(token)
 
     def _fit(self, asked: Asked) -> Fitted:
         prompt, pair = self._thinking(Prompt.of(asked)), self.pair

@@ -7,11 +7,11 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from specchat_engine.decoding.current_part import CurrentPart
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
-from specchat_engine.decoding.thought import OpenThought
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.constraint import Constraint
@@ -39,8 +39,8 @@ class Turn:
 
     `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
     `in_force` holds the sampling parameters with the output position from which they were used. `shown` are the control
-    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer, and `thought`
-    tells whether it is open.
+    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer, and `part`
+    tells what the model is writing.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Turn:
         self.in_force: list[tuple[int, SamplingParams]] = []
         self.shown: Mapping[int, bytes] = {}
         self.reasoning = ReasoningCounter()
-        self.thought: OpenThought | None = None
+        self.part: CurrentPart | None = None
         self.cancel = Cancel()
         self._stats = TurnStats()
         self._counting = Lock()
