@@ -387,7 +387,7 @@ LogPrompts = Annotated[bool, typer.Option("--log-prompts", help="Print requests 
 
 
 @app.command()
-@takes_settings("seed", "system", "thinking", "context_full", *GRAMMAR_KEYS, serving=True)
+@takes_settings("seed", "system", "context_full", *GRAMMAR_KEYS, serving=True)
 def serve(no_auth: NoAuth = False, log_prompts: LogPrompts = False, debug: Debug = False, *, flags: Flags) -> None:
     """Serve the model to other programs over HTTP.
 

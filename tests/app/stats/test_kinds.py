@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.stats.kinds import THINKING_TAGS, ContentKind, kinds_of, kinds_of_rounds
+from specchat.stats.kinds import THINKING_TAGS, ContentKind, kinds_of, kinds_of_rounds, split_thinking
 from specchat_engine.decoding.rounds import TokenKind
 from support.drawn_rounds import sample_round
 
@@ -54,6 +54,36 @@ def test_fences_lists_tables_and_thinking_are_told_from_prose() -> None:
     assert found["```python"] is found["print(i)  # - no list, no ``` fence"] is found["```"] is CODE
     assert found["1. count"] is found["and go on"] is found["2. stop"] is found["|---|---|"] is LIST
     assert found["**Done** - really. 3 of 3. ```inline``` too"] is PROSE
+
+
+@pytest.mark.parametrize(("opening", "closing"), THINKING_TAGS)
+def test_the_thinking_of_an_answer_is_apart(opening: str, closing: str) -> None:
+    assert split_thinking(f"{opening}\nwell, 4\n{closing}\n\nYes.\n") == ("well, 4", "Yes.\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "parts"),
+    [
+        ("Yes.", ("", "Yes.")),
+        ("Hm.\n</think>\n\nYes.", ("Hm.", "Yes.")),
+        ("A closing </think> is a tag.", ("", "A closing </think> is a tag.")),
+        ("Write <think> first.", ("", "Write <think> first.")),
+        ("<think>no end", ("no end", "")),
+        ("<think>\n\n</think>\n\nYes.", ("", "Yes.")),
+        ("<think>a</think>\n<think>b</think>\nYes.", ("a\nb", "Yes.")),
+        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.", ("Hm.", "Yes.")),
+        ("<|channel|>final<|message|>Yes.", ("", "Yes.")),
+        ("", ("", "")),
+    ],
+)
+def test_what_is_no_thinking_is_the_rest(answer: str, parts: tuple[str, str]) -> None:
+    assert split_thinking(answer) == parts
+
+
+def test_the_header_of_gpt_oss_is_thinking_and_its_answer_is_not() -> None:
+    texts = ["<|channel|>", "analysis", "<|message|>", "Hm.", "<|end|>", "<|start|>", "assistant", "<|channel|>"]
+    found = kinds_of([*texts, "final", "<|message|>", "Yes."])
+    assert found == [THINKING] * 10 + [PROSE]
 
 
 @pytest.mark.parametrize(("opening", "closing"), THINKING_TAGS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
@@ -41,6 +41,7 @@ class Offer:
     """What the server offers: the settings that hold where a request says nothing, and its limits.
 
     `model` is the model's name in the API. `max_tokens` is the longest answer, 0 for as long as the context allows.
+    `thinking` are the variables of the chat template for requests that do not say how much to think.
     """
 
     model: str
@@ -48,6 +49,7 @@ class Offer:
     drafters: tuple[str, ...]
     k_max: int
     n_ctx: int
+    thinking: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def max_tokens(self) -> int:
