@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -139,6 +139,16 @@ class Session:
     def prompt_ids(self) -> list[int]:
         """The token ids of the prompt."""
         return self._turn.prompt_ids
+
+    @property
+    def grammar(self) -> str:
+        """The grammar of the whole answer, with the thought before what has to follow it; empty without one."""
+        return self._turn.grammar
+
+    @property
+    def shown(self) -> Mapping[int, bytes]:
+        """The control tokens that are part of the answer's text, with their bytes. A grammar may use them."""
+        return self._turn.shown
 
     @property
     def answer_ids(self) -> list[int]:
@@ -303,6 +313,7 @@ class Session:
             sampling = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
             if sampling is not self.settings.sampling:
                 turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
+            turn.grammar = sampling.grammar
             constraint = constraint_of(sampling, pair.vocabulary, turn.shown)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)

@@ -68,7 +68,7 @@ def write_successors(
         tokens=tokens,
         layers=1,
         width=_WIDTH,
-        n_ctx=1024,
+        n_ctx=2048,
         template=template,
         controls=[*SPECIALS, *controls],
     )

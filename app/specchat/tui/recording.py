@@ -24,6 +24,7 @@ from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.errors import EngineError
+from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, SAME, THINKING, Settings
 
@@ -133,7 +134,7 @@ def looker(
 
 def asked_in(trace: Trace) -> tuple[ChatMessage, ...]:
     """The messages that were answered, including the system prompt."""
-    return tuple(ChatMessage(message["role"], message["content"]) for message in trace.start["messages"])
+    return tuple(ChatMessage.of(Message.of(message)) for message in trace.start["messages"])
 
 
 def as_asked(trace: Trace, settings: Settings) -> Settings:

@@ -40,6 +40,13 @@ class ChatMessage:
     tool_call_id: str = ""
     name: str = ""
 
+    @classmethod
+    def of(cls, message: Message) -> ChatMessage:
+        """A message that the engine took, with the thought in the content again."""
+        thought = f"<think>\n{message.reasoning_content}\n</think>\n\n" if message.reasoning_content else ""
+        content = thought + message.content
+        return cls(message.role, content, message.tool_calls, message.tool_call_id, message.name)
+
     def for_engine(self) -> Message:
         """The same message as the engine takes it. An answer's thought is apart: the chat template decides whether the
         model reads it again."""

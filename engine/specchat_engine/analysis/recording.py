@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.models import BranchingModel, SessionModel
+from specchat_engine.prompt.messages import Prompt
 from specchat_engine.session import Session
 from specchat_engine.trees import chain_of, depths_of
 
@@ -74,11 +75,13 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One answer and the passes that made it."""
+    """One answer and the passes that made it. It followed the `grammar`, in which `shown` control tokens are texts."""
 
     prompt: tuple[int, ...]
     seed: int
     passes: tuple[Pass, ...]
+    grammar: str = ""
+    shown: tuple[int, ...] = ()
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -88,17 +91,17 @@ class Recording:
 
 def record(
     session: Session,
-    prompt: str,
+    asked: str | Prompt,
     hear: Callable[[Pass], None] = lambda _: None,
     tree: Callable[[], Tree | None] = lambda: None,
 ) -> Recording:
-    """Answers a prompt and records the tokens of each pass. `hear` gets each pass as soon as it was made, `tree` gives
-    the tree that was read last."""
+    """Answers a message or a prompt, and records the tokens of each pass. `hear` gets each pass as soon as it was made,
+    `tree` gives the tree that was read last."""
     passes = []
-    for event in session.generate(prompt):
+    for event in session.generate(asked) if isinstance(asked, str) else session.answer(asked, 0):
         passes.append(Pass.of(event, tree()))
         hear(passes[-1])
-    return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes))
+    return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes), session.grammar, tuple(session.shown))
 
 
 class Watched:

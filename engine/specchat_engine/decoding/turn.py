@@ -40,7 +40,7 @@ class Turn:
     `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
     `in_force` holds the sampling parameters with the output position from which they were used. `shown` are the control
     tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer, and `part`
-    tells what the model is writing.
+    tells what the model is writing. `grammar` is what the whole answer follows.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class Turn:
         self.shown: Mapping[int, bytes] = {}
         self.reasoning = ReasoningCounter()
         self.part: CurrentPart | None = None
+        self.grammar = ""
         self.cancel = Cancel()
         self._stats = TurnStats()
         self._counting = Lock()
