@@ -35,6 +35,10 @@ def test_a_thought_folds_with_its_speed_and_alpha_and_unfolds(specchat: Specchat
     terminal.wait_for(r"▾ thought for(.|\n)*Let(.|\n)*short(.|\n)*Yes")
     terminal.keys("o")
     terminal.wait_for("▸ thought for", absent="what is asked")
+    terminal.keys("Escape")
+    terminal.wait_for("F1 Help", absent="c Copy")
+    terminal.type("/verify ")
+    terminal.wait_for(r"all \d+ tokens are equal")
 
 
 def test_thinking_turned_off_leaves_no_thought(specchat: Specchat, thinker: Sequence[str]) -> None:
@@ -50,7 +54,7 @@ def test_a_lossy_rule_for_thoughts_is_named_in_the_header_and_under_the_answer(
     terminal = specchat("chat", *thinker, "--think", "on", "--thought-verifier", "typical", width=140, height=30)
     terminal.wait_for("≈ lossy typical in thoughts · model · k 4")
     terminal.type("hello")
-    terminal.wait_for(r"▸ thought for(.|\n)*Yes(.|\n)*≈ typical in thoughts \(lossy\)")
+    terminal.wait_for(r"▸ thought for(.|\n)*Yes(.|\n)*≈ typical in thoughts\s+\(lossy\)")
     terminal.type("/verify ")
     terminal.wait_for("the rule typical for thoughts is lossy")
 
