@@ -31,6 +31,7 @@ def test_a_thought_folds_with_its_speed_and_alpha_and_unfolds(specchat: Specchat
     assert "right and short" not in screen, "the thought is folded"
     assert "<think>" not in screen
     terminal.keys("Tab")
+    terminal.wait_for("o Thoughts")
     terminal.keys("o")
     terminal.wait_for(r"▾ thought for(.|\n)*Let(.|\n)*short(.|\n)*Yes")
     terminal.keys("o")
@@ -54,7 +55,7 @@ def test_a_lossy_rule_for_thoughts_is_named_in_the_header_and_under_the_answer(
     terminal = specchat("chat", *thinker, "--think", "on", "--thought-verifier", "typical", width=140, height=30)
     terminal.wait_for("≈ lossy typical in thoughts · model · k 4")
     terminal.type("hello")
-    terminal.wait_for(r"▸ thought for(.|\n)*Yes(.|\n)*≈ typical in thoughts\s+\(lossy\)")
+    terminal.wait_for(r"▸ thought for(.|\n)*Yes(.|\n)*≈ typical in thoughts(.|\n)*\(lossy\)")
     terminal.type("/verify ")
     terminal.wait_for("the rule typical for thoughts is lossy")
 
