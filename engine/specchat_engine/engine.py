@@ -300,6 +300,11 @@ class Engine:
         )
 
     @property
+    def knows_tools(self) -> bool:
+        """Whether the target's chat template mentions tools. Otherwise they reach the model as text."""
+        return self._template.knows_tools
+
+    @property
     def thinking(self) -> ThinkingSwitch:
         """What the target's chat template takes to think or not; `Settings.thinking` uses it."""
         return self._template.thinking

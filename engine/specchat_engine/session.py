@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,7 +18,9 @@ from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.after_reasoning import after_reasoning
 from specchat_engine.answers.grammar import calls_start, tool_grammar
+from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
+from specchat_engine.decoding.current_part import CurrentPart
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.given import GivenDrafter
@@ -143,6 +145,21 @@ class Session:
     def given_ids(self) -> tuple[int, ...]:
         """The token ids that the answer was given to begin with."""
         return self._turn.prefix
+
+    @property
+    def grammar(self) -> str:
+        """The grammar of the answer, with the thought before what has to follow it; empty without one."""
+        return self._turn.grammar
+
+    @property
+    def grammar_start(self) -> GrammarStart | None:
+        """Where in the answer the grammar begins; None if it is the grammar of the whole answer."""
+        return self._turn.grammar_start
+
+    @property
+    def shown(self) -> Mapping[int, bytes]:
+        """The control tokens that are part of the answer's text, with their bytes. A grammar may use them."""
+        return self._turn.shown
 
     @property
     def answer_ids(self) -> list[int]:
@@ -305,12 +322,15 @@ class Session:
             turn.shown = shown_tokens(turn.prompt.shown, pair.vocabulary)
             fitted = self._fit(turn.prompt)
             turn.prompt_ids = fitted.tokens
-            turn.reasoning = ReasoningCounter(pair.answer_format, opened=self._opens_reasoning(fitted.tokens))
+            opened = self._opens_reasoning(fitted.tokens)
+            turn.reasoning = ReasoningCounter(pair.answer_format, opened=opened)
+            turn.part = self._part(turn.prompt, opened=opened)
             sampling, start = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
             if sampling is not self.settings.sampling:
                 turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
             if isinstance(prefix, str):
                 turn.prefix = tuple(encode_text(prefix, pair.vocabulary, pair.vocabulary.piece, turn.shown))
+            turn.grammar, turn.grammar_start = sampling.grammar, start
             constraint = constraint_of(sampling, pair.vocabulary, turn.shown, start)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
@@ -448,11 +468,23 @@ class Session:
             most = min(self.pair.target.max_rows, turn.transcript.remaining) - 1
             return Plan(given, min(len(given.tokens), most), sampler, "drafted elsewhere", COUPLED)
         read_ms = planner.draft_prompt_ms
-        plan = planner.plan(context, settings, sampler, turn.transcript.remaining, after_pause=recorder.after_pause)
+        plan = self._planned(turn, context, settings, sampler, after_pause=recorder.after_pause)
         if planner.draft_prompt_ms > read_ms:
             turn.note(draft_prompt_ms=planner.draft_prompt_ms)
             recorder.leave_out()
         return plan
+
+    def _planned(
+        self, turn: Turn, context: Context, settings: Settings, sampler: Sampler, *, after_pause: bool
+    ) -> Plan:
+        """What the planner plans for the part that is written now, inside the thought with the rule of the thought."""
+        wanted, part = turn.transcript.remaining, turn.part
+        if part is None:
+            return self._planner.plan(context, settings, sampler, wanted, after_pause=after_pause)
+        part.follow(context.tokens[context.prompt_length :])
+        now = part.settings(settings)
+        plan = self._planner.plan(context, now, sampler, wanted, kind=part.kind, after_pause=after_pause)
+        return plan if now is settings else part.bounded(plan)
 
     def _thinking(self, prompt: Prompt) -> Prompt:
         """The prompt with the variables that the template takes for `Settings.thinking`; its own come before them."""
@@ -469,11 +501,22 @@ class Session:
             turn.notices += filter(None, [self.pair.template.thinking.notice(level)])
 
     def _opens_reasoning(self, prompt: Sequence[int]) -> bool:
-        pair = self.pair
-        tags = shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)
         return opens_reasoning(
-            pair.answer_format, prompt, lambda token: tags.get(token) or pair.vocabulary.piece(token)
+            self.pair.answer_format, prompt, self._with_marks(self.pair.answer_format.reasoning_marks)
         )
+
+    def _part(self, asked: Prompt, *, opened: bool) -> CurrentPart:
+        """Follows an answer to this prompt, which has `opened` the reasoning or not."""
+        answer_format = self.pair.answer_format
+        parser = AnswerParser(answer_format, asked.tools, thinking=opened)
+        marks = answer_format.marks if asked.tools else answer_format.reasoning_marks
+        return CurrentPart(parser, self._with_marks(marks), must_call=asked.must_call)
+
+    def _with_marks(self, marks: Sequence[str]) -> Callable[[int], bytes]:
+        """Gives the bytes of a token, also of control tokens with these texts."""
+        vocabulary = self.pair.vocabulary
+        shown = shown_tokens(marks, vocabulary)
+        return lambda token: shown.get(token) or vocabulary.piece(token)
 
     def _fit(self, asked: Asked) -> Fitted:
         prompt, pair = self._thinking(Prompt.of(asked)), self.pair

@@ -44,6 +44,10 @@ VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 
 LOSSY_VERIFIERS = ("typical",)
 
+SAME = "same"
+THOUGHT_VERIFIERS = (SAME, *LOSSY_VERIFIERS)
+"""The rules for thoughts: that of the answer, or a lossy one."""
+
 DRAFTER_GROUP = "specchat.drafters"
 """The entry point group under which packages install drafters."""
 
@@ -79,6 +83,9 @@ class Settings:
     next turn: it searches "all" that the session has said and read, or the "conversation" alone. If the text depends on
     drafts, lookup always searches the conversation alone.
 
+    `thought_verifier` is the rule that accepts drafted tokens while the target thinks; "same" is that of the answer.
+    With another one, thoughts favour the draft, and the answer follows the target's law given its thought.
+
     The draft model draws from q to the power of `sharpness`. If it is "auto", the power that agrees best with the
     target is learned; it is 1 if the text depends on drafts and k is fixed.
 
@@ -103,6 +110,7 @@ class Settings:
     k: DraftLength = setting(AUTO, Range(0, K_LIMIT, "0 is plain decoding", whole=True, auto=True))
     drafter: str = setting("hybrid", OneOf(DRAFTERS, "the name of a drafter of your own"))
     verifier: str = setting("coupled", OneOf(VERIFIER_NAMES))
+    thought_verifier: str = setting(SAME, OneOf(THOUGHT_VERIFIERS))
     sampling: SamplingParams = field(default_factory=SamplingParams)
     sharpness: Sharpness = setting(AUTO, Range(0.1, 100.0, "1 draws from q itself", auto=True))
     tree: TreeSize = setting(AUTO, Range(0, K_LIMIT, "0 is a chain", whole=True, auto=True))
@@ -124,6 +132,16 @@ class Settings:
             )
         if "" in self.stop:
             raise SettingError("a stop string is empty: it would end every answer at once")
+
+    @property
+    def relaxes_thoughts(self) -> bool:
+        """Whether thoughts have a rule of their own, which is lossy."""
+        return self.thought_verifier != SAME
+
+    @property
+    def lossless(self) -> bool:
+        """Whether every rule that these settings use is lossless."""
+        return self.verifier not in LOSSY_VERIFIERS and not self.relaxes_thoughts
 
 
 def answer_reserve(n_ctx: int) -> int:

@@ -87,6 +87,7 @@ def begin_model(
     template: str = TEMPLATE,
     merges: Sequence[str] = ("h e", "l l"),
     sentencepiece: bool = False,
+    controls: Sequence[str] = SPECIALS,
 ) -> gguf.GGUFWriter:
     """A writer with what all architectures have: sizes, tokenizer and template. Without merges there are no tokens."""
     writer = gguf.GGUFWriter(path, architecture)
@@ -102,7 +103,7 @@ def begin_model(
     if sentencepiece:
         write_sentencepiece(writer, tokens, template)
     else:
-        write_vocabulary(writer, tokens, template, merges)
+        write_vocabulary(writer, tokens, template, merges, controls)
     writer.add_float32("general.sampling.temp", 0.7)
     return writer
 
@@ -112,13 +113,14 @@ def write_vocabulary(
     tokens: Sequence[str],
     template: str = TEMPLATE,
     merges: Sequence[str] = ("h e", "l l"),
+    controls: Sequence[str] = SPECIALS,
 ) -> None:
     """A byte-level tokenizer and a chat template."""
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
     control, normal = gguf.TokenType.CONTROL, gguf.TokenType.NORMAL
-    writer.add_token_types([control if token in SPECIALS else normal for token in tokens])
+    writer.add_token_types([control if token in controls else normal for token in tokens])
     writer.add_token_merges([*merges])
     writer.add_eos_token_id(2)
     writer.add_pad_token_id(0)

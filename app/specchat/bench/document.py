@@ -16,6 +16,7 @@ from specchat.errors import ConfigError
 from specchat.models.formatting import recorded_pair
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.errors import SettingError
+from specchat_engine.settings import Settings
 
 SCHEMA = 1
 """The version of the document."""
@@ -41,6 +42,7 @@ class Conditions:
     temperatures: tuple[float, ...]
     arms: tuple[Arm, ...]
     prompts: Mapping[str, tuple[str, ...]]
+    thought_verifier: str = Settings().thought_verifier
 
 
 @dataclass(frozen=True, slots=True)

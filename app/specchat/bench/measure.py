@@ -34,6 +34,7 @@ class Setup:
     tree: TreeSize = AUTO
     combine: str = Settings().combine
     thinking: str = Settings().thinking
+    thought_verifier: str = Settings().thought_verifier
 
     def settings(self, arm: Arm, temperature: float) -> Settings:
         """The settings with which an arm answers."""
@@ -41,6 +42,7 @@ class Setup:
             k=arm.k,
             drafter=arm.drafter,
             verifier=self.verifier,
+            thought_verifier=self.thought_verifier,
             tree=self.tree,
             combine=self.combine,
             thinking=self.thinking,

@@ -335,12 +335,14 @@ class ChatSession:
             return Speculation.ACTIVE, "as the server was started"
         if settings.k == 0:
             return Speculation.OFF, "off · k 0"
-        lossy = settings.verifier in LOSSY_VERIFIERS
-        rule = f"lossy {settings.verifier}" if lossy else settings.verifier
-        how = [*([] if rule == DEFAULT_VERIFIER else [rule]), settings.drafter, f"k {settings.k}"]
+        rule = f"lossy {settings.verifier}" if settings.verifier in LOSSY_VERIFIERS else settings.verifier
+        rules = [] if rule == DEFAULT_VERIFIER else [rule]
+        if settings.relaxes_thoughts:
+            rules.append(f"lossy {settings.thought_verifier} in thoughts")
+        how = [*rules, settings.drafter, f"k {settings.k}"]
         if settings.drafter == "none":
             state, status, how = Speculation.OFF, "off · drafter none", ["plain"]
-        elif lossy:
+        elif not settings.lossless:
             state, status = Speculation.LOSSY, " · ".join(how)
         else:
             state, status = Speculation.ACTIVE, " · ".join(("active", *how))

@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from specchat.stats.kinds import THINKING_TAGS
+from specchat.stats.kinds import HEADERS, TELLING, THINKING_TAGS
 
 _CLOSING = dict(THINKING_TAGS)
-_TELLING = tuple(closing for closing in _CLOSING.values() if closing != "<|end|>")
-"""The closing marks that imply a thought even if nothing was opened. `<|end|>` does not: it ends any message."""
-
-_LONGEST = max(len(mark) for pair in THINKING_TAGS for mark in pair) - 1
-_BEGIN = re.compile("[" + re.escape("".join({mark[0] for pair in THINKING_TAGS for mark in pair})) + "]")
+_AT_LINE_STARTS = frozenset((*_CLOSING, *HEADERS))
+_MARKS = (*HEADERS, *(mark for pair in THINKING_TAGS for mark in pair))
+_LONGEST = max(map(len, _MARKS)) - 1
+_BEGIN = re.compile("[" + re.escape("".join({mark[0] for mark in _MARKS})) + "]")
 _LINE_START = re.compile(r"\n[ \t]*\Z")
 
 
@@ -33,7 +32,8 @@ class ThoughtSplitter:
 
     An opening mark counts only at the start of a line, so that an answer may mention marks. If the prompt ended with
     the opening mark, the answer begins inside the thought: `began_inside` becomes True at a closing mark that nothing
-    opened, and everything before it was thought. Whoever knows that already gives the `closing` mark.
+    opened, and everything before it was thought. Whoever knows that already gives the `closing` mark. The header of a
+    message that is no thinking belongs to the thought before it.
     """
 
     __slots__ = ("_at_start", "_closing", "_held", "_said", "began_inside")
@@ -73,7 +73,7 @@ class ThoughtSplitter:
             before, self._held = self._held[:place], self._held[place + len(mark) :]
             if before:
                 yield self._span(before)
-            self.began_inside |= self._closing is None and mark not in _CLOSING
+            self.began_inside |= self._closing is None and mark not in _AT_LINE_STARTS
             self._said, self._at_start = False, True
             self._closing = _CLOSING.get(mark) if self._closing is None else None
             yield Span(mark, thought=True)
@@ -90,7 +90,7 @@ class ThoughtSplitter:
 
     def _place(self, mark: str) -> int:
         place = self._held.find(mark)
-        while place >= 0 and mark in _CLOSING and not self._starts_a_line(place):
+        while place >= 0 and mark in _AT_LINE_STARTS and not self._starts_a_line(place):
             place = self._held.find(mark, place + 1)
         return place
 
@@ -102,7 +102,7 @@ class ThoughtSplitter:
         """The marks that may come next: the closing mark of a thought, else opening and, at first, closing ones."""
         if self._closing is not None:
             return [self._closing]
-        return [*_CLOSING, *(_TELLING if self._said else ())]
+        return [*_AT_LINE_STARTS, *(TELLING if self._said else ())]
 
     def _undecided(self) -> int:
         """The number of characters at the end that may begin a mark."""
@@ -116,6 +116,8 @@ class ThoughtSplitter:
 def without_marks(thought: str) -> str:
     """The text of a thought without its marks and surrounding white space."""
     text = thought.strip()
+    for header in HEADERS:
+        text = text.removesuffix(header)
     for opening, closing in THINKING_TAGS:
         text = text.removeprefix(opening).removesuffix(closing)
     return text.strip()

@@ -83,6 +83,10 @@ Theme = Annotated[
 Vi = Annotated[bool, typer.Option("--vi", help="vi's keys in the prompt; /vi in the chat switches them.")]
 
 Prompts = Annotated[int, typer.Option("--prompts", min=1, help="Number of prompts for each kind of text.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", help="Kind of text, repeatable, such as code, thoughts or calls.", metavar="NAME"),
+]
 
 Arms = Annotated[
     str | None,
@@ -234,11 +238,17 @@ def run(
 @app.command()
 @takes_settings()
 def verify(
-    prompts: Prompts = 2, json: Json = False, debug: Debug = False, remote: NoRemote = None, *, flags: Flags
+    prompts: Prompts = 2,
+    kinds: Kinds = None,
+    json: Json = False,
+    debug: Debug = False,
+    remote: NoRemote = None,
+    *,
+    flags: Flags,
 ) -> None:
     """Check that speculation does not change texts.
 
-    Compares plain and speculative decoding with your pair. --temp, -k, --drafter and --verifier narrow it.
+    Compares plain and speculative decoding with your pair. --kind, --temp, -k, --drafter and --verifier narrow it.
     """
     with one_line_errors(debug):
         _refuse_remote("verify", remote)
@@ -246,7 +256,9 @@ def verify(
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
 
-        raise typer.Exit(verify_pair(chat_options(read_config(flags)), flags.keys(), prompts, as_json=json))
+        raise typer.Exit(
+            verify_pair(chat_options(read_config(flags)), flags.keys(), prompts, as_json=json, kinds=kinds or ())
+        )
 
 
 @app.command()
@@ -391,7 +403,7 @@ LogPrompts = Annotated[bool, typer.Option("--log-prompts", help="Print requests 
 
 
 @app.command()
-@takes_settings("seed", "system", "thinking", "context_full", *GRAMMAR_KEYS, serving=True)
+@takes_settings("seed", "system", "context_full", *GRAMMAR_KEYS, serving=True)
 def serve(no_auth: NoAuth = False, log_prompts: LogPrompts = False, debug: Debug = False, *, flags: Flags) -> None:
     """Serve the model to other programs over HTTP.
 

@@ -86,6 +86,7 @@ def bench(options: ChatOptions, request: Request) -> int:
             tree=options.tree,
             combine=options.combine,
             thinking=options.thinking,
+            thought_verifier=options.thought_verifier,
         )
         conditions = _conditions(engine, setup, arms, prompts, temperatures, request.repeats)
         planned = [*turns(arms, prompts, temperatures, request.repeats, setup.seed)]
@@ -140,6 +141,7 @@ def _conditions(
         temperatures=tuple(temperatures),
         arms=tuple(arms),
         prompts=prompts,
+        thought_verifier=setup.thought_verifier,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
@@ -11,11 +11,11 @@ from typing import Any
 
 from specchat.bench.plan import NEED_MODELS
 from specchat.cli.reporting import one_line_from_native_code, say
+from specchat.cli.verify_kinds import Ask, asks_by_kind, check_kinds
 from specchat.cli.verify_reports import described, measured, report_for
 from specchat.errors import FAILED, INTERRUPTED
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import data_folder
-from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, EngineError, SamplingParams, Session, SettingError, Settings
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.audit import Case, Finding, audit
@@ -65,13 +65,17 @@ class Scope:
     hard: bool = True
 
 
-def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_json: bool) -> int:
+def verify(
+    options: ChatOptions, given: Collection[str], prompts: int, *, as_json: bool, kinds: Sequence[str] = ()
+) -> int:
     """Compares, prints what differs, and returns the exit code: 1 if a difference is not numerics.
 
     `given` are the flags that stood on the command line, by name: one that chooses a drafter, k, temperature or
-    verifier narrows what is compared. Raises SettingError if nothing is left, EngineError if loading fails.
+    verifier narrows what is compared, and so do `kinds`. Raises SettingError if nothing is left, EngineError if loading
+    fails.
     """
     scope_of(options, given, DRAFTERS)
+    check_kinds(kinds)
     one_line_from_native_code()
     adversary = Adversary()
     mislead = {adversary.name: adversary.made}
@@ -81,7 +85,8 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
             say(f"there is nothing to verify, speculation is off: {engine.plain_because}")
             return FAILED
         scope = scope_of(options, given, engine.drafters)
-        cases = [*all_cases(scope, options, engine.recommended, prompts, branches=engine.can_branch)]
+        asks = asks_by_kind(kinds, engine, prompts)
+        cases = [*all_cases(scope, options, engine.recommended, asks, branches=engine.can_branch)]
         seed = SEED if options.seed is None else options.seed
 
         def session_for(settings: Settings) -> Session:
@@ -135,36 +140,47 @@ def scope_of(options: ChatOptions, given: Collection[str], loaded: Sequence[str]
                 f"{', '.join(scope.verifiers)}"
             )
         scope = replace(scope, verifiers=(options.verifier,))
+    if "thought_verifier" in given and options.thought_verifier in LOSSY_VERIFIERS:
+        raise SettingError(
+            f"the verifier {options.thought_verifier!r} for thoughts is lossy and does not promise the same text: omit "
+            "--thought-verifier"
+        )
     if "tree" in given:
         scope = replace(scope, tree=options.tree, verifiers=("coupled",) if options.tree else scope.verifiers)
     return scope
 
 
 def all_cases(
-    scope: Scope, options: ChatOptions, recommended: SamplingParams, prompts: int, *, branches: bool = True
+    scope: Scope,
+    options: ChatOptions,
+    recommended: SamplingParams,
+    asks: Mapping[str, Sequence[Ask]],
+    *,
+    branches: bool = True,
 ) -> Iterator[Case]:
     """What to ask, grouped by prompt and sampling. `branches` says whether the target can read trees."""
     own = options.sampled(recommended)
     samplings = [replace(own, temperature=temperature) for temperature in scope.temperatures]
     if scope.hard and scope.temperatures == TEMPERATURES:
         samplings.append(replace(own, **OPEN))
-    for (kind, texts), sampling in product(benchmark_prompts(short=True).items(), samplings):
-        base = Settings(
-            sampling=sampling,
-            lookup=options.lookup,
-            combine=options.combine,
-            thinking=AUTO if own.grammar else options.thinking,  # the audit follows a grammar from the first token on
-            max_tokens=options.max_tokens or MAX_TOKENS,
-        )
+    for (kind, asked), sampling in product(asks.items(), samplings):
         is_open = sampling not in samplings[: len(scope.temperatures)]
-        for prompt, verifier in product(texts[:prompts], scope.verifiers):
+        for ask, verifier in product(asked, scope.verifiers):
+            level = "on" if ask.thinks and options.thinking in (AUTO, "off") else options.thinking
+            base = Settings(
+                sampling=replace(sampling, grammar=ask.grammar) if ask.grammar else sampling,
+                lookup=options.lookup,
+                combine=options.combine,
+                thinking=level,
+                max_tokens=options.max_tokens or MAX_TOKENS,
+            )
             for drafter, k in _drafts(scope, first=verifier == scope.verifiers[0], is_open=is_open):
                 settings = replace(base, drafter=drafter, k=k, verifier=verifier, tree=scope.tree)
-                yield Case(kind, prompt, settings)
+                yield Case(kind, ask.prompt, settings, ask.tools)
                 middle = scope.ks[len(scope.ks) // 2]
                 branching = scope.tree == AUTO and scope.hard and branches and drafter in NEED_MODELS
                 if branching and (verifier, k) == ("coupled", middle):
-                    yield Case(kind, prompt, replace(settings, tree=TREE))
+                    yield Case(kind, ask.prompt, replace(settings, tree=TREE), ask.tools)
 
 
 def _drafts(scope: Scope, *, first: bool, is_open: bool) -> Iterator[tuple[str, DraftLength]]:

@@ -18,6 +18,7 @@ from specchat.terminal.palette import GREY, ORANGE
 from specchat_engine import Engine
 from specchat_engine.analysis.audit import MARGIN, Audit, Case, Difference, Finding
 from specchat_engine.codec import to_json
+from specchat_engine.prompt.messages import function_of
 
 _ROW = "{:<12} {:>11} {:>9} {:>11} {:>10} {:>13}"
 
@@ -38,6 +39,9 @@ def described(case: Case) -> dict[str, Any]:
         "tree": settings.tree,
         "k": settings.k,
         "verifier": settings.verifier,
+        "thinking": settings.thinking,
+        "grammar": bool(settings.sampling.grammar),
+        "tools": [function_of(tool)["name"] for tool in case.tools],
     }
 
 

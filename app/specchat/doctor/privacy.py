@@ -107,7 +107,19 @@ def filtered(lines: Iterable[str]) -> Iterator[str]:
             yield f"({len(line)} characters left out)"
 
 
-_START = ("schema", "source", "drafter", "verifier", "lossless", "seed", "turn", "prompt_tokens", "versions", "machine")
+_START = (
+    "schema",
+    "source",
+    "drafter",
+    "verifier",
+    "thought_verifier",
+    "lossless",
+    "seed",
+    "turn",
+    "prompt_tokens",
+    "versions",
+    "machine",
+)
 _MODEL = ("name", "description", "architecture", "n_params", "size_bytes", "n_ctx", "n_ctx_train", "n_vocab")
 _ENDINGS = ("end", "stop", "length", "context", "cancelled", "error")
 _SOURCES = (*DRAFTERS, "translated", "remote", *(f"{FURTHER_MODEL}{number}" for number in range(2, 10)))

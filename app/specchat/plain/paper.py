@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
 from typing import Any, TextIO
 
-from specchat.stats.line import rule_label
+from specchat.stats.line import rule_in
 from specchat.terminal.filter import TerminalFilter, clean_line
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Outcome, Round
@@ -108,7 +108,7 @@ def spoken_figures(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
         parts.append(f"{speedup:.2f} times as fast as without a draft")
     if drafted:
         parts.append(f"{stats['num_accepted_tokens']} of {drafted} drafted tokens accepted")
-        if label := rule_label(start["verifier"], lossless=start["lossless"]):
+        if label := rule_in(start):
             parts.append(label)
     return ", ".join(parts)
 

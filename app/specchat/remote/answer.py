@@ -19,7 +19,6 @@ from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA
-from specchat_engine.settings import LOSSY_VERIFIERS
 
 _FILTERED = "content_filter"
 _REMEDY = ": it tells its rounds if it is started with --per-request-spec-decode-metrics detailed"
@@ -28,7 +27,7 @@ _REMEDY = ": it tells its rounds if it is started with --per-request-spec-decode
 def start_line(server: Server, host: str, question: Generate, prompt_tokens: int | None) -> dict[str, Any]:
     """The first line of the trace. What the server does not tell is null."""
     steered = bool(server.drafters)
-    verifier = question.settings.verifier
+    settings = question.settings
     return {
         "type": "start",
         "schema": REMOTE_SCHEMA,
@@ -36,11 +35,11 @@ def start_line(server: Server, host: str, question: Generate, prompt_tokens: int
         "engine": {"kind": server.engine.value, "version": server.version, "host": host},
         "target": {"name": server.model.name, "n_params": server.model.n_params},
         "draft": {"name": server.draft, "n_params": 0} if server.draft else None,
-        "drafter": question.settings.drafter if steered else SOURCE,
-        "verifier": verifier if steered else "",
-        "lossless": verifier not in LOSSY_VERIFIERS if steered else None,
-        "params": {"k": question.settings.k, "thinking": question.settings.thinking}
-        | to_json(question.settings.sampling),
+        "drafter": settings.drafter if steered else SOURCE,
+        "verifier": settings.verifier if steered else "",
+        **({"thought_verifier": settings.thought_verifier} if steered and settings.relaxes_thoughts else {}),
+        "lossless": settings.lossless if steered else None,
+        "params": {"k": settings.k, "thinking": settings.thinking} | to_json(settings.sampling),
         "seed": question.seed,
         "turn": question.turn,
         **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),

@@ -43,7 +43,7 @@ _VLLM_THAT_DRAFTS = {name: word for name, word in _VLLM.items() if name != "min_
 _NEUTRAL = SamplingParams(top_k=0, top_p=1.0, min_p=0.0)
 """Values with which a parameter does nothing, so that it does not matter whether a server takes it."""
 
-_STEERING = ("k", "drafter", "verifier")
+_STEERING = ("k", "drafter", "verifier", "thought_verifier")
 _ELSEWHERE = ("sampling", "max_tokens", "stop", "thinking")
 """Settings that are no matter of drafting."""
 

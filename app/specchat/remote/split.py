@@ -18,7 +18,7 @@ from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundT
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.sampling.sampler import Sampler
-from specchat_engine.settings import AUTO
+from specchat_engine.settings import AUTO, SAME
 from specchat_engine.split import SplitRound, split_answer
 
 _ENDLESS = 2**31
@@ -52,7 +52,9 @@ class SplitSpeculation:
         engine, server = self._engine, self._verifying.server
         opened = self._verifying.open(messages, settings, seed)
         self._check_vocabulary(opened)
-        question = Generate(tuple(messages), 0, 0, seed, replace(settings, sampling=opened.sampling))
+        question = Generate(
+            tuple(messages), 0, 0, seed, replace(settings, sampling=opened.sampling, thought_verifier=SAME)
+        )
         line = start_line(server, self._address.host, question, len(opened.prompt_ids))
         draft = {"name": engine.target.name, "n_params": engine.target.n_params}
         yield Started(line | {"draft": draft, "drafter": "model", "verifier": "coupled", "lossless": True})

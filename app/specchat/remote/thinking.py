@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specchat.remote.chunks import Chunk, Token
-from specchat.stats.kinds import THINKING_TAGS
+from specchat.stats.kinds import THINKING_TAGS, split_thinking
 
 _OPENING, _CLOSING = "<think>\n", "\n</think>\n\n"
 
@@ -47,8 +47,5 @@ class Thinking:
 
 def without_thoughts(answer: str) -> str:
     """An earlier answer as a server is to read it again: without the thought that it began with."""
-    begin = answer.lstrip()
-    for opening, closing in THINKING_TAGS:
-        if begin.startswith(opening) and closing in begin:
-            return begin.partition(closing)[2].lstrip("\n")
-    return answer
+    rest = split_thinking(answer)[1]
+    return rest if rest or any(closing in answer for _, closing in THINKING_TAGS) else answer

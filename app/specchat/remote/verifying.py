@@ -18,7 +18,7 @@ from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from specchat_engine.split import Draws
 
-_OF_STREAMS = ("stream", "stream_options", "specchat", "k", "drafter", "verifier")
+_OF_STREAMS = ("stream", "stream_options", "specchat", "k", "drafter", "verifier", "thought_verifier")
 """What a request says of the server's own drafts, and of how they are told."""
 
 _ENDS = ("end", "stop", "length", "context", "cancelled")

@@ -35,7 +35,7 @@ async def run(
     engine = ProcessEngine(log_folder() / "serve.log", load, places=serving.parallel, waiting=serving.queue)
     try:
         await engine.start()
-        for notice in notices(engine.info):
+        for notice in notices(engine.info, options.thinking):
             say(notice)
         if serving.watch == "on":
             say("--watch is on: whoever may use this server can see what all others ask and get")
@@ -49,7 +49,7 @@ async def run(
 
 
 def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> Offer:
-    """What clients are offered. A grammar in the configuration is for chats, not for them; so is how much to think."""
+    """What clients are offered. A grammar in the configuration is for chats, not for them."""
     settings = options.settings(loaded.recommended, loaded.drafters)
     return Offer(
         model=serving.alias or loaded.target.name,
@@ -57,14 +57,16 @@ def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> Offer:
         drafters=loaded.drafters,
         k_max=options.options.k_max,
         n_ctx=loaded.n_ctx,
+        thinking=loaded.thinking.variables(options.thinking),
     )
 
 
-def notices(loaded: Loaded) -> list[str]:
+def notices(loaded: Loaded, thinking: str = AUTO) -> list[str]:
     """What whoever starts the server should know about the models."""
     refused = f"the draft model was left out: {loaded.refusal}" if loaded.refusal else ""
     plain = f"speculation is off: {loaded.plain_because}" if loaded.plain_because else ""
-    return [each for each in (refused, plain, loaded.translated_because, loaded.shortened_because) if each]
+    unheard = loaded.thinking.notice(thinking)
+    return [each for each in (refused, plain, loaded.translated_because, loaded.shortened_because, unheard) if each]
 
 
 def prompt_log(stream: TextIO) -> PromptLog:

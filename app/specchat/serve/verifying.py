@@ -21,6 +21,7 @@ from specchat.serve.protocol import Awaits, Begun, Finished, Made, Request
 from specchat.serve.requests.verify import VerifyRequest
 from specchat_engine.codec import to_json
 from specchat_engine.sampling.noise import turn_seed
+from specchat_engine.settings import SAME
 
 PATIENCE = 30.0
 """For so many seconds an answer waits for the next request of its client."""
@@ -67,7 +68,8 @@ class Verifying:
 
     async def open(self, request: Request) -> dict[str, Any]:
         """Begins an answer: its id, and all that a client needs to draft for it. Raises ApiError."""
-        request = replace(request, echo=True, settings=replace(request.settings, drafter="none", verifier="coupled"))
+        settings = replace(request.settings, drafter="none", verifier="coupled", thought_verifier=SAME)
+        request = replace(request, echo=True, settings=settings)
         began, opened = monotonic(), False
         events = self._engine.split(request)
         try:

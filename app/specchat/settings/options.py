@@ -29,6 +29,7 @@ class ChatOptions:
     k: DraftLength = Settings().k
     drafter: str | None = None
     verifier: str = DEFAULT_VERIFIER
+    thought_verifier: str = Settings().thought_verifier
     sharpness: Sharpness = Settings().sharpness
     tree: TreeSize = Settings().tree
     combine: str = Settings().combine
@@ -55,6 +56,7 @@ class ChatOptions:
             k=self.k,
             drafter=drafter if drafter in drafters else "lookup",
             verifier=self.verifier,
+            thought_verifier=self.thought_verifier,
             sharpness=self.sharpness,
             tree=self.tree,
             combine=self.combine,

@@ -117,6 +117,12 @@ class Config:
         of=(Settings, "verifier"),
         steps=Steps(label="verifier", lossy=LOSSY_VERIFIERS),
     )
+    thought_verifier: str = setting(
+        Group.DRAFTING,
+        "Rule for the tokens of thoughts alone; the answer has its own (typical is lossy)",
+        "--thought-verifier",
+        of=(Settings, "thought_verifier"),
+    )
     sharpness: Sharpness = setting(
         Group.DRAFTING,
         "Power of q that the draft model draws with; 1 is q itself",

@@ -35,6 +35,7 @@ THINKING_TAGS = (
     ("<|START_THINKING|>", "<|END_THINKING|>"),
     ("<|channel>thought", "<channel|>"),
     ("<|channel|>analysis<|message|>", "<|end|>"),
+    ("<|start|>assistant<|channel|>analysis<|message|>", "<|end|>"),
 )
 """The marks around thinking: the opening one, at the start of a line, and the closing one."""
 
@@ -44,7 +45,18 @@ _CALL = re.compile(rf"(?<!`)(?:{'|'.join(map(re.escape, NOTATIONS))}|<\|channel\
 _BARE_CALL = re.compile(r'\{\s*"name"\s*:\s*"[\w.-]{1,64}"\s*,\s*"(?:parameters|arguments)"\s*:')
 """The beginning of a call without a mark, which is all that an answer says."""
 
+HEADERS = tuple(
+    f"{start}<|channel|>{channel}<|message|>"
+    for start in ("<|start|>assistant", "")
+    for channel in ("final", "commentary", "final <|constrain|>json")
+)
+"""The headers of gpt-oss's messages that are no thinking. They count as marks: what follows them is the answer."""
+
+TELLING = tuple(dict.fromkeys(closing for _, closing in THINKING_TAGS if closing != "<|end|>"))
+"""The closing marks that imply thinking even if nothing was opened. `<|end|>` does not: it ends any message."""
+
 _CLOSING = tuple(closing for _, closing in THINKING_TAGS)
+_OPENED = dict(THINKING_TAGS)
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])[ \t]")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _KEPT = 256
@@ -95,6 +107,8 @@ def _kinds_of_characters(text: str, *, thinking: bool) -> list[ContentKind]:
         elif tags := next((tags for tags in THINKING_TAGS if start.startswith(tags[0])), None):
             kinds += [ContentKind.THINKING] * (len(line) - len(start) + len(tags[0]))
             closing = tags[1:]
+        elif header := next((header for header in HEADERS if start.startswith(header)), ""):
+            kinds += [ContentKind.THINKING] * (len(line) - len(start) + len(header))
         else:
             kind = _kind_of_line(line, last)
             kinds += [kind] * length
@@ -138,7 +152,29 @@ def _kind_of_line(line: str, before: ContentKind) -> ContentKind:
 def closes_unopened_thinking(text: str) -> bool:
     """True if an answer closes thinking that its prompt had opened, as some templates do."""
     places = [(text.find(tag), tag) for tag in (*_CLOSING, *(opening for opening, _ in THINKING_TAGS)) if tag in text]
-    return bool(places) and min(places)[1] in _CLOSING[:-1]
+    return bool(places) and min(places)[1] in TELLING
+
+
+def split_thinking(answer: str) -> tuple[str, str]:
+    """The thinking that an answer begins with, without its marks, and the rest of the answer.
+
+    Thinking that never ends is all there is. An answer without thinking is returned as it is. A closing mark that
+    nothing opened has to end its line, so that an answer may mention it.
+    """
+    thoughts: list[str] = []
+    rest = answer.lstrip()
+    if closes_unopened_thinking(rest):
+        place, closing = min((rest.find(tag), tag) for tag in TELLING if tag in rest)
+        thought, after = rest[:place], rest[place + len(closing) :]
+        if after[:1] in ("", "\n"):
+            thoughts, rest = [thought.strip()], after
+    marked = bool(thoughts)
+    while mark := next((mark for mark in (*_OPENED, *HEADERS) if rest.lstrip().startswith(mark)), ""):
+        marked, rest = True, rest.lstrip().removeprefix(mark)
+        if closing := _OPENED.get(mark, ""):
+            thought, _, rest = rest.partition(closing)
+            thoughts.append(thought.strip())
+    return ("\n".join(filter(None, thoughts)), rest.lstrip("\n")) if marked else ("", answer)
 
 
 def kinds_of_rounds(rounds: Sequence[Round]) -> list[ContentKind]:

@@ -12,6 +12,7 @@ from typing import Any
 from specchat.settings.options import DEFAULT_VERIFIER
 from specchat.store.records import State
 from specchat.terminal.blocks import per_cent
+from specchat_engine.settings import LOSSY_VERIFIERS, SAME
 
 LOSSY_SIGN = "≈"
 """Marks a lossy verifier, so that colour is never the only sign."""
@@ -54,7 +55,7 @@ def statistics_line(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
     `start` and `stats` are from the first and last lines of a trace. The default verifier is not named, nor one that
     judged nothing.
     """
-    label = rule_label(start["verifier"], lossless=start["lossless"]) if stats["num_draft_tokens"] else ""
+    label = rule_in(start) if stats["num_draft_tokens"] else ""
     shares = {name: share for name, share in time_shares(stats).items() if name != "rollback" or share >= 0.005}
     times = " ".join(f"{name} {per_cent(share)}" for name, share in shares.items())
     parts = (_tokens(stats), label, *_figures(stats), times, f"seed {start['seed']}")
@@ -96,11 +97,20 @@ def with_ending(reason: str | None, *figures: str) -> str:
     return " · ".join(part for part in (ending(reason), *figures) if part)
 
 
-def rule_label(verifier: str, *, lossless: bool | None) -> str:
+def rule_in(start: Mapping[str, Any]) -> str:
+    """The label of the rule in the first line of a trace, see `rule_label`."""
+    return rule_label(start["verifier"], lossless=start["lossless"], thoughts=start.get("thought_verifier", SAME))
+
+
+def rule_label(verifier: str, *, lossless: bool | None, thoughts: str = SAME) -> str:
     """The verifier in a line of figures: `rejection`, `≈ typical (lossy)`, empty for the default one.
 
-    `lossless` is None if a server did not tell its rule.
+    `lossless` is None if a server did not tell its rule. A rule for `thoughts` alone follows that of the answer:
+    `≈ typical in thoughts (lossy)`.
     """
+    if thoughts != SAME:
+        own = rule_label(verifier, lossless=verifier not in LOSSY_VERIFIERS)
+        return " · ".join(filter(None, (own, f"{LOSSY_SIGN} {thoughts} in thoughts (lossy)")))
     if lossless is False:
         return f"{LOSSY_SIGN} {verifier} (lossy)"
     return "" if verifier == DEFAULT_VERIFIER else verifier

@@ -38,6 +38,8 @@ def start(line: Mapping[str, Any]) -> Mapping[str, Any]:
         raise ValueError(f"its schema is {schema}, and this specchat reads up to {READS}: update specchat")
     _shallow(line)
     text(line, "verifier")
+    if "thought_verifier" in line:
+        text(line, "thought_verifier")
     if "lossless" not in line or line["lossless"] is not None:
         _checked(line, "lossless", lambda value: isinstance(value, bool), "true, false or null")
     _checked(line, "seed", lambda value: type(value) is int and abs(value) <= 2**64, "a whole number")

@@ -177,6 +177,8 @@ def _excerpt(text: str, place: int) -> str:
 def _other_conditions(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """The other conditions that differ, which may explain why the texts do."""
     differing = [name for name in ("seed", "turn", "verifier") if left[name] != right[name]]
+    if left.get("thought_verifier") != right.get("thought_verifier"):
+        differing.append("thought_verifier")
     if _name(left) != _name(right):
         differing.append("target")
     ours, theirs = left.get("params"), right.get("params")

@@ -26,7 +26,7 @@ from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.errors import EngineError
 from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import AUTO, THINKING, Settings
+from specchat_engine.settings import AUTO, SAME, THINKING, Settings
 
 MAX_TURNS = 300
 """The statistics cover this many answers of a session or a pair, the newest ones."""
@@ -85,7 +85,7 @@ def question_of(trace: Trace, attempt: int) -> Question:
 
 def plain(settings: Settings) -> Settings:
     """The same settings without speculation."""
-    return replace(settings, k=0, drafter="none", verifier="coupled")
+    return replace(settings, k=0, drafter="none", verifier="coupled", thought_verifier=SAME)
 
 
 def speculative(settings: Settings, drafters: Sequence[str]) -> Settings:
@@ -187,6 +187,7 @@ def settings_at_start(trace: Trace, otherwise: Settings) -> Settings:
             k=params.get("k", otherwise.k),
             drafter=trace.start.get("drafter", otherwise.drafter),
             verifier=trace.start["verifier"],
+            thought_verifier=trace.start.get("thought_verifier", SAME),
         )
     except EngineError:
         return otherwise

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from specchat.bench.samples import Gain
 from specchat.models.formatting import model_name, pair_name
+from specchat.stats.kinds import split_thinking
 from specchat.worker import lines
 from specchat.worker.lines import Decoder
 from specchat_engine.analysis.inspection import Inspection
@@ -41,12 +42,16 @@ class ChatMessage:
 
     @classmethod
     def of(cls, message: Message) -> ChatMessage:
-        """A message of the engine as one of a conversation."""
-        return cls(message.role, message.content, message.tool_calls, message.tool_call_id, message.name)
+        """A message that the engine took, with the thought in the content again."""
+        thought = f"<think>\n{message.reasoning_content}\n</think>\n\n" if message.reasoning_content else ""
+        content = thought + message.content
+        return cls(message.role, content, message.tool_calls, message.tool_call_id, message.name)
 
     def for_engine(self) -> Message:
-        """The same message as the engine takes it."""
-        return Message(self.role, self.content, self.tool_calls, tool_call_id=self.tool_call_id, name=self.name)
+        """The same message as the engine takes it. An answer's thought is apart: the chat template decides whether the
+        model reads it again."""
+        thought, content = split_thinking(self.content) if self.role == "assistant" else ("", self.content)
+        return Message(self.role, content, self.tool_calls, self.tool_call_id, self.name, thought)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from specchat.worker.protocol import ChatMessage
+from specchat_engine.answers.parser import parse_answer
 from specchat_engine.errors import ContextOverflowError
 from specchat_engine.prompt.messages import Message, Prompt
 from specchat_engine.sampling.params import SamplingParams
@@ -54,7 +55,7 @@ def write_summary(session: Session, older: Sequence[ChatMessage], system: str | 
     It is empty, too, if the context has no room for the request. The session's settings are other ones afterwards.
     Raises EngineError.
     """
-    capacity, closing = session.pair.target.capacity, session.pair.answer_format.thinking[1]
+    capacity, answer_format = session.pair.target.capacity, session.pair.answer_format
     session.settings = replace(
         session.settings,
         sampling=SamplingParams(temperature=0.0),
@@ -67,8 +68,11 @@ def write_summary(session: Session, older: Sequence[ChatMessage], system: str | 
     begin = [Message("system", system)] if system else []
     asked = [*begin, *(message.for_engine() for message in older), Message("user", _REQUEST)]
     try:
-        for _ in session.answer(Prompt(asked), len(older)):
+        for _ in session.answer(Prompt(asked, shown=answer_format.reasoning_marks), len(older)):
             pass
     except ContextOverflowError:
         return ""
-    return "" if stop() else session.text.rpartition(closing)[2].strip()
+    if stop():
+        return ""
+    opened = session.start_line().get("opens_reasoning", False)
+    return parse_answer(session.text, answer_format, thinking=opened).content.strip()

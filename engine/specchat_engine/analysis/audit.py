@@ -13,7 +13,7 @@ promise no text. So `recheck` also repeats the decisions of every answer from th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.recheck import Acceptance, faults
-from specchat_engine.analysis.recording import Pass, Recording, record, watched
-from specchat_engine.grammar.constraint import GrammarVocabulary
+from specchat_engine.analysis.recording import Logits, Pass, Recording, record, watched
+from specchat_engine.grammar.constraint import Constraint, GrammarVocabulary
 from specchat_engine.models import BranchingModel, SessionModel
+from specchat_engine.prompt.messages import Message, Prompt
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.params import SamplingParams
@@ -43,11 +44,12 @@ WILD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A prompt, and the settings of its speculative answer."""
+    """A prompt, and the settings of its speculative answer. If there are `tools`, it has to call one of them."""
 
     kind: str
     prompt: str
     settings: Settings
+    tools: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def plain(self) -> Settings:
@@ -58,6 +60,13 @@ class Case:
     def promises_text(self) -> bool:
         """Whether the answer has to equal plain decoding; other rules keep the distribution alone."""
         return self.settings.verifier == "coupled" or self.settings.sampling.temperature == 0
+
+    def asked(self, session: Session) -> str | Prompt:
+        """What a fresh session is asked."""
+        if not self.tools:
+            return self.prompt
+        messages = [*session.messages, Message("user", self.prompt)]
+        return Prompt(messages, self.tools, shown=session.pair.answer_format.marks, must_call=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +152,10 @@ def audit(
     began = time.monotonic()
     result = Audit()
     acceptance = Acceptance()
-    for (prompt, settings), group in groupby(cases, key=lambda case: (case.prompt, case.plain)):
+    for (prompt, settings, _), group in groupby(cases, key=lambda case: (case.prompt, case.plain, case.tools)):
         together = list(group)
         target.clear()  # the replays start from an empty memory too, and near-ties depend on how a prompt was read
-        plain, fault = _checked(session_for(settings), prompt, target)
+        plain, fault = _checked(session_for(settings), together[0], target, vocabulary)
         widths = (target.max_rows if case.settings.k == AUTO else case.settings.k + 1 for case in together)
         noise, wild = reading_noise(target, plain, min(max(widths), target.max_rows))
         result.noise += noise
@@ -154,7 +163,7 @@ def audit(
         if adversary:
             adversary.know(plain)
         for case in together:
-            found, own_fault = _checked(session_for(case.settings), prompt, target)
+            found, own_fault = _checked(session_for(case.settings), case, target, vocabulary)
             fault = fault or own_fault
             result.compared += 1
             result.positions += len(found.tokens)
@@ -166,7 +175,8 @@ def audit(
             if fault:
                 finding = Fault(case, plain, found, *fault)
             elif case.promises_text and found.tokens != plain.tokens:
-                with _rule(settings.sampling, plain, vocabulary) as sampler:
+                sampling = replace(settings.sampling, grammar=plain.grammar)
+                with _rule(sampling, plain, vocabulary) as sampler:
                     finding = explain(target, case, plain, found, sampler, max(result.noise, default=0.0))
             if finding:
                 result.findings.append(finding)
@@ -176,21 +186,62 @@ def audit(
     return result
 
 
-def _checked(session: Session, prompt: str, target: SessionModel) -> tuple[Recording, tuple[int, str] | None]:
+def _checked(
+    session: Session, case: Case, target: SessionModel, vocabulary: GrammarVocabulary
+) -> tuple[Recording, tuple[int, str] | None]:
     """An answer, and the first position where the rule does not lead to it."""
     found: list[tuple[int, str]] = []
     text: list[int] = []
 
-    with watched(target) as seen:
+    with watched(target) as seen, _Grammar(session, vocabulary) as grammar:
 
         def check(each: Pass) -> None:
+            if grammar.left:
+                return  # that was told when it happened
             before = [*session.prompt_ids, *text]
-            for offset, fault in faults(each, seen.logits, before, len(text), session.turn_seed, session.settings):
+            rows = grammar.rows(seen.logits, before, each)
+            for offset, fault in faults(each, rows, before, len(text), session.turn_seed, session.settings):
                 found.append((len(text) + offset, fault))
             text.extend(each.emitted)
 
-        recording = record(session, prompt, check, lambda: seen.tree)
+        recording = record(session, case.asked(session), check, lambda: seen.tree)
     return recording, found[0] if found else None
+
+
+class _Grammar:
+    """Removes what the grammar of a session's answer excludes, if it has one: that comes before every other stage."""
+
+    def __init__(self, session: Session, vocabulary: GrammarVocabulary) -> None:
+        self._session = session
+        self._vocabulary = vocabulary
+        self._constraint: Constraint | None = None
+        self.left = False
+        """Whether the answer has left the grammar. Its end does so, too."""
+
+    def __enter__(self) -> _Grammar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._constraint:
+            self._constraint.close()
+
+    def rows(self, logits: Logits, before: Sequence[int], each: Pass) -> Logits:
+        """The logits of a pass, minus infinity where a token may not come, in the rows that the rule judges by."""
+        session = self._session
+        if not session.grammar:
+            return logits
+        if self._constraint is None:
+            sampling = SamplingParams(grammar=session.grammar)
+            self._constraint = constraint_of(sampling, self._vocabulary, session.shown, session.grammar_start)
+            assert self._constraint is not None
+            self._constraint.begin(len(session.prompt_ids))
+        every, rows = np.arange(logits.shape[1]), logits.copy()
+        judged = len(rows) if session.settings.verifier == "block" else each.accepted + 1
+        for offset in range(min(judged, len(rows))):
+            if place := self._constraint.after(before, each.drafted[:offset]):
+                rows[offset, ~place.allows(every)] = -np.inf
+        self.left = self._constraint.after(before, each.emitted) is None
+        return rows
 
 
 def reading_noise(target: SessionModel, recording: Recording, width: int) -> tuple[list[float], tuple[int, str] | None]:
@@ -248,7 +299,7 @@ def explain(
 @contextmanager
 def _rule(sampling: SamplingParams, recording: Recording, vocabulary: GrammarVocabulary) -> Iterator[Sampler]:
     """The sampler that made a recorded answer."""
-    constraint = constraint_of(sampling, vocabulary)
+    constraint = constraint_of(sampling, vocabulary, recording.shown, recording.grammar_start)
     try:
         if constraint:
             constraint.begin(len(recording.prompt))

@@ -32,11 +32,9 @@ def faults(
 ) -> Iterator[tuple[int, str]]:
     """Where in one pass the rule does not lead to what was recorded, from 0, and what is wrong there, in words.
 
-    `logits` are those of the pass, `before` the text before it, `place` its first output position. Nothing is checked
-    under a grammar.
+    `logits` are those of the pass, minus infinity where a grammar excludes a token; `before` is the text before it and
+    `place` its first output position.
     """
-    if settings.sampling.grammar:
-        return
     own = each.emitted[each.accepted] if len(each.emitted) > each.accepted else None
     laws: list[Law] = []
     depths = each.depths

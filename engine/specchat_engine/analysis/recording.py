@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.models import BranchingModel, SessionModel
+from specchat_engine.prompt.messages import Prompt
 from specchat_engine.session import Session
 from specchat_engine.trees import chain_of, depths_of
 
@@ -74,11 +76,15 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One answer and the passes that made it."""
+    """One answer and the passes that made it. It followed the `grammar` from its start on, in which `shown` control
+    tokens are texts."""
 
     prompt: tuple[int, ...]
     seed: int
     passes: tuple[Pass, ...]
+    grammar: str = ""
+    grammar_start: GrammarStart | None = None
+    shown: Mapping[int, bytes] = field(default_factory=dict)
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -88,17 +94,18 @@ class Recording:
 
 def record(
     session: Session,
-    prompt: str,
+    asked: str | Prompt,
     hear: Callable[[Pass], None] = lambda _: None,
     tree: Callable[[], Tree | None] = lambda: None,
 ) -> Recording:
-    """Answers a prompt and records the tokens of each pass. `hear` gets each pass as soon as it was made, `tree` gives
-    the tree that was read last."""
+    """Answers a message or a prompt, and records the tokens of each pass. `hear` gets each pass as soon as it was made,
+    `tree` gives the tree that was read last."""
     passes = []
-    for event in session.generate(prompt):
+    for event in session.generate(asked) if isinstance(asked, str) else session.answer(asked, 0):
         passes.append(Pass.of(event, tree()))
         hear(passes[-1])
-    return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes))
+    held = session.grammar, session.grammar_start, session.shown
+    return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes), *held)
 
 
 class Watched:

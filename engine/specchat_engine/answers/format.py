@@ -72,15 +72,13 @@ class AnswerFormat:
     @property
     def marks(self) -> tuple[str, ...]:
         """The control tokens that the parser looks for, to be given as `Prompt.shown`."""
-        if self.calls == "harmony":
-            return harmony.MARKS
-        return *self.reasoning_marks, *notations.MARKS
+        return self.reasoning_marks if self.calls == "harmony" else (*self.reasoning_marks, *notations.MARKS)
 
     @property
     def reasoning_marks(self) -> tuple[str, ...]:
-        """Those of them that stand around reasoning; none for harmony, which has no tags."""
+        """Those of them that tell reasoning from the answer: the tags, or for harmony all that headers consist of."""
         begin, end = self.thinking
-        return () if self.calls == "harmony" else (begin.removesuffix(_THOUGHT), end)
+        return harmony.MARKS if self.calls == "harmony" else (begin.removesuffix(_THOUGHT), end)
 
 
 def _call_format(template: str) -> CallFormat:

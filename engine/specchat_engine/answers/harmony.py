@@ -32,6 +32,11 @@ class HarmonyParser:
         self._kind: PartKind | None = None
         self._said = self._empty = False
 
+    @property
+    def inside(self) -> bool | None:
+        """Whether the text so far ends inside the reasoning, None within a header."""
+        return None if self._kind is None else self._kind is PartKind.REASONING
+
     def feed(self, text: str) -> list[AnswerPart]:
         """The parts that are certain after this piece."""
         self._text += text

@@ -8,7 +8,7 @@ from typing import Any
 
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.harmony import HarmonyParser
-from specchat_engine.answers.parts import AnswerPart, Parser, PartKind, merged
+from specchat_engine.answers.parts import AnswerPart, PartKind, ReasoningReader, merged
 from specchat_engine.answers.reasoning import ReasoningParser
 from specchat_engine.answers.tool_calls import ToolCallParser
 from specchat_engine.prompt.messages import ToolCall
@@ -19,6 +19,8 @@ class AnswerParser:
 
     Nothing is refused: what looks like a call and is none stays content. Arguments that go out as they come may turn
     out to be incomplete, as those of an answer that was cut off.
+
+    `calls` says whether the last part that it told belongs to a call.
     """
 
     def __init__(
@@ -27,10 +29,16 @@ class AnswerParser:
         """`tools`, in the form of OpenAI's chat API, are those that the model was told of; without any there are no
         calls. `thinking` says that the prompt opened the reasoning, see `Engine.opens_reasoning`."""
         harmony = answer_format.calls == "harmony"
-        self._first: Parser = (
+        self._first: ReasoningReader = (
             HarmonyParser(calls=bool(tools)) if harmony else ReasoningParser(answer_format.thinking, opened=thinking)
         )
         self._second = ToolCallParser(tools) if tools and not harmony else None
+        self.calls = False
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the text so far ends inside the reasoning, None while that is not certain."""
+        return self._first.inside
 
     def feed(self, text: str) -> list[AnswerPart]:
         """The parts that are certain after this piece."""
@@ -43,12 +51,12 @@ class AnswerParser:
 
     def _parted(self, parts: Sequence[AnswerPart]) -> list[AnswerPart]:
         """The same parts, with the calls in the content apart."""
-        if self._second is None:
-            return merged(parts)
         found: list[AnswerPart] = []
         for part in parts:
-            found += self._second.feed(part.text) if part.kind is PartKind.CONTENT else [part]
-        return merged(found)
+            found += self._second.feed(part.text) if self._second and part.kind is PartKind.CONTENT else [part]
+        if found := merged(found):
+            self.calls = found[-1].kind in (PartKind.CALL, PartKind.ARGUMENTS)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

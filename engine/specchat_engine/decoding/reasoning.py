@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from specchat_engine.answers.format import AnswerFormat
-from specchat_engine.answers.reasoning import ReasoningParser
+from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
 from specchat_engine.decoding.stats import ReasoningStats
 
@@ -24,7 +24,7 @@ def opens_reasoning(answer_format: AnswerFormat, prompt: Sequence[int], piece: C
 
 
 class ReasoningCounter:
-    """Counts the tokens of one answer's reasoning, with its tags.
+    """Counts the tokens of one answer's reasoning, with its tags, or the header of its message in harmony.
 
     The time of a round is shared between its tokens. Drafted tokens that were not accepted belong to the place where
     they were drafted.
@@ -33,7 +33,7 @@ class ReasoningCounter:
     def __init__(self, answer_format: AnswerFormat | None = None, *, opened: bool = False) -> None:
         """`opened` says that the prompt ended inside the reasoning."""
         self.opened = opened
-        self._parser = ReasoningParser((answer_format or AnswerFormat()).thinking, opened=opened)
+        self._parser = AnswerParser(answer_format or AnswerFormat(), thinking=opened)
         self._stats = self._undecided = ReasoningStats()
 
     @property

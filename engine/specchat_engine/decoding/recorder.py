@@ -99,6 +99,7 @@ class Recorder:
             sharpness=step.plan.sharpness,
             drafted=self._drafted(step, texts),
             parents=_parents(step),
+            verifier=step.plan.verifier.name if step.draft.tokens else "",
             token=_own_token(step, texts),
             top=self._top(step),
             ms=times,

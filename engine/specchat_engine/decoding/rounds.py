@@ -102,9 +102,10 @@ class Round:
     """One draft, verified: `k` tokens were allowed, for this `reason`. `t_ms` is the time since the turn began.
 
     `expected` is the forecast that decided about the draft, in times the speed of plain decoding; None without one.
-    `sharpness` is the power of the draft model's distribution that the draft was drawn from. The accepted tokens come
-    first in `drafted`, in the order of the text. `parents[i]` is the index of the drafted token that the i-th follows,
-    -1 for none; it is empty if the draft is a chain.
+    `sharpness` is the power of the draft model's distribution that the draft was drawn from. `verifier` is the rule
+    that verified the draft, empty without a draft or if the engine did not tell it. The accepted tokens come first in
+    `drafted`, in the order of the text. `parents[i]` is the index of the drafted token that the i-th follows, -1 for
+    none; it is empty if the draft is a chain.
     """
 
     index: int
@@ -119,6 +120,7 @@ class Round:
     expected: float | None = None
     sharpness: float = 1.0
     parents: tuple[int, ...] = ()
+    verifier: str = ""
 
     @property
     def depths(self) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.settings import LOSSY_VERIFIERS, Settings
+from specchat_engine.settings import Settings
 
 SCHEMA = 1
 """The version of the trace lines of an engine on this machine."""
@@ -32,8 +32,8 @@ def start_line(
     prefix_text: str,
     opens_reasoning: bool = False,
 ) -> dict[str, Any]:
-    """The first one; it tells the head, further draft models, tools, template variables, a raw prompt and the answer's
-    prefix where there are any.
+    """The first one; it tells the head, further draft models, a rule for thoughts alone, tools, template variables, a
+    raw prompt and the answer's prefix where there are any.
 
     `about` describes models, versions and machine. `opens_reasoning` says that the prompt ended inside the reasoning.
     """
@@ -44,7 +44,7 @@ def start_line(
         "draft": about.get("draft"),
         "drafter": settings.drafter,
         "verifier": settings.verifier,
-        "lossless": settings.verifier not in LOSSY_VERIFIERS,
+        "lossless": settings.lossless,
         "params": {"k": settings.k, "thinking": settings.thinking} | to_json(settings.sampling),
         "seed": seed,
         "turn": turn,
@@ -54,6 +54,8 @@ def start_line(
         "machine": about.get("machine", {}),
     }
     more = {name: about[name] for name in ("head", "further") if name in about}
+    if settings.relaxes_thoughts:
+        more["thought_verifier"] = settings.thought_verifier
     asked: dict[str, Any] = {
         "tools": [*prompt.tools],
         "variables": dict(prompt.variables),

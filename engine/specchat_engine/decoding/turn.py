@@ -7,12 +7,14 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from specchat_engine.decoding.current_part import CurrentPart
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.errors import SettingError
+from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.models import SessionVocabulary
 from specchat_engine.sampling.params import SamplingParams
@@ -38,7 +40,9 @@ class Turn:
 
     `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
     `in_force` holds the sampling parameters with the output position from which they were used. `shown` are the control
-    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer.
+    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer, and `part`
+    tells what the model is writing. `grammar` is what the answer follows, from
+    `grammar_start` on if there is one.
     """
 
     def __init__(
@@ -62,6 +66,9 @@ class Turn:
         self.in_force: list[tuple[int, SamplingParams]] = []
         self.shown: Mapping[int, bytes] = {}
         self.reasoning = ReasoningCounter()
+        self.part: CurrentPart | None = None
+        self.grammar = ""
+        self.grammar_start: GrammarStart | None = None
         self.cancel = Cancel()
         self._stats = TurnStats()
         self._counting = Lock()

@@ -113,7 +113,7 @@ class AllowedDrafters:
 
         They may not with a fixed k if the text depends on drafts, because a seed must repeat the text then.
         """
-        return self.settings.k == AUTO or (self.verifier.couples and self.verifier.lossless)
+        return self.settings.k == AUTO or (self.verifier.couples and self.settings.lossless)
 
 
 class Planner:
@@ -145,6 +145,7 @@ class Planner:
         self._most_branches = target.max_leaves - 1 if isinstance(target, BranchingModel) else 0
         self._planned: tuple[Situation, Decision] | None = None
         self._thinking_ms = 0.0
+        self._kind = ""
 
     def use(self, drafters: Sequence[PlannedDrafter]) -> None:
         """Plans with these drafters from the next turn on, and keeps what those of the same names know."""
@@ -154,7 +155,8 @@ class Planner:
         """Starts a turn with these tokens, the beginning of the prompt. Raises Cancelled if `cancelled` says so."""
         self.draft_prompt_ms = 0.0
         self._cancelled, self._planned = cancelled, None
-        self._controller.begin(kind_of(prompt.request))
+        self._kind = kind_of(prompt.request)
+        self._controller.begin(self._kind)
         for drafter in self.drafters.values():
             drafter.open(tokens, prompt)
         self._configure(settings)
@@ -171,16 +173,25 @@ class Planner:
                 drafter.begin(prompt.tokens, cancelled)
 
     def plan(
-        self, context: Context, settings: Settings, sampler: Sampler, wanted: int, *, after_pause: bool = False
+        self,
+        context: Context,
+        settings: Settings,
+        sampler: Sampler,
+        wanted: int,
+        *,
+        kind: str = "",
+        after_pause: bool = False,
     ) -> Plan:
         """The plan of the next round, which may emit `wanted` tokens. Raises Cancelled if the turn is cancelled.
 
+        `kind` is the kind of text that is being written, if it is another one than the request tells.
         `after_pause`: the models were idle, so that the times of this round say nothing about other rounds.
         """
         began, self._planned, self._thinking_ms = perf_counter_ns(), None, 0.0
         self._controller.use_threads(
             self._target.threads, max((drafter.threads for drafter in self.drafters.values()), default=0)
         )
+        self._controller.turn_to(kind or self._kind)
         if settings is not self._allowed.settings:
             self._configure(settings)
         allowed, longest = self._allowed, min(self._target.max_rows, wanted) - 1
@@ -381,10 +392,11 @@ class Planner:
         return self._controller.sharpness(drafter.name).best if drafter.sharpens and self._allowed.may_vary else 1.0
 
     def _learn_sharpness(self, context: Context, step: Step) -> None:
-        """Learns from the compared tokens of a round. Only a rule that couples tells the target's draw."""
+        """Learns from the compared tokens of a round. Only a lossless rule that couples tells the target's draw."""
         plan, draft = step.plan, step.draft
         drafter = drafter_of(draft.source)
-        if not (draft.rows and plan.verifier.couples and self.drafters[drafter].traits.sharpens):
+        tells_draw = plan.verifier.couples and plan.verifier.lossless
+        if not (draft.rows and tells_draw and self.drafters[drafter].traits.sharpens):
             return
         sharpness, begin = self._controller.sharpness(drafter), len(context.tokens) - step.kept
         compared, _ = along_the_chain(draft, step.verdict)

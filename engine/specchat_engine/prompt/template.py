@@ -67,7 +67,7 @@ _PROBE: Final = Prompt(
 
 
 class ChatTemplate:
-    """A compiled template. Raises TemplateError if it does not parse.
+    """A compiled template. Raises TemplateError if it does not parse. `knows_tools` says whether it mentions tools.
 
     A template that knows of no tools gets them as text. Some templates read the arguments of a call as an object,
     others as JSON. They get an object, as in transformers, unless a probe shows that it makes nothing useful, as in
@@ -85,7 +85,7 @@ class ChatTemplate:
             reason = _reason(error)
             raise TemplateError(f"the model's chat template does not parse: {reason}; try another file") from None
         self._tokens = {"bos_token": bos, "eos_token": eos}
-        self._knows_tools = re.search(r"\btools\b", source) is not None
+        self.knows_tools = re.search(r"\btools\b", source) is not None
         self._reads_thinking = "message.thinking" in source
 
     @cached_property
@@ -103,7 +103,7 @@ class ChatTemplate:
         prompt = Prompt.of(asked)
         if prompt.messages and prompt.messages[0].role == "system" and self._refuses_system:
             prompt = replace(prompt, messages=_with_system_asked(prompt.messages))
-        if not self._knows_tools:
+        if not self.knows_tools:
             prompt = with_tools_as_text(prompt)
         called = any(message.tool_calls for message in prompt.messages)
         return self._values(prompt, self._calls if called else "as objects")

@@ -15,6 +15,9 @@ from specchat_engine.allowed import AUTO
 _TOGGLES: Final = ("enable_thinking", "thinking")
 _EFFORTS: Final = ("reasoning_effort", "thinking_effort")
 
+SWITCHES: Final = frozenset((*_TOGGLES, *_EFFORTS))
+"""The names of all variables that say how much to think."""
+
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "low": ("low", "minimal", "medium", "high", "xhigh", "max"),
     "medium": ("medium", "high", "low", "minimal", "xhigh", "max"),

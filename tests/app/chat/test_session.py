@@ -180,6 +180,19 @@ def test_the_chip_names_an_unusual_verifier(verifier: str, chip: str, width: int
     assert chip in header(session.header(), "", width).plain
 
 
+@pytest.mark.parametrize(
+    ("verifier", "chip"),
+    [
+        ("coupled", "≈ lossy typical in thoughts · hybrid · k 3"),
+        ("block", "≈ block · lossy typical in thoughts · hybrid · k 3"),
+    ],
+)
+def test_the_chip_names_a_lossy_rule_for_thoughts(verifier: str, chip: str) -> None:
+    session = ChatSession(chat_options(k=3, verifier=verifier, thought_verifier="typical"))
+    session.ready(LOADED)
+    assert chip in header(session.header(), "", 140).plain
+
+
 def test_the_header_says_what_a_load_does_after_the_files_were_read() -> None:
     session = ChatSession(chat_options())
     for progress, status in ((0.0, "loading   0 %"), (0.999, "loading  99 %"), (1.0, "warming up")):

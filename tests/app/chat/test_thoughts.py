@@ -47,6 +47,34 @@ def test_a_closing_mark_tells_that_the_prompt_opened_the_thought() -> None:
     assert began_inside
 
 
+HARMONY = (
+    "<|channel|>analysis<|message|>User greets. Reply briefly.<|end|>"
+    "<|start|>assistant<|channel|>final<|message|>Hello! How can I help?"
+)
+"""An answer of gpt-oss, with the control tokens that its parser needs to see."""
+
+
+def test_the_analysis_of_gpt_oss_is_thought_and_its_final_message_is_not() -> None:
+    thought, content = split(HARMONY)
+    assert content == "Hello! How can I help?"
+    assert without_marks(thought) == "User greets. Reply briefly."
+    letters, began_inside = fed(list(HARMONY))
+    assert said(letters, thought=False) == content
+    assert not began_inside
+
+
+@pytest.mark.parametrize("header", ["<|channel|>final<|message|>", "<|channel|>final <|constrain|>json<|message|>"])
+def test_an_answer_of_gpt_oss_without_a_thought_has_no_header(header: str) -> None:
+    assert split(f"{header}Hello.") == (header, "Hello.")
+    assert split(f"The header is {header}") == ("", f"The header is {header}")
+
+
+def test_two_messages_of_analysis_are_one_thought() -> None:
+    second = "<|start|>assistant<|channel|>analysis<|message|>And more.<|end|>"
+    text = HARMONY.replace("<|start|>assistant<|channel|>final", second + "<|start|>assistant<|channel|>final")
+    assert split(text)[1] == "Hello! How can I help?"
+
+
 def test_the_end_of_a_message_closes_only_what_was_opened() -> None:
     assert split("Yes.<|end|>") == ("", "Yes.<|end|>")
 

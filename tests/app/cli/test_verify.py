@@ -18,6 +18,7 @@ from specchat_engine.analysis.recording import Pass, Recording
 from specchat_engine.errors import DecodeError
 from specchat_engine.load_options import ThreadCount
 from specchat_engine.threads.processors import read_processors
+from support.thinking_models import write_thinking_pair
 from support.tiny_models import TinyModels
 
 FEW = ["verify", "--prompts", "1", "-n", "12", "-t", "1"]
@@ -111,6 +112,35 @@ def test_json_has_a_line_for_every_answer_and_one_for_the_result(
     assert len(cases) == KINDS * len(ways) + len(trees) == KINDS * (len(ways) + 3)
 
 
+def test_calls_of_tools_are_compared_if_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*FEW, "--json", "--kind", "calls", "-k", "2", "--drafter", "model", "--temp", "0.8"]) == 0
+    *cases, audited = json_lines(capsys.readouterr().out)
+    assert {line["kind"] for line in cases} == {"calls"}
+    assert {tuple(line["tools"]) for line in cases} == {("get_weather", "add_items", "set_timer")}
+    assert {line["verifier"] for line in cases} == {"coupled", "rejection", "block"}
+    assert audited["unexplained"] == 0
+
+
+def test_thoughts_and_calls_are_compared_by_default_if_the_template_knows_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pair = write_thinking_pair(tmp_path)
+    flags = [*FEW[:-4], "-n", "60", "-t", "1", "-c", "0", "-m", str(pair.target), "-d", str(pair.draft)]
+    assert main([*flags, "--json", "-k", "3", "--drafter", "model", "--temp", "0.8"]) == 0
+    *cases, audited = json_lines(capsys.readouterr().out)
+    assert {"thoughts", "calls"} < {line["kind"] for line in cases}
+    thoughts = [line for line in cases if line["kind"] == "thoughts"]
+    assert {(line["thinking"], line["grammar"]) for line in thoughts} == {("on", False), ("on", True)}
+    assert audited["unexplained"] == 0
+
+
+def test_a_model_without_a_switch_has_no_thoughts_to_compare(
+    capsys: pytest.CaptureFixture[str], tiny: list[str]
+) -> None:
+    assert main([*tiny, "--kind", "thoughts"]) == 2
+    assert "this model's chat template has no switch for thinking" in capsys.readouterr().err
+
+
 def test_a_tree_that_is_asked_for_is_what_all_drafts_are_compared_with(
     capsys: pytest.CaptureFixture[str], tiny: list[str]
 ) -> None:
@@ -150,6 +180,8 @@ def test_flags_narrow_what_is_compared(
         (["-k", "0"], "plain decoding is what all else is compared with"),
         (["--drafter", "none"], "plain decoding is what all else is compared with"),
         (["--verifier", "typical"], "the verifier 'typical' is lossy"),
+        (["--kind", "sonnets"], "there is no kind 'sonnets': use facts, python"),
+        (["--thought-verifier", "typical"], "the verifier 'typical' for thoughts is lossy"),
     ],
 )
 def test_flags_that_leave_nothing_to_compare_are_wrong_usage(

@@ -70,6 +70,7 @@ def test_a_vllm_that_drafts_gets_neither_min_p_nor_a_token_bias() -> None:
 def test_specchat_is_told_how_to_draft() -> None:
     sent = body(Engine.SPECCHAT, k=4, drafter="none", verifier="block")
     assert (sent.json["k"], sent.json["drafter"], sent.json["verifier"]) == (4, "none", "block")
+    assert sent.json["thought_verifier"] == "same", "the server may have been started with another one"
     assert sent.untaken == ()
 
 

@@ -154,6 +154,13 @@ def test_the_verifier_can_be_set_in_every_source(monkeypatch: pytest.MonkeyPatch
     assert read_config({"verifier": "typical"}).verifier == "typical"
 
 
+def test_thoughts_have_the_rule_of_the_answer_unless_told_otherwise() -> None:
+    assert read_config({}).thought_verifier == Settings().thought_verifier == "same"
+    write_config('thought_verifier = "typical"\n')
+    assert read_config({}).thought_verifier == "typical"
+    assert complaint(thought_verifier="block") == "--thought-verifier is 'block': use same or typical"
+
+
 def test_an_unknown_verifier_is_rejected() -> None:
     file = write_config('verifier = "magic"\n')
     assert complaint() == f"{file}: verifier is 'magic': use coupled, rejection, block or typical"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specchat.settings.options import DEFAULT_VERIFIER
-from specchat.stats.line import ending, ending_in, rule_label, statistics_line, time_shares, with_ending
+from specchat.stats.line import ending, ending_in, rule_in, rule_label, statistics_line, time_shares, with_ending
 from specchat.store.records import State
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.stats import TurnStats
@@ -14,6 +14,16 @@ from specchat_engine.verifiers import VERIFIERS
 from support.drawn_rounds import sample_round
 
 START = {"seed": 7, "verifier": "coupled", "lossless": True}
+
+
+def test_a_rule_for_thoughts_is_named_beside_that_of_the_answer() -> None:
+    assert rule_label("coupled", lossless=False, thoughts="typical") == "≈ typical in thoughts (lossy)"
+    assert rule_label("block", lossless=False, thoughts="typical") == "block · ≈ typical in thoughts (lossy)"
+    both = rule_label("typical", lossless=False, thoughts="typical")
+    assert both == "≈ typical (lossy) · ≈ typical in thoughts (lossy)"
+    start = {"seed": 7, "verifier": "coupled", "lossless": False, "thought_verifier": "typical"}
+    assert rule_in(start) == "≈ typical in thoughts (lossy)"
+    assert rule_in(START) == ""
 
 
 def test_the_line_names_speed_gain_acceptance_and_seed() -> None:

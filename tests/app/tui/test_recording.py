@@ -18,6 +18,20 @@ def recording(client: ScriptedClient) -> Recording:
     return Recording(client, question_of(sample_trace(prefix=[4, 5], prefix_text="ab"), 3), Settings())
 
 
+def test_what_was_asked_is_asked_again_with_thoughts_and_calls() -> None:
+    call = ToolCall("now", "{}", "call00000")
+    asked = (
+        ChatMessage("user", "hello"),
+        ChatMessage("assistant", "<think>\nHm.\n</think>\n\nI look.", (call,)),
+        ChatMessage("tool", "noon", tool_call_id="call00000", name="now"),
+    )
+    told = [message.for_engine().to_json() for message in asked]
+    assert told[1]["reasoning_content"] == "Hm."
+    again = asked_in(sample_trace(messages=told))
+    assert again == asked
+    assert [message.for_engine().to_json() for message in again] == told
+
+
 def test_a_recording_is_the_trace_of_an_answer_with_the_noise_and_the_beginning_of_another() -> None:
     client = ScriptedClient(script("> one| two> three"))
     made = recording(client)

@@ -10,7 +10,8 @@ import pytest
 
 from app.worker.conftest import OPTIONS, SHORT, answer
 from specchat.worker.client import WorkerClient
-from specchat.worker.protocol import Ended, Loaded, Notice, Started
+from specchat.worker.protocol import ChatMessage, Ended, Loaded, Notice, Started
+from specchat_engine.prompt.messages import Message
 from specchat_engine.prompt.thinking import ThinkingSwitch
 from specchat_engine.sampling.params import SamplingParams
 from support.tiny_models import TEMPLATE, TinyModels, write_tiny_model
@@ -59,6 +60,16 @@ def test_the_statistics_have_those_of_the_reasoning(thinker: WorkerClient) -> No
     assert end.stats["reasoning"]["num_tokens"] == len("<think>hm</think>")
     _, end, _ = ended(thinker, max_tokens=40, sampling=grammar, thinking="on")
     assert end.stats["reasoning"]["num_tokens"] == 40, "the grammar waits for the end of the reasoning"
+
+
+def test_an_earlier_thought_is_for_the_template_and_no_content(thinker: WorkerClient) -> None:
+    earlier = ChatMessage("assistant", "<think>\nzebra\n</think>\n\nYes.")
+    assert earlier.for_engine() == Message("assistant", "Yes.", reasoning_content="zebra")
+    asked = (ChatMessage("user", "hello"), earlier, ChatMessage("user", "<think>and</think>"))
+    started = next(iter(thinker.generate(asked, turn=1, attempt=0, seed=7, settings=replace(SHORT, drafter="lookup"))))
+    assert isinstance(started, Started)
+    told = [(message["content"], message.get("reasoning_content")) for message in started.line["messages"]]
+    assert told == [("hello", None), ("Yes.", "zebra"), ("<think>and</think>", None)]
 
 
 def test_a_file_without_a_switch_is_noticed_once(loaded: WorkerClient, tiny_models: TinyModels) -> None:

@@ -61,5 +61,18 @@ def test_a_text_that_mentions_the_root_is_not_renamed(engine: Engine) -> None:
     assert not follows(engine, GRAMMAR, "<think>x</think>{root}")
 
 
-def test_harmony_has_no_tags_to_wait_for() -> None:
-    assert after_reasoning(GRAMMAR, AnswerFormat("harmony"), opened=False) == GRAMMAR
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        (
+            "<|channel|>analysis<|message|>Any {thought}.<|end|><|start|>assistant<|channel|>final<|message|>{root}",
+            True,
+        ),
+        ("<|channel|>final<|message|>{root}", True),
+        ("<|channel|>final<|message|>other", False),
+        ("<|channel|>analysis<|message|>thought<|end|>{root}", False),
+        ("{root}", False),
+    ],
+)
+def test_in_harmony_the_grammar_is_that_of_the_final_message(engine: Engine, text: str, allowed: bool) -> None:
+    assert follows(engine, after_reasoning(GRAMMAR, AnswerFormat("harmony"), opened=False), text) is allowed

@@ -69,7 +69,7 @@ def test_the_marks_are_what_the_parser_needs_to_see() -> None:
 def test_those_around_reasoning_are_told_apart() -> None:
     assert AnswerFormat.of(MINISTRAL).reasoning_marks == ("[THINK]", "[/THINK]")
     assert AnswerFormat.of(GEMMA).reasoning_marks == ("<|channel>", "<channel|>")
-    assert AnswerFormat.of(GPT_OSS).reasoning_marks == ()
+    assert AnswerFormat.of(GPT_OSS).reasoning_marks == AnswerFormat.of(GPT_OSS).marks
 
 
 @pytest.mark.parametrize("template", [QWEN3, LLAMA31, NEMO, SMALL, KIMI])

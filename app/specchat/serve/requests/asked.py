@@ -9,6 +9,7 @@ from typing import Any, Literal
 from specchat.serve.protocol import Request
 from specchat.serve.requests.base import SEEDS
 from specchat.serve.requests.tools import Tools
+from specchat_engine.prompt.thinking import SWITCHES
 
 Kind = Literal["chat", "completion", "json", "tools"]
 """What sort of text is asked for; drafts succeed to different degrees."""
@@ -44,6 +45,14 @@ def kind_of(*, grammar: str, tools: Tools) -> Kind:
     return "json" if grammar else "tools" if tools.functions else "chat"
 
 
-def template_options(given: Mapping[str, Any] | None, effort: str | None) -> dict[str, Any]:
-    """The further variables of the chat template: those of the request, and how much to think."""
-    return ({"reasoning_effort": effort} if effort else {}) | dict(given or {})
+def template_options(
+    given: Mapping[str, Any] | None, effort: str | None, usual: Mapping[str, Any], thinks: bool | None = None
+) -> dict[str, Any]:
+    """The further variables of the chat template: those of the request, and how much to think.
+
+    The `usual` ones for thinking hold if the request has none of its own.
+    """
+    asked = ({"reasoning_effort": effort} if effort else {}) | dict(given or {})
+    if thinks is not None:
+        asked = {"enable_thinking": thinks} | asked
+    return asked if asked.keys() & SWITCHES else {**usual, **asked}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
@@ -41,6 +41,7 @@ class Offer:
     """What the server offers: the settings that hold where a request says nothing, and its limits.
 
     `model` is the model's name in the API. `max_tokens` is the longest answer, 0 for as long as the context allows.
+    `thinking` are the variables of the chat template for requests that do not say how much to think.
     """
 
     model: str
@@ -48,6 +49,7 @@ class Offer:
     drafters: tuple[str, ...]
     k_max: int
     n_ctx: int
+    thinking: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def max_tokens(self) -> int:
@@ -80,6 +82,7 @@ class Sampling(Wire):
     k: DraftLength | None = None
     drafter: str | None = None
     verifier: str | None = None
+    thought_verifier: str | None = None
     specchat: SpecchatOptions | None = None
     chat_template_kwargs: dict[str, Any] | None = None
 
@@ -102,7 +105,7 @@ class Sampling(Wire):
         if self.top_k == -1:
             given["top_k"] = 0
         limits = [limit for limit in (max_tokens, offer.max_tokens) if limit]
-        drafting = {"k": self.k, "drafter": self.drafter, "verifier": self.verifier}
+        drafting = {name: getattr(self, name) for name in ("k", "drafter", "verifier", "thought_verifier")}
         try:
             sampling = replace(usual.sampling, grammar=grammar, **_without_none(given))
             return replace(

@@ -55,7 +55,7 @@ class ChatRequest(OpenaiSampling):
             tools=tools.functions,
             calls=tools.calls,
             parallel_calls=tools.parallel,
-            options=template_options(self.chat_template_kwargs, self.reasoning_effort),
+            options=template_options(self.chat_template_kwargs, self.reasoning_effort, offer.thinking),
             prediction=joined(self.prediction.content, "prediction.content") if self.prediction else "",
             logprobs=self._logprobs(),
         )

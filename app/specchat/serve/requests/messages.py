@@ -99,7 +99,7 @@ class CountRequest(Sampling):
             tools=tools.functions,
             calls=tools.calls,
             parallel_calls=tools.parallel,
-            options=self._options(),
+            options=self._options(offer),
         )
 
     def plain_messages(self) -> list[Plain]:
@@ -129,10 +129,10 @@ class CountRequest(Sampling):
         parallel = not choice.disable_parallel_tool_use
         return chosen_tools(offered, mode, named=named, parallel=parallel, param="tool_choice")
 
-    def _options(self) -> dict[str, Any]:
-        thinks = {} if self.thinking is None else {"enable_thinking": self.thinking.type != "disabled"}
+    def _options(self, offer: Offer) -> dict[str, Any]:
+        thinks = None if self.thinking is None else self.thinking.type != "disabled"
         effort = self.output_config.effort if self.output_config else None
-        return thinks | template_options(self.chat_template_kwargs, effort)
+        return template_options(self.chat_template_kwargs, effort, offer.thinking, thinks)
 
     def _grammar(self) -> str:
         form = self.output_config.format if self.output_config else None

@@ -102,7 +102,7 @@ class ResponsesRequest(Sampling):
             tools=tools.functions,
             calls=tools.calls,
             parallel_calls=tools.parallel,
-            options=template_options(self.chat_template_kwargs, effort),
+            options=template_options(self.chat_template_kwargs, effort, offer.thinking),
         )
         kind = kind_of(grammar=grammar, tools=tools)
         return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds)

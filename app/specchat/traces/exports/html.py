@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from specchat.models.formatting import recorded_pair
-from specchat.stats.line import ending, rule_label
+from specchat.stats.line import ending, rule_in
 from specchat.terminal.filter import clean
 from specchat.terminal.palette import word_of
 from specchat.terminal.pieces import Ink, Inker
@@ -52,7 +52,7 @@ def turn_data(trace: Trace) -> dict[str, Any]:
     return {
         "question": clean(trace.asked),
         "pair": recorded_pair(start),
-        "rule": rule_label(start["verifier"], lossless=start["lossless"]),
+        "rule": rule_in(start),
         "figures": figures_of(trace),
         "ending": ending(trace.reason),
         "error": None if trace.error is None else clean(trace.error),

@@ -24,6 +24,7 @@ from specchat.tui.recording import Recording
 from specchat.tui.screens.inspector import known
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.sampling.noise import gumbel, turn_seed
+from specchat_engine.settings import SAME
 
 _PROGRESS = 0.2
 _TURNED = "Changing sampling parameters while an answer streams also makes the texts differ."
@@ -132,6 +133,8 @@ def not_comparable(answer: Trace) -> str:
     if answer.is_remote:
         return "a server gave this answer: only one of an engine on this machine can be decoded again"
     if not answer.start["lossless"]:
+        if (thoughts := answer.start.get("thought_verifier", SAME)) != SAME:
+            return f"the rule {thoughts} for thoughts is lossy: it promises no text that could be compared"
         return f"the rule {rule} is lossy: it promises no text that could be compared"
     if rule != DEFAULT_VERIFIER and temperature:
         return f"the rule {rule} keeps the target's law and not its text: compare it at temperature 0"

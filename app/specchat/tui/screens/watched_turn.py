@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import recorded_target
-from specchat.stats.line import rule_label, with_ending
+from specchat.stats.line import rule_in, with_ending
 from specchat.tui.transcript.answer import Answer, View
 from specchat.tui.transcript.entries import Entry, UserMessage
 from specchat.watching.following import LiveAnswer
@@ -55,7 +55,7 @@ class WatchedTurn:
         if self._answer.lost:
             return " · ".join(part for part in (_LOST, figures.summary()) if part)
         drafted = figures.figures.num_draft_tokens
-        rule = rule_label(trace.start["verifier"], lossless=trace.start["lossless"]) if drafted else ""
+        rule = rule_in(trace.start) if drafted else ""
         return with_ending(trace.reason, figures.summary(), rule)
 
 

@@ -95,6 +95,7 @@ def test_given_tokens_count_and_differ_never() -> None:
     ("changes", "why"),
     [
         ({"verifier": "typical", "lossless": False}, "lossy"),
+        ({"thought_verifier": "typical", "lossless": False}, "the rule typical for thoughts is lossy"),
         ({"verifier": "rejection"}, "temperature 0"),
         ({"verifier": "rejection", "params": {"temperature": 0}}, ""),
         ({}, ""),

@@ -21,7 +21,7 @@ from specchat.tui.transcript.answer import Answer, View
 from specchat.worker.protocol import Ended, Prefix, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
-from specchat_engine.settings import LOSSY_VERIFIERS, Settings
+from specchat_engine.settings import Settings
 
 _PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."
 _AGAIN = "The conversation is kept; the next message starts the engine again."
@@ -52,7 +52,8 @@ class RunningTurn:
         self._given = prefix if isinstance(prefix, str) else ""
         self._source = source
         self._session = session
-        self._verifiers = [settings.verifier]
+        self._rules = [_rule(settings)]
+        self._verifier = settings.verifier
         self._model = self._new_model()
         self._start: Mapping[str, Any] = {}
         self._rounds: list[Round] = []
@@ -76,8 +77,9 @@ class RunningTurn:
 
     def turn(self, settings: Settings) -> None:
         """Notes settings that hold from the next round on: the line of figures names every rule that was used."""
-        if settings.verifier not in self._verifiers:
-            self._verifiers.append(settings.verifier)
+        self._verifier = settings.verifier
+        if _rule(settings) not in self._rules:
+            self._rules.append(_rule(settings))
 
     def started(self, line: Mapping[str, Any]) -> None:
         """Takes the first line of the turn's trace."""
@@ -114,8 +116,7 @@ class RunningTurn:
         """Closes the answer and the session's turn."""
         ended = last if isinstance(last, Ended) else None
         view = self._model.final_view(ended.stats if ended else None)
-        judged = self._verifiers if view.figures.num_draft_tokens else ()
-        rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in judged]
+        rules = self._rules if view.figures.num_draft_tokens else ()
         line = with_ending(ended.reason if ended else "error", view.summary(), *rules, self._source)
         text = self.text if ended is None or (self._given and not ended.text) else ended.text
         if ended and ended.calls:
@@ -134,7 +135,11 @@ class RunningTurn:
     def _new_model(self) -> TurnModel:
         loaded = self._session.loaded
         memory = loaded.memory if loaded else None
-        return TurnModel(self._session.costs, memory, verifier=self._verifiers[-1])
+        return TurnModel(self._session.costs, memory, verifier=self._verifier)
+
+
+def _rule(settings: Settings) -> str:
+    return rule_label(settings.verifier, lossless=settings.lossless, thoughts=settings.thought_verifier)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,69 @@
+"""How much a served model thinks: the server's setting, unless a request says it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.tui.scripted_client import LOADED, chat_options
+from specchat.serve.requests.chat import ChatRequest
+from specchat.serve.requests.messages import MessagesRequest
+from specchat.serve.requests.responses import ResponsesRequest
+from specchat.serve.server import notices, offered
+from specchat.settings.serving import Serving
+from specchat_engine.prompt.thinking import ThinkingSwitch
+
+SWITCH = ThinkingSwitch("enable_thinking", "reasoning_effort", {"low": "low", "high": "high"})
+MESSAGES = [{"role": "user", "content": "hello"}]
+LOADED_THINKER = replace(LOADED, thinking=SWITCH)
+
+
+def options(request: type[Any], level: str, **asked: Any) -> dict[str, Any]:
+    """The variables that the chat template gets for a request to a server that was started with this level."""
+    usual: dict[type[Any], dict[str, Any]] = {
+        ChatRequest: {"messages": MESSAGES},
+        MessagesRequest: {"messages": MESSAGES, "max_tokens": 9},
+        ResponsesRequest: {"input": "hello"},
+    }
+    offer = offered(chat_options(thinking=level), Serving(), LOADED_THINKER)
+    (one,) = request.model_validate({"model": "m", **usual[request], **asked}).asked(offer).requests
+    assert one.settings.thinking == "auto", "the level is in the variables already"
+    return dict(one.options)
+
+
+@pytest.mark.parametrize("request_type", [ChatRequest, MessagesRequest, ResponsesRequest])
+def test_a_request_that_says_nothing_has_the_servers_level(request_type: type[Any]) -> None:
+    assert options(request_type, "off") == {"enable_thinking": False}
+    assert options(request_type, "high") == {"enable_thinking": True, "reasoning_effort": "high"}
+    assert options(request_type, "auto") == {}
+
+
+@pytest.mark.parametrize(
+    ("request_type", "asked", "expected"),
+    [
+        (ChatRequest, {"reasoning_effort": "low"}, {"reasoning_effort": "low"}),
+        (ChatRequest, {"chat_template_kwargs": {"enable_thinking": True}}, {"enable_thinking": True}),
+        (ChatRequest, {"chat_template_kwargs": {"thinking": True}}, {"thinking": True}),
+        (MessagesRequest, {"thinking": {"type": "enabled", "budget_tokens": 1024}}, {"enable_thinking": True}),
+        (MessagesRequest, {"output_config": {"effort": "low"}}, {"reasoning_effort": "low"}),
+        (ResponsesRequest, {"reasoning": {"effort": "low"}}, {"reasoning_effort": "low"}),
+    ],
+)
+def test_a_request_that_says_how_much_decides_alone(
+    request_type: type[Any], asked: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert options(request_type, "off", **asked) == expected
+
+
+def test_other_variables_leave_the_servers_level_as_it_is() -> None:
+    assert options(ChatRequest, "off", chat_template_kwargs={"language": "en"}) == {
+        "language": "en",
+        "enable_thinking": False,
+    }
+
+
+def test_a_level_without_effect_is_told_when_the_server_starts() -> None:
+    assert "no switch" in notices(replace(LOADED, thinking=ThinkingSwitch()), "high")[0]
+    assert notices(LOADED_THINKER, "high") == []

@@ -1,0 +1,116 @@
+"""Models that think, read from files: their thoughts are told apart, counted, and come before any grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from specchat_engine import Engine, LoadOptions, Message, Prompt, SamplingParams, Session, Settings
+from specchat_engine.answers.parser import Answer, parse_answer
+from specchat_engine.decoding.stats import ReasoningStats
+from support.thinking_models import write_harmony_pair, write_thinking_pair
+
+QUESTION = [Message("user", "hello")]
+BASE = Settings(k=4, drafter="model", max_tokens=200, sampling=SamplingParams(temperature=0.8))
+WORD = replace(BASE.sampling, grammar='root ::= "yes"')
+
+
+@pytest.fixture(scope="module")
+def thinker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    files = write_thinking_pair(tmp_path_factory.mktemp("thinker"))
+    with Engine.load(files.target, files.draft, LoadOptions(threads=1, n_ctx=512)) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def harmony(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    files = write_harmony_pair(tmp_path_factory.mktemp("harmony"))
+    with Engine.load(files.target, files.draft, LoadOptions(threads=1, n_ctx=512)) as engine:
+        yield engine
+
+
+def answered(engine: Engine, messages: Any = QUESTION, seed: int = 1, **changes: Any) -> tuple[Session, Answer]:
+    """An answer in which thoughts are visible, and its parts."""
+    session = engine.session(settings=replace(BASE, **changes), seed=seed)
+    for _ in session.answer(Prompt(messages, shown=engine.answer_format.reasoning_marks), 0):
+        pass
+    return session, parse_answer(session.text, engine.answer_format)
+
+
+def test_a_thought_between_tags_that_are_control_tokens_is_one(thinker: Engine) -> None:
+    session, answer = answered(thinker, thinking="on")
+    assert answer.reasoning.startswith("Let")
+    assert answer.content.startswith("Yes")
+    assert session.stats.reasoning is not None
+    assert session.stats.reasoning.num_tokens < session.stats.num_tokens
+    assert answered(thinker, thinking="off")[1].reasoning == ""
+
+
+def test_gpt_oss_thinks_in_its_channel_of_analysis(harmony: Engine) -> None:
+    session, answer = answered(harmony, thinking="high", sampling=WORD)
+    assert answer.reasoning.strip().startswith("Let")
+    assert answer.content == "yes"
+    assert session.text.endswith("<|end|><|start|>assistant<|channel|>final<|message|>yes")
+    assert session.stats.reasoning is not None
+    assert session.stats.reasoning.num_tokens == session.answer_ids.index(end_of_message(harmony)) + 1
+    assert session.stats.reasoning.alpha is not None
+
+
+def end_of_message(engine: Engine) -> int:
+    (token,) = engine.vocabulary.tokenize("<|end|>", special=True)
+    return token
+
+
+def test_a_thought_of_gpt_oss_is_counted_also_if_nobody_asked_to_see_its_marks(harmony: Engine) -> None:
+    session = harmony.session(settings=replace(BASE, max_tokens=20), seed=1)
+    for _ in session.answer(QUESTION, 0):
+        pass
+    assert session.stats.reasoning is not None
+    assert session.stats.reasoning.num_tokens == 20
+
+
+@pytest.mark.parametrize("rule", ["same", "typical"])
+@pytest.mark.parametrize("name", ["thinker", "harmony"])
+def test_a_grammar_holds_after_the_thought_under_each_rule(
+    name: str, rule: str, request: pytest.FixtureRequest
+) -> None:
+    engine: Engine = request.getfixturevalue(name)
+    for seed in range(5):
+        session, answer = answered(engine, seed=seed, thinking="high", sampling=WORD, thought_verifier=rule)
+        assert (answer.content, session.end_reason) == ("yes", "end")
+        assert answer.reasoning
+
+
+def test_the_relaxed_rule_verifies_thoughts_alone_and_accepts_more_of_them(thinker: Engine) -> None:
+    rules: set[str] = set()
+    counted = {"same": ReasoningStats(), "typical": ReasoningStats()}
+    for rule in counted:
+        for seed in range(10):
+            session = thinker.session(
+                settings=replace(BASE, thinking="on", sharpness=1.0, thought_verifier=rule), seed=seed
+            )
+            said = ""
+            for event in session.answer(Prompt(QUESTION, shown=thinker.answer_format.reasoning_marks), 0):
+                if "</think>" in said:
+                    assert event.verifier in ("coupled", "")
+                rules.add(event.verifier)
+                said += event.text
+            assert session.stats.reasoning is not None
+            counted[rule] += session.stats.reasoning
+    assert {"typical", "coupled"} <= rules
+    relaxed, strict = counted["typical"].alpha, counted["same"].alpha
+    assert relaxed is not None
+    assert strict is not None
+    assert relaxed > strict
+
+
+def test_an_earlier_thought_does_not_go_back_to_the_model(thinker: Engine, harmony: Engine) -> None:
+    for engine in (thinker, harmony):
+        earlier = [*QUESTION, Message("assistant", "Yes.", reasoning_content="zebra"), Message("user", "and now?")]
+        session, _ = answered(engine, earlier)
+        read = b"".join(engine.vocabulary.piece(token) for token in session.prompt_ids).decode()
+        assert "Yes." in read
+        assert "zebra" not in read
