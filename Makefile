@@ -19,7 +19,8 @@ CUSTOM := $(strip $(if $(VISION),images) $(CMAKE_ARGS))
 
 # One stamp for each way of building llama.cpp: another VISION or CMAKE_ARGS triggers a rebuild.
 BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CUSTOM)" | cksum | cut -d' ' -f1)
-CMAKE = $(if $(2),-DLLAVA_BUILD=ON -DMTMD_VIDEO=OFF,-DLLAVA_BUILD=OFF) \
+MTMD  := -DLLAVA_BUILD=ON -DMTMD_VIDEO=OFF "-DCMAKE_PROJECT_llama_cpp_INCLUDE=$(CURDIR)/engine/llama-vision.cmake"
+CMAKE = $(if $(2),$(MTMD),-DLLAVA_BUILD=OFF) \
   "-DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/engine/llama-$(1).cmake" $(CMAKE_ARGS)
 LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.toml)
 
@@ -139,10 +140,10 @@ $(TOOLS)/.ready:
 
 $(VENV)/.chat: $(BUILD) pyproject.toml
 	@echo "== installing specchat"
-	@$(PIP) install --quiet --editable .
+	@$(PIP) install --quiet --editable "$(if $(VISION),.[files],.)"
 	@touch $@
 
 $(VENV)/.test: $(BUILD) pyproject.toml
-	@echo "== installing specchat with test tools, the server, the MCP library and torch (for the training tests)"
-	@$(PIP) install --quiet --editable ".[dev,train,serve,tools]"
+	@echo "== installing specchat with test tools, the server, the MCP library, readers of files and torch (for the training tests)"
+	@$(PIP) install --quiet --editable ".[dev,train,serve,tools,files]"
 	@touch $@ $(VENV)/.chat

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from specchat.chat.archive import Archive
-from specchat.chat.attachments import read_attachments, with_attachments
+from specchat.chat.attachments import images_of, pages_named, read_attachments, with_attachments
 from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.session import ChatSession
@@ -23,6 +23,7 @@ from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
 from specchat.stats.line import ending, with_ending
 from specchat.store.records import StoredMessage
+from specchat.terminal.filter import clean_line
 from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
 from specchat.worker.client import WorkerClient
@@ -82,7 +83,19 @@ class PlainChat:
         commands = Commands(self._session, self._archive, self._paper, partial(self._answer, tools), tools)
         if resume is not None:
             commands.resume(resume)
+        waiting = ""
         for text in _messages(source, self._paper):
+            if pages_named(text):
+                waiting = text
+                self._paper.say(
+                    f"This fetches {', '.join(map(clean_line, pages_named(text)))}. A line with only @ does it."
+                )
+                continue
+            if text == "@":
+                text, waiting = waiting, ""
+                if not text:
+                    self._paper.say("Name a file or a page, such as @notes.txt.")
+                    continue
             asked = parse(text, commands.sources())
             if isinstance(asked, Refusal):
                 self._paper.say(asked.reason)
@@ -112,10 +125,14 @@ class PlainChat:
     def _with_files(self, text: str) -> str | None:
         """The message with the files that it names; None if one of them cannot be read."""
         try:
-            return with_attachments(text, read_attachments(text, Path.cwd()))
+            found = read_attachments(text, Path.cwd())
         except AttachmentError as error:
             self._paper.say(str(error))
             return None
+        if images_of(found):
+            self._paper.say("No model here sees pictures yet.")
+            return None
+        return with_attachments(text, found)
 
     def _answer(self, tools: PlainTools, session: ChatSession, settings: Settings) -> Trace | None:
         """Answers the last message, and again after each answer that calls tools. Returns None if no answer began."""

@@ -341,6 +341,15 @@ def test_a_shell_command_runs_when_it_is_confirmed_and_goes_with_the_next_messag
     assert "hello\nexit code 2; the next message" in chat.notes.getvalue()
 
 
+def test_a_page_is_fetched_when_a_line_with_only_a_sign_says_so(chat: Chat) -> None:
+    chat("Sum up @http://127.0.0.1:9/a", "@", "@", "Hi")
+    notes = chat.notes.getvalue()
+    assert "This fetches http://127.0.0.1:9/a. A line with only @ does it." in notes
+    assert notes.count("http://127.0.0.1:9/a cannot be fetched") == 1
+    assert "Name a file or a page, such as @notes.txt." in notes
+    assert [messages[-1].content for messages in chat.client.asked] == ["Hi"]
+
+
 def test_interrupting_a_shell_command_stops_it_and_not_the_chat(chat: Chat) -> None:
     chat(f"!kill -INT {os.getpid()}; sleep 1000", "!", "Hi")
     assert "stopped; the next message" in chat.notes.getvalue()

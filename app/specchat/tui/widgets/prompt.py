@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Key, Resize
 from textual.message import Message
 
-from specchat.chat.attachments import read_attachments, with_attachments, written
+from specchat.chat.attachments import Attachment, images_of, pages_named, with_attachments
 from specchat.chat.commands.invocations import Attach, Invocation, Refusal
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.history import Entry, History, Recall
+from specchat.chat.mentions import written
 from specchat.chat.variables import variables
-from specchat.errors import AttachmentError
+from specchat.tui.widgets.attaching import Attaching
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.handover import Handover
 from specchat.tui.widgets.offers import Offers
@@ -71,6 +73,14 @@ class Prompt(Composer):
             super().__init__()
             self.reason = reason
 
+    class PagesNamed(Message):
+        """The message names pages, which are fetched if the user agrees: `fetch` does this and sends the message."""
+
+        def __init__(self, pages: tuple[str, ...], fetch: Callable[[], None]) -> None:
+            super().__init__()
+            self.pages = pages
+            self.fetch = fetch
+
     class EditorWanted(Message):
         """The user wants to write the message in their own editor."""
 
@@ -101,6 +111,7 @@ class Prompt(Composer):
         self._filling = False
         """Whether variables of a stored prompt are left to fill in."""
         self._handover = Handover(self)
+        self._attaching = Attaching(self, lambda words: self.post_message(self.Refused(words)))
         self._sent: tuple[str, Entry] | None = None
 
     def on_mount(self) -> None:
@@ -113,6 +124,10 @@ class Prompt(Composer):
 
     def takes_key(self, event: Key) -> bool:
         """The popup takes its keys first, then the screen those that are spared."""
+        if self._attaching.running:
+            if event.key == "escape":
+                self._attaching.stop()
+            return event.key in ("escape", "enter")
         chord_begun, self._chord_begun = self._chord_begun, False
         if chord_begun and event.key == _AFTER_CHORD:
             self.action_edit_outside()
@@ -269,12 +284,23 @@ class Prompt(Composer):
                 self._give(command, entry)
                 return
             text, shown = message_text(text), message_text(shown)
-        if self._sources is not None and "@" in entry.text:
-            try:
-                text = with_attachments(text, read_attachments(entry.text, self._sources().folder))
-            except AttachmentError as error:
-                self.post_message(self.Refused(str(error)))
+        if self._sources is None or "@" not in entry.text:
+            self._submit(text, shown, entry)
+            return
+
+        def submit(found: Sequence[Attachment]) -> None:
+            if images_of(found):
+                self.post_message(self.Refused("no model here sees pictures yet"))
                 return
+            self._submit(with_attachments(text, found), shown, entry)
+
+        read = partial(self._attaching.begin, entry.text, self._sources().folder, submit)
+        if pages := pages_named(entry.text):
+            self.post_message(self.PagesNamed(pages, read))
+        else:
+            read()
+
+    def _submit(self, text: str, shown: str, entry: Entry) -> None:
         self._sent = text, entry
         self._handover.begin(self.Submitted(text, shown, entry))
 

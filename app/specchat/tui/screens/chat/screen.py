@@ -135,6 +135,12 @@ class ChatScreen(Screen[None]):
         if not self.parts.queue.press(message.key):
             self.parts.step_mode.press(message.key)
 
+    def on_prompt_pages_named(self, message: Prompt.PagesNamed) -> None:
+        """Asks before pages are fetched."""
+        from specchat.tui.screens.page_consent import PageConsentScreen
+
+        self.app.push_screen(PageConsentScreen(message.pages), lambda agreed: message.fetch() if agreed else None)
+
     def on_prompt_editor_wanted(self) -> None:
         """Opens the user's editor."""
         self.parts.outside_editor.open()
