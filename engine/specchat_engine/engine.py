@@ -37,6 +37,7 @@ from specchat_engine.llama.logs import last_words
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
+from specchat_engine.llama.vision import Vision
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, versions
@@ -81,11 +82,13 @@ class Engine:
         head: tuple[Head, LlamaModel | StateHead] | None = None,
         stores: Mapping[str, Path] | None = None,
         further: Sequence[tuple[LlamaModel, str]] = (),
+        vision: Vision | None = None,
     ) -> None:
         """Takes over loaded models that were checked to be a pair; use `Engine.load`.
 
         `further` draft models come with the reason why they draft through text, empty if they do not. `head` comes with
-        what computes it: its model, which is the target for layers of its own, or its weights. Raises
+        what computes it: its model, which is the target for layers of its own, or its weights. `vision` reads images
+        for the target. Raises
         PairError for a draft model that cannot go back, ModelFileError, and SettingError for a drafter's name.
         """
         self._plugins = with_installed(drafters or {})
@@ -99,6 +102,7 @@ class Engine:
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
         self._head: HeadContext | StateHeadModel | None = None
+        self._vision = vision
         self._lock = RLock()
         self._joint: JointPasses | None = None
         with ExitStack() as undo:
@@ -108,6 +112,8 @@ class Engine:
                 self._joint = JointPasses(self._lock, native)
             undo.callback(native.close)
             self._targets = self._open_texts(native)
+            for text in self._targets:
+                text.vision = vision
             self._drafts = DraftModels(self._target, options, usual, self._open_texts)
             for model, because in [(draft, self.translated_because), *further] if draft else further:
                 name = self._drafts.add(model, because, first=model is draft)
@@ -199,6 +205,10 @@ class Engine:
         options = replace(options, drafts=tuple(files), head=of_head_file)
         header = read_model(Path(target))
         draft, chosen = what_drafts(header, draft, options.head)
+        if chosen and options.mmproj:
+            if options.head != AUTO:
+                raise PairError(f"the head {chosen.name} cannot draft for a target with a projector: use head none")
+            chosen = None
         if chosen and options.parallel > 1:
             if options.head != AUTO:
                 raise PairError(f"the head {chosen.name} drafts for one answer at a time: use parallel 1, or head none")
@@ -226,6 +236,10 @@ class Engine:
                 header=header,
                 own_head=chosen is not None and not chosen.path,
             )
+            vision = None
+            if options.mmproj:
+                vision = Vision(big, Path(options.mmproj), threads=read_processors().usual)
+                undo.callback(vision.close)
             there = options.gpu_layers_draft, options.devices_draft
             model = loaded(draft, *there, header=small, tokenizer=bool(because)) if draft else None
             further = [
@@ -237,7 +251,7 @@ class Engine:
                 head = chosen, read_state_head(Path(chosen.path), of_head, this_machine().host.free)
             elif chosen:
                 head = chosen, loaded(chosen.path, *there, header=of_head) if chosen.path else big
-            engine = cls(big, model, options, because, shortened, drafters, head, stores, further)
+            engine = cls(big, model, options, because, shortened, drafters, head, stores, further, vision)
             undo.pop_all()
         return engine
 
@@ -253,6 +267,11 @@ class Engine:
     def can_branch(self) -> bool:
         """Whether the target can read trees: recurrent and hybrid memories hold one continuation alone."""
         return self._target.max_leaves > 1
+
+    @property
+    def sees_images(self) -> bool:
+        """Whether messages may have images: a projector was loaded."""
+        return self._vision is not None
 
     @property
     def memory_use(self) -> MemoryUse:
@@ -343,6 +362,7 @@ class Engine:
             away=partial(joint.away, place) if joint else nullcontext,
             company=partial(joint.company, place) if joint else lambda: ALONE,
             answer_format=self.answer_format,
+            read_image=self._vision.tokens if self._vision else None,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
 
@@ -436,7 +456,8 @@ class Engine:
     @property
     def _files(self) -> str:
         """What saved caches belong to. Other weights of the same name and size would read them without an error."""
-        found = [(model.path.resolve(), model.path.stat()) for model in self._models]
+        paths = [model.path for model in self._models] + ([self._vision.path] if self._vision else [])
+        found = [(path.resolve(), path.stat()) for path in paths]
         return repr((self.identity, [(str(path), stat.st_size, stat.st_mtime_ns) for path, stat in found]))
 
     @property
@@ -445,7 +466,7 @@ class Engine:
 
         It stays the same when a draft model is unloaded.
         """
-        options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO)
+        options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO, mmproj="")
         infos = (self.target, self._recorded_draft)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
@@ -584,6 +605,8 @@ class Engine:
         with self._lock:
             for context in (*self._drafting, self._target):
                 context.close()
+            if self._vision:
+                self._vision.close()
             for model in self._models:
                 model.close()
 

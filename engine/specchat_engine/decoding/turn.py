@@ -18,6 +18,7 @@ from specchat_engine.models import SessionVocabulary
 from specchat_engine.sampling.params import SamplingParams
 
 if TYPE_CHECKING:
+    from specchat_engine.prompt.images import ImageRun
     from specchat_engine.prompt.messages import Prompt
 
 
@@ -38,7 +39,8 @@ class Turn:
 
     `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
     `in_force` holds the sampling parameters with the output position from which they were used. `shown` are the control
-    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer.
+    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer. `images` says
+    where images stand in the prompt.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Turn:
         self.end_reason: str | None = "error"
         self.notices: list[str] = []
         self.prompt_ids: list[int] = []
+        self.images: Sequence[ImageRun] = ()
         self.context: Context | None = None
         self.in_force: list[tuple[int, SamplingParams]] = []
         self.shown: Mapping[int, bytes] = {}

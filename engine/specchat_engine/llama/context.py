@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, NoReturn
@@ -21,9 +21,11 @@ from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext, Pass
 from specchat_engine.llama.rollback import Rollback, find_ways
+from specchat_engine.llama.vision import Vision
 from specchat_engine.load_options import Buffers
 from specchat_engine.memory.attention import Attention
 from specchat_engine.prompt.encoding import common_prefix
+from specchat_engine.prompt.images import ImageRun, outside_images, with_images
 
 _INVALID = -1
 """The code for a batch that was not read at all, so that the memory is unchanged."""
@@ -42,7 +44,8 @@ class LlamaContext:
     `rollback_ns` is the total time of checkpoints, cuts and of reading again what a rollback lost. A pass gives at most
     `max_rows` rows of logits. `can_go_back` is False if tokens can only be dropped by reading again from the start.
 
-    `states`, where they were asked for, are the hidden states of the tokens, which heads draft from.
+    `states`, where they were asked for, are the hidden states of the tokens, which heads draft from. `vision`, where a
+    projector was loaded, reads images; `tokens` has other ids for them than a text, see `prompt.images`.
     """
 
     def __init__(
@@ -63,6 +66,8 @@ class LlamaContext:
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
         self.states: HiddenStates | None = None
+        self.vision: Vision | None = None
+        self._images: Sequence[ImageRun] = ()
         self.max_leaves: int
         self.can_go_back: bool
         self._tree: Branches | None = None
@@ -248,9 +253,14 @@ class LlamaContext:
             self._rollback.save(len(self.tokens))
             self.rollback_ns += perf_counter_ns() - begin
 
+    def see(self, images: Sequence[ImageRun]) -> None:
+        """Says where images stand in the texts that are read from now on; their tokens have placeholders there."""
+        self._images = images
+
     def keep(self, tokens: Sequence[int]) -> None:
         """Keeps the longest common prefix with these tokens, or less if the memory cannot go back that far."""
-        self._forget(common_prefix(self.tokens, tokens))
+        ids = with_images(tokens, self._images)
+        self._forget(outside_images(ids, common_prefix(self.tokens, ids)))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
         """Makes the memory hold exactly these tokens, keeping the common prefix or taking over that of another text;
@@ -259,12 +269,13 @@ class LlamaContext:
         Raises Cancelled between two chunks; what was read so far stays, so that the next turn can use it.
         """
         self.keep(tokens)
-        self._share(tokens)
-        size, known = self._native.size, len(self.tokens)
-        for start in range(known, len(tokens), size):
+        ids = with_images(tokens, self._images)
+        self._share(ids)
+        known = len(self.tokens)
+        for part in self._parts(ids, known):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
-            self._decode(tokens[start : start + size], 0)
+            self._read_part(part)
         return known
 
     def rewind(self, length: int) -> None:
@@ -279,8 +290,8 @@ class LlamaContext:
         begin, busy = perf_counter_ns(), self.busy_ns
         lost = self._forget(length)
         if lost:
-            for start in range(0, len(lost), self._native.size):
-                self._decode(lost[start : start + self._native.size], 0)
+            for part in self._parts(lost, 0):
+                self._read_part(part)
             api.llama_synchronize(self.handle)
         self.busy_ns = busy
         self.rollback_ns += perf_counter_ns() - begin
@@ -345,7 +356,7 @@ class LlamaContext:
             return
         own = len(self.tokens)
         other = max(self._texts, key=lambda text: common_prefix(text.tokens, tokens))
-        common = common_prefix(other.tokens, tokens)
+        common = outside_images(tokens, common_prefix(other.tokens, tokens))
         if other is not self and common > own:
             api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, own, common)
             self.tokens += tokens[own:common]
@@ -433,6 +444,33 @@ class LlamaContext:
         if self._rollback.bounded:
             self._rollback.passed(len(tokens))
         return logits
+
+    def _parts(self, ids: Sequence[int], start: int) -> Iterator[Sequence[int]]:
+        """The ids from `start` on in parts that are read in one go: tokens for a pass, or a run of an image."""
+        while start < len(ids):
+            if ids[start] < 0 and self.vision is not None:
+                end = start + self.vision.length(ids[start])
+            else:
+                limit = min(start + self._native.size, len(ids))
+                end = next((place for place in range(start + 1, limit) if ids[place] < 0), limit)
+            yield ids[start:end]
+            start = end
+
+    def _read_part(self, part: Sequence[int]) -> None:
+        if part[0] >= 0:
+            self._decode(part, 0)
+            return
+        if self.vision is None:
+            raise DecodeError("there is no projector to read an image with: load the model with --mmproj")
+        self._check_room(len(part))
+        start = len(self.tokens)
+        code, nanoseconds = self._native.compute_image(self.vision, part[0], start, self._sequence)
+        self.busy_ns += nanoseconds
+        if code != 0:
+            self._fail(start, len(part), code)
+        self.tokens += part
+        if self._rollback.bounded:
+            self._rollback.passed(len(part))
 
     def _check_room(self, count: int) -> None:
         """Raises DecodeError if the memory cannot take so many more tokens, or once it is closed."""

@@ -1,0 +1,212 @@
+"""Reads images for a target, with the projector that belongs to it ("mmproj"): an image becomes embeddings.
+
+They are computed when the target reads them, once for each image, and kept while the image is in use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.errors import DecodeError, ModelFileError, SettingError
+from specchat_engine.gguf.projector import read_projector
+from specchat_engine.llama.library import api
+from specchat_engine.llama.logs import last_words, native_log
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.mtmd import mtmd
+from specchat_engine.prompt.images import Image, ImageRun, ImageTokens, ids_of
+
+_MOST_IMAGES: Final = 256
+"""Images that are known at a time, in all prompts together."""
+
+_MOST_EMBEDDINGS: Final = 16
+"""Parts of images whose embeddings are kept. The largest take 64 MB each; those of others are computed again."""
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """A part of an image that libmtmd encodes as one, and its embeddings, once they were computed."""
+
+    handle: Any
+    count: int
+    embeddings: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    tokens: ImageTokens
+    chunks: tuple[_Chunk, ...]
+
+
+class Vision:
+    """A projector, loaded for one model. Close it before the model.
+
+    One thread at a time may use it: whoever holds the engine's lock.
+    """
+
+    def __init__(self, model: LlamaModel, path: Path, *, threads: int) -> None:
+        """Raises NativeLibraryError without libmtmd, and ModelFileError for a file that is no projector of this model,
+        or that needs what this package does not support."""
+        read_projector(path)
+        self._mtmd = mtmd()
+        self.path = path
+        self._model = model
+        self.placeholder = _placeholder(model)
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._chunks: dict[int, _Chunk] = {}
+        self._encoded_last: deque[_Chunk] = deque()
+        params = self._mtmd.mtmd_context_params_default()
+        params.use_gpu = not model.on_cpu
+        params.n_threads = threads
+        params.print_timings = params.warmup = False
+        last_words.about(path, model.path)
+        native_log.clear()
+        self._handle: Any = self._mtmd.mtmd_init_from_file(os.fsencode(path), model.handle, params)
+        if not self._handle:
+            reason = native_log.last_error() or "llama.cpp gives no reason"
+            raise ModelFileError(f"{path} cannot be used with {model.path.name}: {reason}; use the model's own mmproj")
+        if why := self._unsupported():
+            self.close()
+            raise ModelFileError(f"{path} {why}: leave it out to chat without images")
+
+    def tokens(self, image: Image) -> ImageTokens:
+        """What an image is in a prompt. Raises SettingError for one that cannot be read."""
+        known = self._known.get(image.digest)
+        if known is None:
+            known = self._known[image.digest] = self._tokenized(image)
+            for run, chunk in zip(known.tokens.runs, known.chunks, strict=True):
+                self._chunks[run.ids[0]] = chunk
+            while len(self._known) > _MOST_IMAGES:
+                self._forget(self._known.popitem(last=False)[1])
+        self._known.move_to_end(image.digest)
+        return known.tokens
+
+    def length(self, first: int) -> int:
+        """How many ids a run has that begins with this one. Raises DecodeError for an image that is not known."""
+        return self._chunk(first).count
+
+    def decode(self, context: Any, first: int, start: int, sequence: int, most: int) -> int:
+        """Reads the run that begins with this id into a context, from position `start` on; llama.cpp's code.
+
+        At most `most` embeddings go into a pass. Raises DecodeError if it cannot be computed.
+        """
+        chunk = self._chunk(first)
+        if self._mtmd.mtmd_decode_use_non_causal(self._handle, chunk.handle):
+            most = api.llama_n_ubatch(context)
+            if chunk.count > most:
+                raise DecodeError(
+                    f"an image of {chunk.count} tokens is read in one pass, which takes {most}: raise --ubatch-size"
+                )
+        end = ctypes.c_int32(0)
+        code: int = self._mtmd.mtmd_helper_decode_image_chunk(
+            self._handle,
+            context,
+            chunk.handle,
+            self._encoded(chunk).ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
+            start,
+            sequence,
+            most,
+            ctypes.byref(end),
+            self._mtmd.mtmd_helper_post_decode_callback(),
+            None,
+        )
+        return code
+
+    def close(self) -> None:
+        """Frees it; calling it again does nothing."""
+        while self._known:
+            self._forget(self._known.popitem()[1])
+        if self._handle:
+            self._mtmd.mtmd_free(self._handle)
+            self._handle = None
+
+    def _unsupported(self) -> str:
+        """What this package cannot do with the projector; empty if it can use it."""
+        if not self._mtmd.mtmd_support_vision(self._handle):
+            return "reads no images"
+        if self._mtmd.mtmd_decode_use_mrope(self._handle):
+            return "gives images positions in several dimensions (M-RoPE), which are not supported yet"
+        return ""
+
+    def _tokenized(self, image: Image) -> _Known:
+        """An image as tokens and chunks."""
+        library = self._mtmd
+        self._model.vocabulary.check_open()
+        native_log.clear()
+        data = (ctypes.c_uint8 * len(image.data)).from_buffer_copy(image.data)
+        bitmap = library.mtmd_helper_bitmap_init_from_buf(self._handle, data, len(data), False)
+        chunks = library.mtmd_input_chunks_init()
+        try:
+            part = library.mtmd_input_part(None, bitmap)
+            parts = (ctypes.POINTER(library.mtmd_input_part) * 1)(ctypes.pointer(part))
+            if not bitmap or library.mtmd_tokenize_from_parts(self._handle, chunks, parts, 1, False):
+                reason = native_log.last_error() or "its format is unknown"
+                raise SettingError(f"an image cannot be read: {reason}; use a PNG or a JPEG")
+            return self._taken(image, chunks)
+        finally:
+            library.mtmd_input_chunks_free(chunks)
+            if bitmap:
+                library.mtmd_bitmap_free(bitmap)
+
+    def _taken(self, image: Image, chunks: Any) -> _Known:
+        library = self._mtmd
+        tokens: list[int] = []
+        runs: list[ImageRun] = []
+        taken: list[_Chunk] = []
+        for place in range(library.mtmd_input_chunks_size(chunks)):
+            chunk = library.mtmd_input_chunks_get(chunks, place)
+            count: int = library.mtmd_input_chunk_get_n_tokens(chunk)
+            if library.mtmd_input_chunk_get_type(chunk) == library.MTMD_INPUT_CHUNK_TYPE_TEXT:
+                size = ctypes.c_size_t(0)
+                found = library.mtmd_input_chunk_get_tokens_text(chunk, ctypes.byref(size))
+                tokens += found[: size.value]
+                continue
+            ids = ids_of(image.digest, len(runs), count)
+            runs.append(ImageRun(len(tokens), ids, self.placeholder))
+            taken.append(_Chunk(library.mtmd_input_chunk_copy(chunk), count))
+            tokens += [self.placeholder] * count
+        return _Known(ImageTokens(tuple(tokens), tuple(runs)), tuple(taken))
+
+    def _encoded(self, chunk: _Chunk) -> NDArray[np.float32]:
+        """The embeddings [n, width] of a chunk."""
+        if chunk.embeddings is None:
+            native_log.clear()
+            if self._mtmd.mtmd_encode_chunk(self._handle, chunk.handle):
+                raise DecodeError(
+                    f"llama.cpp could not encode an image: {native_log.last_error() or 'no reason given'}"
+                )
+            pointer = self._mtmd.mtmd_get_output_embd(self._handle)
+            width = api.llama_model_n_embd_inp(self._model.handle)
+            block = (ctypes.c_float * (chunk.count * width)).from_address(ctypes.addressof(pointer.contents))
+            chunk.embeddings = np.frombuffer(block, np.float32).reshape(chunk.count, width).copy()
+            self._encoded_last.append(chunk)
+            if len(self._encoded_last) > _MOST_EMBEDDINGS:
+                self._encoded_last.popleft().embeddings = None
+        return chunk.embeddings
+
+    def _chunk(self, first: int) -> _Chunk:
+        if first not in self._chunks:
+            raise DecodeError("an image is not at hand any more: send the message again")
+        return self._chunks[first]
+
+    def _forget(self, known: _Known) -> None:
+        for run, chunk in zip(known.tokens.runs, known.chunks, strict=True):
+            self._chunks.pop(run.ids[0], None)
+            self._mtmd.mtmd_input_chunk_free(chunk.handle)
+
+
+def _placeholder(model: LlamaModel) -> int:
+    """A control token that is never written: nobody drafts it, and penalties for it change nothing."""
+    vocabulary = model.vocabulary
+    begin = vocabulary.special["bos"]
+    if begin >= 0 and begin not in vocabulary.ends:
+        return begin
+    controls = np.flatnonzero(vocabulary.silent)
+    return int(controls[0]) if len(controls) else 0
