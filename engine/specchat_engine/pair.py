@@ -41,7 +41,7 @@ class Pair:
     the target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so
     that their time tells about other programs. Where several answers share passes, `answering` is entered for each,
     `away` while the caller has a round, and `company` tells who shared an answer's last pass. `read_image` gives the
-    tokens of an image, None if the target sees none.
+    tokens of an image, None if the target sees none; `blind_because` says why.
     """
 
     target: SessionModel
@@ -62,6 +62,7 @@ class Pair:
     away: Callable[[], AbstractContextManager[None]] = nullcontext
     company: Callable[[], Company] = lambda: ALONE
     read_image: ReadImage | None = None
+    blind_because: str = "this model sees no images"
     answer_format: AnswerFormat = field(default_factory=AnswerFormat)
 
     def drafters(self) -> list[PlannedDrafter]:

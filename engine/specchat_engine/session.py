@@ -468,9 +468,7 @@ class Session:
         prompt, pair = self._thinking(Prompt.of(asked)), self.pair
         images: Sequence[ImageRun] = ()
         if pair.read_image is None and any(message.images for message in prompt.messages):
-            raise SettingError(
-                "this model sees no images: load it with its projector, --mmproj FILE, or leave them out"
-            )
+            raise SettingError(pair.blind_because)
 
         def encoded(kept: Sequence[Message]) -> list[int]:
             nonlocal images

@@ -23,7 +23,7 @@ from specchat_engine import (
 from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.llama.mtmd import has_mtmd
 from support.memory_models import write_memory_model
-from support.tiny_models import EngineFiles
+from support.tiny_models import EngineFiles, write_tiny_model
 from support.vision_models import IMAGE_TOKENS, png, write_projector
 
 pytestmark = pytest.mark.skipif(not has_mtmd(), reason="this build of llama.cpp has no libmtmd: make test VISION=1")
@@ -200,9 +200,25 @@ def test_old_turns_with_images_are_dropped_with_their_turns(files: EngineFiles, 
 
 def test_a_model_without_a_projector_says_what_it_needs(files: EngineFiles) -> None:
     with Engine.load(files.target, None, LoadOptions(threads=1)) as engine:
-        assert not engine.sees_images
-        with pytest.raises(SettingError, match="sees no images: load it with its projector, --mmproj FILE"):
+        assert engine.blind_because == (
+            "target.gguf has no projector for images beside it: name one with --mmproj FILE"
+        )
+        with pytest.raises(SettingError, match="name one with --mmproj FILE"):
             answer(engine.session(settings=PLAIN, seed=5), ONE)
+
+
+def test_a_projector_beside_the_model_is_found_and_loaded_with_the_first_image(tmp_path: Path, engine: Engine) -> None:
+    target = write_tiny_model(tmp_path / "target.gguf", seed=1, sharpness=0.15, n_ctx=1024)
+    write_projector(tmp_path / "mmproj-f16.gguf")
+    with Engine.load(target, None, LoadOptions(threads=1)) as found:
+        assert not found.blind_because
+        (tmp_path / "mmproj-f16.gguf").rename(tmp_path / "away.gguf")
+        with pytest.raises(ModelFileError, match="does not exist"):
+            alone(found, ONE)
+        (tmp_path / "away.gguf").rename(tmp_path / "mmproj-f16.gguf")
+        assert alone(found, ONE) == alone(engine, ONE)
+    with Engine.load(target, None, LoadOptions(threads=1, mmproj="none")) as blind:
+        assert "turned off" in blind.blind_because
 
 
 @pytest.mark.parametrize("data", [b"", b"no image", png(1)[:60]])

@@ -10,6 +10,9 @@ from typing import Any, Final
 from specchat.attachments.documents import Unreadable
 from specchat.attachments.protocol import LARGEST_PICTURE, LONGEST_SIDE, Picture
 
+_THUMBNAIL: Final = (32, 24)
+"""Pixels of the small version: 12 rows of a terminal, with two pixels in each cell."""
+
 _MOST_PIXELS: Final = 100_000_000
 """A larger picture is not unpacked: it would take gigabytes."""
 
@@ -34,7 +37,14 @@ def picture_of(path: Path) -> Picture:
         plain.thumbnail((LONGEST_SIDE // 2, LONGEST_SIDE // 2), Image.Resampling.LANCZOS)
         written = BytesIO()
         plain.save(written, "PNG")
-    return Picture(base64.b64encode(written.getvalue()).decode(), *plain.size)
+    size = plain.size
+    plain.thumbnail(_THUMBNAIL, Image.Resampling.BOX)
+    small = b"P6 %d %d 255\n%s" % (*plain.size, plain.tobytes())
+    return Picture(_as_text(written.getvalue()), _as_text(small), *size)
+
+
+def _as_text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _on_white(picture: Any) -> Any:

@@ -45,9 +45,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture as PNG in base 64, with its size in pixels."""
+    """A picture as PNG and a small version of it as PPM, both in base 64, with its size in pixels."""
 
     png: str
+    thumbnail: str
     width: int
     height: int
 

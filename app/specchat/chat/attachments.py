@@ -129,7 +129,8 @@ def _page(url: str, left: int, stopped: Stopped) -> Attachment:
 def _shown(name: str, picture: Picture) -> Attachment:
     """A picture, kept where the conversation finds it again."""
     try:
-        image = keep_image(base64.b64decode(picture.png), name, picture.width, picture.height)
+        png, thumbnail = base64.b64decode(picture.png), base64.b64decode(picture.thumbnail)
+        image = keep_image(png, thumbnail, name, picture.width, picture.height)
     except OSError as error:
         raise AttachmentError(f"{name} cannot be kept with the conversation: {error.strerror or error}") from None
     return Attachment(name, image=image)

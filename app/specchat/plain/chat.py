@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from specchat.chat.archive import Archive
-from specchat.chat.attachments import images_of, pages_named, read_attachments, with_attachments
+from specchat.chat.attachments import Attachment, images_of, pages_named, read_attachments, with_attachments
 from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.session import ChatSession
@@ -102,8 +102,8 @@ class PlainChat:
             elif asked is not None:
                 if not commands.perform(asked):
                     break
-            elif (message := self._with_files(message_text(text))) is not None:
-                commands.ask(message)
+            elif (found := self._files_of(message_text(text))) is not None:
+                commands.ask(with_attachments(message_text(text), found), images_of(found))
 
     def _load(self) -> bool:
         options = self._session.options
@@ -122,17 +122,13 @@ class PlainChat:
                     self._paper.say(f"Speculation is off: {event.plain_because}")
         return True
 
-    def _with_files(self, text: str) -> str | None:
-        """The message with the files that it names; None if one of them cannot be read."""
+    def _files_of(self, text: str) -> tuple[Attachment, ...] | None:
+        """What a message names; None if something cannot be read."""
         try:
-            found = read_attachments(text, Path.cwd())
+            return read_attachments(text, Path.cwd())
         except AttachmentError as error:
             self._paper.say(str(error))
             return None
-        if images_of(found):
-            self._paper.say("No model here sees pictures yet.")
-            return None
-        return with_attachments(text, found)
 
     def _answer(self, tools: PlainTools, session: ChatSession, settings: Settings) -> Trace | None:
         """Answers the last message, and again after each answer that calls tools. Returns None if no answer began."""

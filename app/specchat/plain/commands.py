@@ -28,6 +28,7 @@ from specchat.settings.presets import preset_names
 from specchat.stats.break_even import break_even
 from specchat.stats.explain import Shown, explanations, in_short
 from specchat.stats.summary import Summary, is_disturbed
+from specchat.store.images import StoredImage
 from specchat.traces.trace import Trace, read_trace
 from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.settings import USUAL_K, Settings
@@ -75,10 +76,15 @@ class Commands:
             own_tags=dict.fromkeys(self._session.conversation.session.tags, "").items,
         )
 
-    def ask(self, text: str) -> None:
-        """Answers a message, with the outputs of the commands before it."""
+    def ask(self, text: str, images: tuple[StoredImage, ...] = ()) -> None:
+        """Answers a message with images, and with the outputs of the commands before it."""
+        if images and (why := self._session.blind_because):
+            self._paper.say(f"The message was not sent: {why}.")
+            return
+        for image in images:
+            self._paper.say(f"With the image {image.label}.")
         text = with_outputs(text, self._shell.take_outputs())
-        self._archive.said(self._session.conversation, self._session.ask(text))
+        self._archive.said(self._session.conversation, self._session.ask(text, images=images))
         self._answer()
 
     def perform(self, invocation: asked.Invocation) -> bool:

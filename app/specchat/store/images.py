@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from specchat.settings.paths import images_folder
+
+_THUMBNAIL: Final = re.compile(rb"P6 (\d{1,3}) (\d{1,3}) 255\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +33,30 @@ class StoredImage:
         """Its name and size, as the transcript and the exports show it."""
         return f"{self.name} ({self.width} × {self.height})"
 
+    def thumbnail(self) -> list[list[str]]:
+        """The colours of a small version, such as `ff8000`, row by row; empty if there is none."""
+        try:
+            data = self.path.with_suffix(".ppm").read_bytes()
+        except OSError:
+            return []
+        head = _THUMBNAIL.match(data)
+        if head is None:
+            return []
+        width, height = int(head[1]), int(head[2])
+        colours = data[head.end() :].hex()
+        row = 6 * width
+        if len(colours) != row * height:
+            return []
+        return [[colours[at : at + 6] for at in range(row * y, row * (y + 1), 6)] for y in range(height)]
 
-def keep_image(png: bytes, name: str, width: int, height: int) -> StoredImage:
-    """Writes a picture to the data folder, unless it is there. Raises OSError."""
+
+def keep_image(png: bytes, thumbnail: bytes, name: str, width: int, height: int) -> StoredImage:
+    """Writes a picture to the data folder, unless it is there, with its thumbnail as PPM. Raises OSError."""
     image = StoredImage(name, sha256(png).hexdigest(), width, height)
-    if not image.path.exists():
-        image.path.parent.mkdir(parents=True, exist_ok=True)
-        part = image.path.with_suffix(".part")
-        part.write_bytes(png)
-        part.replace(image.path)
+    for path, data in ((image.path.with_suffix(".ppm"), thumbnail), (image.path, png)):
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_name(f".{path.name}.{os.getpid()}")
+            part.write_bytes(data)
+            part.replace(path)
     return image

@@ -396,4 +396,6 @@ class Work:
 
     def _prompt(self, command: Generate | Prepare | Inspect) -> Prompt:
         """What a command asks."""
-        return prompt_of(command.messages, command.tools, self._engine.answer_format if self._engine else None)
+        if self._engine is None:
+            return prompt_of(command.messages, command.tools, None)
+        return prompt_of(command.messages, command.tools, self._engine.answer_format, self._engine.blind_because)

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import DecodeError, ModelFileError, SettingError
-from specchat_engine.gguf.projector import read_projector
+from specchat_engine.gguf.projector import projector_beside, read_projector
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.mtmd import mtmd
+from specchat_engine.llama.mtmd import BUILD_WITH, has_mtmd, mtmd
 from specchat_engine.prompt.images import Image, ImageRun, ImageTokens, ids_of
+from specchat_engine.settings import AUTO
 
 _MOST_IMAGES: Final = 256
 """Images that are known at a time, in all prompts together."""
@@ -52,23 +53,35 @@ class Vision:
     """
 
     def __init__(self, model: LlamaModel, path: Path, *, threads: int) -> None:
-        """Raises NativeLibraryError without libmtmd, and ModelFileError for a file that is no projector of this model,
-        or that needs what this package does not support."""
-        read_projector(path)
-        self._mtmd = mtmd()
         self.path = path
-        self._model = model
         self.placeholder = _placeholder(model)
+        self._model = model
+        self._threads = threads
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._chunks: dict[int, _Chunk] = {}
         self._encoded_last: deque[_Chunk] = deque()
+        self._mtmd: Any = None
+        self._handle: Any = None
+
+    def open(self) -> None:
+        """Loads the file, unless it is loaded; the first image does this too.
+
+        Raises NativeLibraryError without libmtmd, and ModelFileError for a file that is no projector of this model, or
+        that needs what this package does not support.
+        """
+        if self._handle:
+            return
+        read_projector(self.path)
+        self._mtmd = mtmd()
+        model, path = self._model, self.path
+        model.vocabulary.check_open()
         params = self._mtmd.mtmd_context_params_default()
         params.use_gpu = not model.on_cpu
-        params.n_threads = threads
+        params.n_threads = self._threads
         params.print_timings = params.warmup = False
         last_words.about(path, model.path)
         native_log.clear()
-        self._handle: Any = self._mtmd.mtmd_init_from_file(os.fsencode(path), model.handle, params)
+        self._handle = self._mtmd.mtmd_init_from_file(os.fsencode(path), model.handle, params)
         if not self._handle:
             reason = native_log.last_error() or "llama.cpp gives no reason"
             raise ModelFileError(f"{path} cannot be used with {model.path.name}: {reason}; use the model's own mmproj")
@@ -77,7 +90,8 @@ class Vision:
             raise ModelFileError(f"{path} {why}: leave it out to chat without images")
 
     def tokens(self, image: Image) -> ImageTokens:
-        """What an image is in a prompt. Raises SettingError for one that cannot be read."""
+        """What an image is in a prompt. Raises SettingError for one that cannot be read, and what `open` raises."""
+        self.open()
         known = self._known.get(image.digest)
         if known is None:
             known = self._known[image.digest] = self._tokenized(image)
@@ -138,7 +152,6 @@ class Vision:
     def _tokenized(self, image: Image) -> _Known:
         """An image as tokens and chunks."""
         library = self._mtmd
-        self._model.vocabulary.check_open()
         native_log.clear()
         data = (ctypes.c_uint8 * len(image.data)).from_buffer_copy(image.data)
         bitmap = library.mtmd_helper_bitmap_init_from_buf(self._handle, data, len(data), False)
@@ -200,6 +213,26 @@ class Vision:
         for run, chunk in zip(known.tokens.runs, known.chunks, strict=True):
             self._chunks.pop(run.ids[0], None)
             self._mtmd.mtmd_input_chunk_free(chunk.handle)
+
+
+def projector_for(target: Path, asked: str, head: str = "") -> tuple[Path | None, str]:
+    """The projector that a target is to be loaded with, and why it sees no images if there is none.
+
+    `asked` is a file, "none", or "auto" for one in the target's folder; that is left out beside a `head`, which needs
+    hidden states that images do not give.
+    """
+    if asked not in (AUTO, "none"):
+        return Path(asked), ""
+    path = projector_beside(target) if asked == AUTO else None
+    if asked == "none":
+        return None, "images are turned off: load the model with --mmproj auto, or a file"
+    if path is None:
+        return None, f"{target.name} has no projector for images beside it: name one with --mmproj FILE"
+    if head:
+        return None, f"images and the head {head} exclude each other: load the model with --head none"
+    if not has_mtmd():
+        return None, f"{path.name} reads images with libmtmd, which this build of llama.cpp leaves out: {BUILD_WITH}"
+    return path, ""
 
 
 def _placeholder(model: LlamaModel) -> int:

@@ -17,6 +17,7 @@ from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.history import Entry, History, Recall
 from specchat.chat.mentions import written
 from specchat.chat.variables import variables
+from specchat.store.images import StoredImage
 from specchat.tui.widgets.attaching import Attaching
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.handover import Handover
@@ -50,11 +51,18 @@ class Prompt(Composer):
     class Submitted(Message):
         """The user sent a message: `text` includes pastes and attached files, `shown` is as it was typed.
 
-        `entry` is what the history keeps.
+        `entry` is what the history keeps, and `images` are those that the message names.
         """
 
-        def __init__(self, text: str, shown: str = "", entry: Entry | None = None) -> None:
+        def __init__(
+            self,
+            text: str,
+            shown: str = "",
+            entry: Entry | None = None,
+            images: tuple[StoredImage, ...] = (),
+        ) -> None:
             super().__init__()
+            self.images = images
             self.text = text
             self.shown = shown
             self.entry = entry or Entry(shown or text)
@@ -289,10 +297,7 @@ class Prompt(Composer):
             return
 
         def submit(found: Sequence[Attachment]) -> None:
-            if images_of(found):
-                self.post_message(self.Refused("no model here sees pictures yet"))
-                return
-            self._submit(with_attachments(text, found), shown, entry)
+            self._submit(with_attachments(text, found), shown, entry, images_of(found))
 
         read = partial(self._attaching.begin, entry.text, self._sources().folder, submit)
         if pages := pages_named(entry.text):
@@ -300,9 +305,9 @@ class Prompt(Composer):
         else:
             read()
 
-    def _submit(self, text: str, shown: str, entry: Entry) -> None:
+    def _submit(self, text: str, shown: str, entry: Entry, images: tuple[StoredImage, ...] = ()) -> None:
         self._sent = text, entry
-        self._handover.begin(self.Submitted(text, shown, entry))
+        self._handover.begin(self.Submitted(text, shown, entry, images))
 
     def _give(self, command: Invocation | Refusal, entry: Entry) -> None:
         if isinstance(command, Refusal):

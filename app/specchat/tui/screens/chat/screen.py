@@ -117,8 +117,11 @@ class ChatScreen(Screen[None]):
     # Messages of the prompt
 
     def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
-        """Sends a message; loads the models again if that failed before."""
-        self.parts.queue.submit(QueuedMessage(message.text, message.shown, message.entry))
+        """Sends a message; loads the models again if that failed before. Images need a model that sees them."""
+        if message.images and (why := self.parts.state.session.blind_because):
+            self.parts.view.note(why)
+            return
+        self.parts.queue.submit(QueuedMessage(message.text, message.shown, message.entry, images=message.images))
         if self.parts.state.waiting is not None and self.parts.state.session.phase is Phase.FAILED:
             self.parts.loader.load()
 

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from specchat.chat.session import Phase
 from specchat.stats.line import STOPPED
+from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage
 from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace
@@ -45,15 +46,15 @@ class TurnRunner:
         self._reading = Pace(owner, _READING_PAUSE, self._read_ahead)
         self._storing = Pace(owner, _STORING_PAUSE, self.store_running)
 
-    def send(self, text: str, shown: str) -> None:
-        """Asks for an answer to a message; `shown` is its text with long pastes folded.
+    def send(self, text: str, shown: str, images: tuple[StoredImage, ...] = ()) -> None:
+        """Asks for an answer to a message with images; `shown` is its text with long pastes folded.
 
         It is stored at once, and waits while the models are loading. Call it while nothing is answered.
         """
         state, view, session = self._state, self._view, self._state.session
         edited, state.editing = state.editing, None
-        view.transcript.add(UserMessage(shown or text), follow=True)
-        state.archive.said(session.conversation, session.ask(text, edited))
+        view.transcript.add(UserMessage(shown or text, images=images), follow=True)
+        state.archive.said(session.conversation, session.ask(text, edited, images))
         if edited is not None:
             view.show_conversation()
         if session.phase is Phase.READY and state.settings is not None:
