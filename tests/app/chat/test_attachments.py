@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 from specchat.chat.attachments import (
     MOST_BYTES,
     Attachment,
+    images_of,
     pages_named,
+    read_attachment,
     read_attachments,
     takes_time,
     with_attachments,
 )
 from specchat.errors import AttachmentError
-from support.documents import write_pdf
+from support.documents import write_pdf, write_picture
 
 
 @pytest.fixture
@@ -195,3 +197,20 @@ def test_only_documents_pictures_and_pages_take_time(folder: Path) -> None:
         True,
         True,
     ]
+
+
+def test_a_picture_is_kept_and_adds_nothing_to_the_text(folder: Path) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    write_picture(folder / "a.jpg", (40, 30))
+    found = read_attachments("What is @a.jpg, and @src/app.py?", folder)
+    (image,) = images_of(found)
+    assert image.label == "a.jpg (40 × 30)"
+    assert image.path.read_bytes().startswith(b"\x89PNG")
+    assert len(image.thumbnail()) == 24
+    assert with_attachments("x", found) == "x\n\nsrc/app.py:\n\n```py\nprint('hi')\n```"
+
+
+def test_a_picture_is_nothing_to_predict_an_answer_from(folder: Path) -> None:
+    (folder / "a.png").touch()
+    with pytest.raises(AttachmentError, match=r"a\.png is a picture: name a file with text"):
+        read_attachment(folder / "a.png")

@@ -59,7 +59,6 @@ class Attaching:
         finally:
             stopped.set()
         self._end()
-        self._say("")
         then(found)
 
     def _end(self) -> None:

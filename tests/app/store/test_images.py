@@ -1,0 +1,34 @@
+"""Pictures of conversations on the disk."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+
+from specchat.settings.paths import images_folder
+from specchat.store.images import StoredImage, keep_image
+
+PPM = b"P6 2 2 255\n" + bytes.fromhex("ff0000 00ff00 0000ff ffffff".replace(" ", ""))
+
+
+def test_a_picture_is_kept_once_under_its_hash() -> None:
+    image = keep_image(b"png", PPM, "a.png", 40, 30)
+    assert keep_image(b"png", PPM, "b.png", 40, 30).path == image.path
+    assert image == StoredImage("a.png", sha256(b"png").hexdigest(), 40, 30)
+    assert image.path.read_bytes() == b"png"
+    assert sorted(path.suffix for path in images_folder().iterdir()) == [".png", ".ppm"]
+    assert image.label == "a.png (40 × 30)"
+
+
+def test_its_thumbnail_is_read_row_by_row() -> None:
+    assert keep_image(b"png", PPM, "a.png", 2, 2).thumbnail() == [["ff0000", "00ff00"], ["0000ff", "ffffff"]]
+
+
+@pytest.mark.parametrize("damage", [b"", b"P6 2 2 255\n", b"P5 2 2 255\n" + PPM[11:], PPM + b"x"])
+def test_a_damaged_thumbnail_is_none(damage: bytes) -> None:
+    image = keep_image(b"png", PPM, "a.png", 2, 2)
+    image.path.with_suffix(".ppm").write_bytes(damage)
+    assert image.thumbnail() == []
+    image.path.with_suffix(".ppm").unlink()
+    assert image.thumbnail() == []
