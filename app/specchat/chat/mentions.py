@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from urllib.parse import unquote
+
+from specchat.attachments.kinds import kind_of_name
 
 _MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]*)("?)|([^\s"]\S*)?)')
 _CODE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)|(`+)[^`\n]+\2")
 _LOOK_AT = 50_000
 _MOST = 500
+_LONGEST_PATH = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,27 @@ def written(name: str, *, closed: bool = True) -> str:
     if not re.search(r"\s", name):
         return name
     return f'"{name}"' if closed else f'"{name}'
+
+
+def pasted_mention(text: str, folder: Path) -> str | None:
+    """A pasted path as a mention, if it is that of a document or a picture; None for any other text.
+
+    Terminals paste the path of a file that is dropped on them: in quotes, with backslashes, or as a `file:` address.
+    """
+    line = text.strip()
+    if "\n" in line or len(line) > _LONGEST_PATH or kind_of_name(line.strip("'\"")) is None:
+        return None
+    if line.startswith("file://"):
+        name = unquote(line.removeprefix("file://").removeprefix("localhost"))
+    elif line[0] == line[-1] and line[0] in "'\"":
+        name = line[1:-1]
+    else:
+        name = re.sub(r"\\(.)", r"\1", line)
+    try:
+        found = '"' not in name and (folder / Path(name).expanduser()).is_file()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return f"@{written(name)} " if found else None
 
 
 def paths_beginning(typed: str, folder: Path) -> list[str]:

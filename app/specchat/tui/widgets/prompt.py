@@ -15,7 +15,7 @@ from specchat.chat.commands.invocations import Attach, Invocation, Refusal
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.history import Entry, History, Recall
-from specchat.chat.mentions import written
+from specchat.chat.mentions import pasted_mention, written
 from specchat.chat.variables import variables
 from specchat.store.images import StoredImage
 from specchat.tui.widgets.attaching import Attaching
@@ -213,6 +213,11 @@ class Prompt(Composer):
         self._recall = Recall(self._history.entries)
         if self._history.entries and self._history.entries[-1] == entry:
             self._recall.older(entry)
+
+    def paste(self, text: str) -> None:
+        """Pastes a text; the path of a document or a picture, as of a file that is dropped, attaches it."""
+        mention = pasted_mention(text, self._sources().folder) if self._sources is not None else None
+        super().paste(text if mention is None else mention)
 
     def action_send(self) -> None:
         """Sends the message or the command. A backslash at the end of a line starts a new line instead."""

@@ -184,6 +184,27 @@ async def test_a_page_is_fetched_only_after_the_screen_agreed(tmp_path: Path) ->
         assert at.text == "Sum up @http://127.0.0.1:9/a, please"
 
 
+@pytest.mark.parametrize(
+    ("pasted", "expected"),
+    [
+        ("{folder}/my photo.png", '@"{folder}/my photo.png" '),
+        ("{folder}/my\\ photo.png\n", '@"{folder}/my photo.png" '),
+        ("'{folder}/my photo.png'", '@"{folder}/my photo.png" '),
+        ("file://{folder}/my%20photo.png", '@"{folder}/my photo.png" '),
+        ("a.pdf", "@a.pdf "),
+        ("gone.png", "gone.png"),
+        ("a.txt", "a.txt"),
+        ("see a.pdf", "see a.pdf"),
+    ],
+)
+async def test_the_path_of_a_dropped_file_attaches_it(tmp_path: Path, pasted: str, expected: str) -> None:
+    for name in ("my photo.png", "a.pdf", "a.txt"):
+        (tmp_path / name).touch()
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.paste(pasted.format(folder=tmp_path))
+        assert at.text == expected.format(folder=tmp_path)
+
+
 async def test_attach_puts_the_file_into_the_next_message(tmp_path: Path) -> None:
     async with prompting(sources_in(tmp_path)) as at:
         await at.press(*"/attach my notes.txt", "enter")
