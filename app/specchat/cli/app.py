@@ -82,6 +82,10 @@ Theme = Annotated[
 
 Prompts = Annotated[int, typer.Option("--prompts", min=1, help="Number of prompts for each kind of text.")]
 
+ShownImage = Annotated[
+    Path | None,
+    typer.Option("--image", metavar="FILE", help="Ask after a message with this PNG or JPEG, which the model sees."),
+]
 Arms = Annotated[
     str | None,
     typer.Option(
@@ -230,7 +234,13 @@ def run(
 @app.command()
 @takes_settings()
 def verify(
-    prompts: Prompts = 2, json: Json = False, debug: Debug = False, remote: NoRemote = None, *, flags: Flags
+    prompts: Prompts = 2,
+    image: ShownImage = None,
+    json: Json = False,
+    debug: Debug = False,
+    remote: NoRemote = None,
+    *,
+    flags: Flags,
 ) -> None:
     """Check that speculation does not change texts.
 
@@ -242,7 +252,8 @@ def verify(
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
 
-        raise typer.Exit(verify_pair(chat_options(read_config(flags)), flags.keys(), prompts, as_json=json))
+        options = chat_options(read_config(flags))
+        raise typer.Exit(verify_pair(options, flags.keys(), prompts, as_json=json, image=image))
 
 
 @app.command()
