@@ -68,6 +68,7 @@ class LlamaContext:
         self.states: HiddenStates | None = None
         self.vision: Vision | None = None
         self._images: Sequence[ImageRun] = ()
+        self._saved_length = 0
         self.max_leaves: int
         self.can_go_back: bool
         self._tree: Branches | None = None
@@ -179,7 +180,7 @@ class LlamaContext:
 
         Raises DecodeError as `advance` does, and for a tree with too many leaves.
         """
-        rows, start = len(tree) + 1, self.length
+        rows, start = len(tree) + 1, self._position(self.length)
         branches = Branches(self._native.memory, start + 1, tree, parents)
         if rows > self.max_rows or branches.count > self.max_leaves:
             raise DecodeError(
@@ -250,7 +251,8 @@ class LlamaContext:
         """
         if self._rollback.bounded and self._rollback.has_checkpoints and self.tokens:
             begin = perf_counter_ns()
-            self._rollback.save(len(self.tokens))
+            self._rollback.save(self._position(len(self.tokens)))
+            self._saved_length = len(self.tokens)
             self.rollback_ns += perf_counter_ns() - begin
 
     def see(self, images: Sequence[ImageRun]) -> None:
@@ -260,7 +262,7 @@ class LlamaContext:
     def keep(self, tokens: Sequence[int]) -> None:
         """Keeps the longest common prefix with these tokens, or less if the memory cannot go back that far."""
         ids = with_images(tokens, self._images)
-        self._forget(outside_images(ids, common_prefix(self.tokens, ids)))
+        self._forget(common_prefix(self.tokens, ids))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
         """Makes the memory hold exactly these tokens, keeping the common prefix or taking over that of another text;
@@ -330,6 +332,11 @@ class LlamaContext:
             self.clear()
             return False
         self.tokens = tokens[: count.value]
+        try:
+            self._position(self.length)
+        except DecodeError:  # images of another start, whose sizes are not known any more
+            self.clear()
+            return False
         return True
 
     def clear(self) -> None:
@@ -358,7 +365,8 @@ class LlamaContext:
         other = max(self._texts, key=lambda text: common_prefix(text.tokens, tokens))
         common = outside_images(tokens, common_prefix(other.tokens, tokens))
         if other is not self and common > own:
-            api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, own, common)
+            begin, end = other._position(own), other._position(common)
+            api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, begin, end)
             self.tokens += tokens[own:common]
 
     def _end_tree(self, path: Sequence[int] = ()) -> None:
@@ -412,20 +420,22 @@ class LlamaContext:
         self.busy_ns = self.rollback_ns = 0
 
     def _forget(self, length: int) -> list[int]:
-        """Goes back to `length` tokens or, if that is impossible, to fewer; returns the tokens lost in between.
+        """Goes back to `length` tokens or, if that is impossible, to fewer; returns the tokens lost in between. The
+        length is moved to the beginning of an image that it cuts.
 
         Raises DecodeError if llama.cpp fails; the memory is then empty.
         """
         self._end_tree()
         self._end_fork()
+        length = outside_images(self.tokens, length)
         drop = len(self.tokens) - length
         if drop <= 0:
             return []
-        ways = self._rollback
-        if ways.can_cut(length, drop):
-            back, done = length, ways.cut(length)
-        elif 0 < ways.saved <= length:
-            back, done = ways.saved, ways.restore()
+        ways, position = self._rollback, self._position(length)
+        if ways.can_cut(position, drop):
+            back, done = length, ways.cut(position)
+        elif 0 < ways.saved <= position:
+            back, done = self._saved_length, ways.restore()
         else:
             back, done = 0, ways.cut(0)
         if not done:
@@ -439,11 +449,21 @@ class LlamaContext:
 
     def _decode(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         self._check_room(len(tokens))
-        logits = self._compute(Part.chain(tokens, len(self.tokens), rows, self._sequence))
+        logits = self._compute(Part.chain(tokens, self._position(len(self.tokens)), rows, self._sequence))
         self.tokens += tokens
         if self._rollback.bounded:
             self._rollback.passed(len(tokens))
         return logits
+
+    def _position(self, length: int) -> int:
+        """The position of the token after the first `length`: some models give an image fewer positions than tokens."""
+        if self.vision is None or not self.vision.saves_positions:
+            return length
+        saved = place = 0
+        while (first := next((at for at in range(place, length) if self.tokens[at] < 0), None)) is not None:
+            place = first + self.vision.length(self.tokens[first])
+            saved += place - first - self.vision.positions(self.tokens[first])
+        return length - saved
 
     def _parts(self, ids: Sequence[int], start: int) -> Iterator[Sequence[int]]:
         """The ids from `start` on in parts that are read in one go: tokens for a pass, or a run of an image."""
@@ -464,7 +484,8 @@ class LlamaContext:
             raise DecodeError("there is no projector to read an image with: load the model with --mmproj")
         self._check_room(len(part))
         start = len(self.tokens)
-        code, nanoseconds = self._native.compute_image(self.vision, part[0], start, self._sequence)
+        position = self._position(start)
+        code, nanoseconds = self._native.compute_image(self.vision, part[0], position, self._sequence)
         self.busy_ns += nanoseconds
         if code != 0:
             self._fail(start, len(part), code)
@@ -498,7 +519,7 @@ class LlamaContext:
         if (
             self._tree
             or self._fork
-            or (code != _INVALID and (self._rollback.bounded or not self._rollback.cut(length)))
+            or (code != _INVALID and (self._rollback.bounded or not self._rollback.cut(self._position(length))))
         ):
             self.clear()
         meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"

@@ -33,10 +33,12 @@ _MOST_EMBEDDINGS: Final = 16
 
 @dataclass(slots=True)
 class _Chunk:
-    """A part of an image that libmtmd encodes as one, and its embeddings, once they were computed."""
+    """A part of an image that libmtmd encodes as one: how many embeddings and positions it has, and the embeddings,
+    once they were computed."""
 
     handle: Any
     count: int
+    positions: int
     embeddings: NDArray[np.float32] | None = None
 
 
@@ -60,14 +62,14 @@ class Vision:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._chunks: dict[int, _Chunk] = {}
         self._encoded_last: deque[_Chunk] = deque()
+        self._saves_positions = False
         self._mtmd: Any = None
         self._handle: Any = None
 
     def open(self) -> None:
         """Loads the file, unless it is loaded; the first image does this too.
 
-        Raises NativeLibraryError without libmtmd, and ModelFileError for a file that is no projector of this model, or
-        that needs what this package does not support.
+        Raises NativeLibraryError without libmtmd, and ModelFileError for a file that is no projector of this model.
         """
         if self._handle:
             return
@@ -85,9 +87,10 @@ class Vision:
         if not self._handle:
             reason = native_log.last_error() or "llama.cpp gives no reason"
             raise ModelFileError(f"{path} cannot be used with {model.path.name}: {reason}; use the model's own mmproj")
-        if why := self._unsupported():
+        if not self._mtmd.mtmd_support_vision(self._handle):
             self.close()
-            raise ModelFileError(f"{path} {why}: leave it out to chat without images")
+            raise ModelFileError(f"{path} reads no images: leave it out, or name the model's projector for images")
+        self._saves_positions = self._mtmd.mtmd_decode_use_mrope(self._handle)
 
     def tokens(self, image: Image) -> ImageTokens:
         """What an image is in a prompt. Raises SettingError for one that cannot be read, and what `open` raises."""
@@ -105,6 +108,15 @@ class Vision:
     def length(self, first: int) -> int:
         """How many ids a run has that begins with this one. Raises DecodeError for an image that is not known."""
         return self._chunk(first).count
+
+    def positions(self, first: int) -> int:
+        """How many positions that run takes: fewer in models whose positions have several dimensions (M-RoPE)."""
+        return self._chunk(first).positions
+
+    @property
+    def saves_positions(self) -> bool:
+        """Whether runs may take fewer positions than they have ids."""
+        return self._saves_positions
 
     def decode(self, context: Any, first: int, start: int, sequence: int, most: int) -> int:
         """Reads the run that begins with this id into a context, from position `start` on; llama.cpp's code.
@@ -141,14 +153,6 @@ class Vision:
             self._mtmd.mtmd_free(self._handle)
             self._handle = None
 
-    def _unsupported(self) -> str:
-        """What this package cannot do with the projector; empty if it can use it."""
-        if not self._mtmd.mtmd_support_vision(self._handle):
-            return "reads no images"
-        if self._mtmd.mtmd_decode_use_mrope(self._handle):
-            return "gives images positions in several dimensions (M-RoPE), which are not supported yet"
-        return ""
-
     def _tokenized(self, image: Image) -> _Known:
         """An image as tokens and chunks."""
         library = self._mtmd
@@ -183,7 +187,7 @@ class Vision:
                 continue
             ids = ids_of(image.digest, len(runs), count)
             runs.append(ImageRun(len(tokens), ids, self.placeholder))
-            taken.append(_Chunk(library.mtmd_input_chunk_copy(chunk), count))
+            taken.append(_Chunk(library.mtmd_input_chunk_copy(chunk), count, library.mtmd_input_chunk_get_n_pos(chunk)))
             tokens += [self.placeholder] * count
         return _Known(ImageTokens(tuple(tokens), tuple(runs)), tuple(taken))
 
@@ -238,8 +242,7 @@ def projector_for(target: Path, asked: str, head: str = "") -> tuple[Path | None
 def _placeholder(model: LlamaModel) -> int:
     """A control token that is never written: nobody drafts it, and penalties for it change nothing."""
     vocabulary = model.vocabulary
-    begin = vocabulary.special["bos"]
-    if begin >= 0 and begin not in vocabulary.ends:
+    begin, controls = vocabulary.special["bos"], np.flatnonzero(vocabulary.silent)
+    if begin in controls:
         return begin
-    controls = np.flatnonzero(vocabulary.silent)
     return int(controls[0]) if len(controls) else 0

@@ -17,16 +17,33 @@ from specchat_engine.llama.mtmd import has_mtmd, mtmd
 from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vision import Vision
 from specchat_engine.prompt.images import Image, with_images
-from support.vision_models import IMAGE_TOKENS, png, write_projector
+from support.tiny_models import write_tiny_model
+from support.vision_models import png, write_mrope_model, write_mrope_projector, write_projector
 
 pytestmark = pytest.mark.skipif(not has_mtmd(), reason="this build of llama.cpp has no libmtmd: make test VISION=1")
 
 ONE, OTHER = Image(png(1)), Image(png(2))
 
 
+@pytest.fixture(scope="module", params=["rope", "mrope"])
+def kit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A model and its projector: a tiny llama, and a tiny qwen2vl, whose images take fewer positions than tokens."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "rope":
+        return write_tiny_model(folder / "a.gguf", seed=1, sharpness=0.15), write_projector(folder / "mmproj.gguf")
+    return write_mrope_model(folder / "a.gguf"), write_mrope_projector(folder / "mmproj.gguf")
+
+
 @pytest.fixture(scope="module")
-def projector(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_projector(tmp_path_factory.mktemp("projector") / "mmproj.gguf")
+def projector(kit: tuple[Path, Path]) -> Path:
+    return kit[1]
+
+
+@pytest.fixture(scope="module")
+def model(kit: tuple[Path, Path]) -> Iterator[LlamaModel]:
+    model = LlamaModel(kit[0])
+    yield model
+    model.close()
 
 
 @pytest.fixture
@@ -55,6 +72,12 @@ def prompt(context: LlamaContext, *images: Image) -> list[int]:
         tokens += [*found.tokens, *vocabulary.tokenize("b", special=False)]
     context.see(runs)
     return [*tokens, *vocabulary.tokenize("c", special=False)]
+
+
+def begin_of_image(context: LlamaContext) -> int:
+    """How many tokens of text an image begins with."""
+    assert context.vision is not None
+    return context.vision.tokens(ONE).runs[0].start
 
 
 def logits(context: LlamaContext, *images: Image) -> np.ndarray:
@@ -100,15 +123,16 @@ def test_the_logits_are_those_of_libmtmd(context: LlamaContext, model: LlamaMode
 def test_what_the_memory_shares_with_the_next_prompt_is_kept(context: LlamaContext) -> None:
     tokens = prompt(context, ONE, OTHER)
     assert context.read(tokens, bool) == 0
+    shared = len(prompt(context, ONE)) - 1 + begin_of_image(context)
     tokens = prompt(context, ONE, ONE)
-    assert context.read(tokens, bool) == 1 + IMAGE_TOKENS + 1
+    assert context.read(tokens, bool) == shared
     assert context.length == len(tokens)
 
 
 def test_an_image_whose_end_was_cut_off_is_read_from_its_beginning(context: LlamaContext) -> None:
     before = logits(context, ONE, OTHER)
-    context.rewind(1 + IMAGE_TOKENS // 2)
-    assert context.read(prompt(context, ONE, OTHER)[:-1], bool) == 1
+    context.rewind(1 + begin_of_image(context) + 2)
+    assert context.read(prompt(context, ONE, OTHER)[:-1], bool) == 1 + begin_of_image(context)
     np.testing.assert_allclose(logits(context, ONE, OTHER), before, atol=1e-4)
 
 
@@ -116,7 +140,7 @@ def test_without_a_word_about_images_placeholders_are_tokens(context: LlamaConte
     with_image = logits(context, ONE)
     tokens = prompt(context, ONE)
     context.see(())
-    assert context.read(tokens[:-1], bool) == 1
+    assert context.read(tokens[:-1], bool) == 1 + begin_of_image(context)
     assert np.abs(context.advance(tokens[-1:], 1)[0] - with_image).max() > 0.05
 
 
@@ -148,3 +172,31 @@ def test_an_image_that_does_not_fit_the_context_is_refused_before_llama_sees_it(
 def test_a_damaged_image_is_refused(vision: Vision) -> None:
     with pytest.raises(SettingError, match="an image cannot be read"):
         vision.tokens(Image(png(1)[:80]))
+
+
+def test_an_image_takes_fewer_positions_than_tokens_only_where_these_are_grids(vision: Vision) -> None:
+    first = vision.tokens(ONE).runs[0].ids[0]
+    assert (vision.positions(first) < vision.length(first)) == vision.saves_positions
+
+
+def test_the_memory_is_cut_at_the_right_position_after_an_image(context: LlamaContext) -> None:
+    tokens = prompt(context, ONE, OTHER)
+    context.read(tokens[:-1], bool)
+    expected = context.advance(tokens[-1:], 1)[0].copy()
+    for wrong in (3, 7):
+        context.rewind(len(tokens) - 1)
+        context.advance([tokens[-1], 60, 61, 62][: wrong - 2], 1)
+    context.rewind(len(tokens) - 1)
+    np.testing.assert_allclose(context.advance(tokens[-1:], 1)[0], expected, atol=1e-4)
+
+
+def test_a_tree_after_an_image_is_read_at_the_right_positions(context: LlamaContext) -> None:
+    tokens = prompt(context, ONE, OTHER)
+    context.read(tokens[:-1], bool)
+    chain = [context.advance(tokens[-1:], 1)[0].copy(), context.advance([70], 1)[0].copy()]
+    context.rewind(len(tokens) - 1)
+    found = context.advance_tree(tokens[-1], [70, 71], [-1, -1])[:2].copy()
+    context.take([1])
+    np.testing.assert_allclose(found, chain, atol=5e-3)
+    context.rewind(len(tokens))
+    np.testing.assert_allclose(context.advance([70], 1)[0], chain[1], atol=5e-3)
