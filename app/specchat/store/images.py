@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import time
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -48,6 +51,21 @@ class StoredImage:
         if len(colours) != row * height:
             return []
         return [[colours[at : at + 6] for at in range(row * y, row * (y + 1), 6)] for y in range(height)]
+
+
+def forget_images(used: Collection[str], older_than: float) -> int:
+    """Deletes the pictures with none of these hashes that were written more than so many seconds ago; their number."""
+    try:
+        found = [path for path in images_folder().iterdir() if path.name.removeprefix(".").split(".")[0] not in used]
+    except OSError:
+        return 0
+    count = 0
+    for path in found:
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > older_than:
+                path.unlink()
+                count += 1
+    return count
 
 
 def keep_image(png: bytes, thumbnail: bytes, name: str, width: int, height: int) -> StoredImage:

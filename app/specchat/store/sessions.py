@@ -120,6 +120,11 @@ class Sessions(Database):
         with self.together():
             return self._run("DELETE FROM sessions WHERE deleted IS NOT NULL AND deleted <= ?", (deadline,))
 
+    def images_in_use(self) -> set[str]:
+        """The hashes of all images that messages show, also in sessions that were deleted and not yet purged."""
+        rows = self._rows("SELECT id, images FROM messages WHERE images IS NOT NULL")
+        return {image.sha256 for message, images in rows for image in _images(message, images)}
+
     def _add_tags(self, session: int, tags: Iterable[str]) -> None:
         for name in tags:
             self._run("INSERT OR IGNORE INTO tags (session, name) VALUES (?, ?)", (session, name))

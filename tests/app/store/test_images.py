@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from specchat.settings.paths import images_folder
-from specchat.store.images import StoredImage, keep_image
+from specchat.store import Store, StoredMessage, new_id
+from specchat.store.images import StoredImage, forget_images, keep_image
+from support.stored import begun
 
 PPM = b"P6 2 2 255\n" + bytes.fromhex("ff0000 00ff00 0000ff ffffff".replace(" ", ""))
 
@@ -32,3 +36,17 @@ def test_a_damaged_thumbnail_is_none(damage: bytes) -> None:
     assert image.thumbnail() == []
     image.path.with_suffix(".ppm").unlink()
     assert image.thumbnail() == []
+
+
+def test_images_that_no_message_shows_are_deleted_after_a_day(path: Path) -> None:
+    used, unused, young = (keep_image(name, PPM, "a.png", 2, 2) for name in (b"used", b"unused", b"young"))
+    with Store.open(path) as store:
+        session = begun(store)
+        store.add_message(StoredMessage(new_id(), session, None, "user", "Look", images=(used,)))
+        store.add_message(StoredMessage(new_id(), session, None, "user", "Hi"))
+        assert store.images_in_use() == {used.sha256}
+        for image in (used, unused):
+            for suffix in (".png", ".ppm"):
+                os.utime(image.path.with_suffix(suffix), (0, 0))
+        assert forget_images(store.images_in_use(), 3600) == 2
+    assert [image.path.exists() for image in (used, unused, young)] == [True, False, True]
