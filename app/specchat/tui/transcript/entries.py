@@ -199,6 +199,7 @@ class UserMessage(TextEntry):
         )
         self.key = key
         self.siblings = siblings
+        self.images = tuple(images)
         self._raw = text
 
     @property

@@ -197,6 +197,10 @@ class ChatScreen(Screen[None]):
         """Shows where a link leads; a model's text opens nothing by itself."""
         self.parts.view.note(message.href)
 
+    def on_transcript_image_wanted(self, message: Transcript.ImageWanted) -> None:
+        """Shows an image in full."""
+        self.parts.image_viewer.open(message.image.path)
+
     def on_transcript_left(self) -> None:
         """Goes back to the prompt."""
         self.parts.view.prompt.focus()

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import Chat, chat, command, header, note_above_the_prompt, parts, prompt, questions, quiet, seen
+from app.tui.chatting import (
+    Chat,
+    chat,
+    command,
+    header,
+    note_above_the_prompt,
+    parts,
+    prompt,
+    questions,
+    quiet,
+    seen,
+    transcript,
+)
 from app.tui.scripted_client import LOADED, ScriptedClient
 from specchat.settings.paths import images_folder
+from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.page_consent import PageConsentScreen
 from support.documents import write_picture
 
@@ -80,3 +94,27 @@ async def test_a_page_is_asked_about_on_a_screen_of_its_own() -> None:
         await pilot.pause()
         assert client.asked == []
         assert prompt(pilot).text == "Sum up @http://127.0.0.1:9/a"
+
+
+@pytest.fixture
+def terminal_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pilot has no terminal that could be given away."""
+    monkeypatch.setattr(SpecchatApp, "suspend", lambda _: nullcontext())
+
+
+@pytest.mark.usefixtures("terminal_for_others")
+async def test_the_selected_message_shows_its_image_in_full(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("textual_image", reason="needs the extra specchat[files]")
+    async with chat(ScriptedClient()) as pilot:
+        await send(pilot, "What is @photo.jpg?")
+        transcript(pilot).focus()
+        transcript(pilot).select(questions(pilot)[0])
+        await pilot.press("o")
+        await pilot.app.workers.wait_for_complete()
+        assert "Any key goes back to the chat." in capfd.readouterr().out
+        await quiet(pilot)
+        for path in images_folder().glob("*.png"):
+            path.unlink()
+        await pilot.press("o")
+        await pilot.pause()
+        assert "the image was deleted" in header(pilot) + note_above_the_prompt(pilot)
