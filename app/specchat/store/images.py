@@ -69,12 +69,16 @@ def forget_images(used: Collection[str], older_than: float) -> int:
 
 
 def keep_image(png: bytes, thumbnail: bytes, name: str, width: int, height: int) -> StoredImage:
-    """Writes a picture to the data folder, unless it is there, with its thumbnail as PPM. Raises OSError."""
+    """Writes a picture to the data folder, unless it is there, with its thumbnail as PPM; only this user can read them.
+
+    Raises OSError.
+    """
     image = StoredImage(name, sha256(png).hexdigest(), width, height)
     for path, data in ((image.path.with_suffix(".ppm"), thumbnail), (image.path, png)):
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             part = path.with_name(f".{path.name}.{os.getpid()}")
+            part.touch(0o600)
             part.write_bytes(data)
             part.replace(path)
     return image

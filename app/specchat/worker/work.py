@@ -261,7 +261,7 @@ class Work:
 
         session.hold, session.prediction = hold, command.prediction
         self._use_stores()
-        learned = self._learned()
+        learned = None if any(one.images for one in command.messages) else self._learned()
         session.watch = TurnRecorder() if learned else None
         self._training.pause()
         try:

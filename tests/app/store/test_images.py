@@ -23,6 +23,7 @@ def test_a_picture_is_kept_once_under_its_hash() -> None:
     assert image.path.read_bytes() == b"png"
     assert sorted(path.suffix for path in images_folder().iterdir()) == [".png", ".ppm"]
     assert image.label == "a.png (40 × 30)"
+    assert [path.stat().st_mode & 0o077 for path in (image.path, images_folder())] == [0, 0]
 
 
 def test_its_thumbnail_is_read_row_by_row() -> None:
