@@ -222,7 +222,8 @@ class Engine:
         more = [(Path(path), read_model(Path(path))) for path in options.drafts]
         whys = [check_pair(header, one) for _, one in more]
         beside = [one for _, one in more]
-        options, shortened = with_room(header, small or of_head, options, this_machine(), beside)
+        seeing = projector.stat().st_size if projector and projector.is_file() else 0
+        options, shortened = with_room(header, small or of_head, options, this_machine(), beside, seeing)
         with ExitStack() as undo:
 
             def loaded(path: str | Path, layers: int, devices: Sequence[str], **more: Any) -> LlamaModel:

@@ -235,6 +235,11 @@ def test_a_projector_beside_the_model_is_found_and_loaded_with_the_first_image(t
             alone(found, ONE)
         (tmp_path / "away.gguf").rename(tmp_path / "mmproj-f16.gguf")
         assert alone(found, ONE) != alone(found)
+    (tmp_path / "mmproj-f16.gguf").write_bytes(b"GGUF, but damaged")
+    with Engine.load(target, None, LoadOptions(threads=1)) as found:
+        assert alone(found)
+        with pytest.raises(ModelFileError):
+            alone(found, ONE)
     with Engine.load(target, None, LoadOptions(threads=1, mmproj="none")) as blind:
         assert "turned off" in blind.blind_because
 
