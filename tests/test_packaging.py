@@ -45,6 +45,12 @@ def test_the_wheel_contains_the_page_that_plays_traces(wheel: zipfile.ZipFile) -
     assert {f"specchat/traces/exports/{name}" for name in wanted} <= set(wheel.namelist())
 
 
+def test_the_wheel_contains_the_pages_of_the_documentation(wheel: zipfile.ZipFile) -> None:
+    pages = {f"specchat_assets/docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
+    assert pages
+    assert pages <= set(wheel.namelist())
+
+
 @pytest.mark.parametrize("package", ["specchat", "specchat_engine", "specchat_assets"])
 def test_each_package_is_marked_as_typed(wheel: zipfile.ZipFile, package: str) -> None:
     assert f"{package}/py.typed" in wheel.namelist()

@@ -28,6 +28,7 @@ from specchat.settings.paths import worker_log
 from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.widgets.listing import Listing
 from specchat.worker.client import WorkerClient
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
@@ -76,6 +77,19 @@ async def inspector(pilot: Pilot[None]) -> None:
         if "rank" in str(others.render()):
             return
     raise TimeoutError("the inspector showed no alternatives within half a minute")
+
+
+async def explain(pilot: Pilot[None]) -> None:
+    """The explanation of a rejected token."""
+    await inspector(pilot)
+    await pilot.press("down")
+    await pilot.pause(3)
+    await pilot.press("question_mark")
+    await pilot.pause(0.5)
+    names = pilot.app.screen.query_one("#names", Listing)
+    tokens = [token.name for token in names.items]
+    names.highlighted = next(place for place, name in enumerate(tokens) if name.startswith("○"))
+    await pilot.pause(0.5)
 
 
 async def sessions(pilot: Pilot[None]) -> None:
@@ -137,6 +151,7 @@ def save(name: str, picture: str) -> None:
 SCREENS: dict[str, tuple[tuple[int, int], Steps]] = {
     "chat": (WIDE, conversation),
     "inspector": (WIDE, inspector),
+    "explain": (WIDE, explain),
     "sessions": (WIDE, sessions),
     "statistics": (WIDE, pressing("f7", 2)),
     "race": (WIDE, pressing("f6", 12)),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.after_reasoning import after_reasoning
-from specchat_engine.answers.grammar import tool_grammar
+from specchat_engine.answers.grammar import calls_start, tool_grammar
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
@@ -39,6 +39,7 @@ from specchat_engine.errors import (
     SettingError,
     TemplateError,
 )
+from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
@@ -220,9 +221,9 @@ class Session:
                 fitted = self._fit(given)
                 prompt, images = fitted.tokens, fitted.images
                 shown = shown_tokens(given.shown, pair.vocabulary)
-            sampling = self._constrained(sampling, given, prompt)
+            sampling, start = self._constrained(sampling, given, prompt)
             pair.see(images)
-            place = Place(prompt, tokens, position, sampling, sharpness, shown)
+            place = Place(prompt, tokens, position, sampling, sharpness, shown, start)
             try:
                 return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
             except DecodeError:
@@ -303,10 +304,10 @@ class Session:
             fitted = self._fit(turn.prompt)
             turn.prompt_ids, turn.images = fitted.tokens, fitted.images
             turn.reasoning = ReasoningCounter(pair.answer_format, opened=self._opens_reasoning(fitted.tokens))
-            sampling = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
+            sampling, start = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
             if sampling is not self.settings.sampling:
                 turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
-            constraint = constraint_of(sampling, pair.vocabulary, turn.shown)
+            constraint = constraint_of(sampling, pair.vocabulary, turn.shown, start)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
                 context = self._read_prompt(turn, fitted, constraint)
@@ -346,17 +347,24 @@ class Session:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""
         return turn.cancel() or self.pair.company().answers > 0
 
-    def _constrained(self, sampling: SamplingParams, asked: Prompt, prompt: Sequence[int]) -> SamplingParams:
-        """The same parameters, with the grammar of calls if there has to be one. Another grammar begins after the
-        reasoning if the model is asked to think."""
+    def _constrained(
+        self, sampling: SamplingParams, asked: Prompt, prompt: Sequence[int]
+    ) -> tuple[SamplingParams, GrammarStart | None]:
+        """The same parameters with the grammar of calls, and where it begins if the answer need not call a tool.
+
+        Another grammar takes its place. It begins after the reasoning if the model is asked to think.
+        """
         pair, level = self.pair, self.settings.thinking
+        opened = partial(self._opens_reasoning, prompt)
         if asked.must_call:
-            grammar = tool_grammar(pair.answer_format, asked.tools, thinking=self._opens_reasoning(prompt))
-            return replace(sampling, grammar=grammar)
-        if not sampling.grammar or level in (AUTO, "off") or not pair.template.thinking.exists:
-            return sampling
-        opened = self._opens_reasoning(prompt)
-        return replace(sampling, grammar=after_reasoning(sampling.grammar, pair.answer_format, opened=opened))
+            return replace(sampling, grammar=tool_grammar(pair.answer_format, asked.tools, thinking=opened())), None
+        if not sampling.grammar:
+            start = calls_start(pair.answer_format, thinking=opened()) if asked.tools else None
+            held = replace(sampling, grammar=tool_grammar(pair.answer_format, asked.tools)) if start else sampling
+            return held, start
+        if level in (AUTO, "off") or not pair.template.thinking.exists:
+            return sampling, None
+        return replace(sampling, grammar=after_reasoning(sampling.grammar, pair.answer_format, opened=opened())), None
 
     def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.

@@ -196,6 +196,11 @@ class ByteTokenizer:
         """The bytes of a token; none for a control token."""
         return bytes((token,)) if token < END_OF_TEXT else b""
 
+    @property
+    def letters(self) -> dict[int, int]:
+        """Every byte is a token."""
+        return {byte: byte for byte in range(256)}
+
     def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
         """The ids of a text; `special` reads the texts of control tokens as these tokens."""
         if special:

@@ -50,6 +50,14 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         yield engine
 
 
+@pytest.fixture(scope="module")
+def hermes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    template = WITH_TOOLS + "{# <tool_call> #}"
+    path = write_tiny_model(tmp_path_factory.mktemp("m") / "hermes.gguf", seed=1, sharpness=0.15, template=template)
+    with Engine.load(path, options=LoadOptions(threads=1)) as engine:
+        yield engine
+
+
 def answer(session: Session, asked: Asked) -> str:
     for _ in session.answer(asked, 0):
         pass
@@ -153,6 +161,43 @@ def test_a_prompt_can_require_a_call_whatever_grammar_is_set(engine: Engine, lev
     assert json.loads(call.arguments)["x"] in ("a", "b")
     assert session.inspect(0).said == session.answer_ids[0]
     assert answer(session, [Message("user", "Rain?")]) == "no"
+
+
+NOW = (
+    {
+        "type": "function",
+        "function": {
+            "name": "now",
+            "parameters": {"type": "object", "properties": {"x": {"enum": ["a", "b"]}}, "required": ["x"]},
+        },
+    },
+)
+
+
+@pytest.mark.parametrize("said", ["<tool_call>", "Let me see.\n<tool_call>", "<tool_call>\n{"])
+def test_a_call_that_the_model_chose_to_make_is_held_to_its_schema(hermes: Engine, said: str) -> None:
+    sampling = SamplingParams(temperature=1.0, logit_bias=((END, 50.0),))
+    asked = Prompt([Message("user", "Rain?")], NOW, shown=hermes.answer_format.marks)
+    prefix = hermes.vocabulary.tokenize(said, special=True)
+    texts = set()
+    for drafter in ("none", "lookup"):
+        session = hermes.session(settings=Settings(max_tokens=200, drafter=drafter, k=4, sampling=sampling), seed=3)
+        for _ in session.answer(asked, 0, prefix=prefix):
+            pass
+        (call,) = parse_answer(session.text, hermes.answer_format, NOW).tool_calls
+        assert (session.end_reason, call.name) == ("end", "now")
+        assert json.loads(call.arguments)["x"] in ("a", "b")
+        place = len(prefix) + session.text[len(said) :].index("n")
+        assert [token.text for token in session.inspect(place).tokens if token.p > 0] == ["n"]
+        texts.add(session.text)
+    assert len(texts) == 1
+
+
+def test_an_answer_that_calls_nothing_is_free_although_there_are_tools(hermes: Engine) -> None:
+    session = hermes.session(settings=GREEDY)
+    assert answer(session, Prompt([Message("user", "Rain?")], NOW, shown=hermes.answer_format.marks))
+    seen = [token for place in range(len(session.answer_ids)) for token in session.inspect(place).tokens]
+    assert "grammar" not in {token.removed_by for token in seen}
 
 
 def test_a_call_of_no_tool_cannot_be_required(engine: Engine) -> None:

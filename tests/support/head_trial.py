@@ -1,4 +1,4 @@
-"""Runs a head with random weights on a tiny target of any architecture: `python -m support.head_trial ARCH KIND DIR`.
+"""Runs a head with random weights on tiny targets of any architecture: `python -m support.head_trial KIND DIR ARCH…`.
 
 A process of its own, since llama.cpp ends it where it was misjudged.
 """
@@ -174,8 +174,8 @@ def run(target: Path, head: Path | str, drafter: str) -> None:
             assert not found.unexplained, [finding.reason for finding in found.unexplained]
 
 
-def main(architecture: str, kind: str, folder: Path) -> None:
-    """Tries one kind of head."""
+def trial(architecture: str, kind: str, folder: Path) -> None:
+    """Tries one kind of head on one architecture."""
     if kind == "mtp":
         for count in (1, 3) if architecture in SEVERAL else (1,):
             run(grown(architecture, folder, count), "mtp", "mtp")
@@ -192,4 +192,8 @@ def main(architecture: str, kind: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    given_kind, given_folder, *architectures = sys.argv[1:]
+    for name in architectures:
+        sys.stdout.write(f"{name}\n")
+        sys.stdout.flush()  # llama.cpp may end the process: the last name is the one that failed
+        trial(name, given_kind, Path(given_folder))

@@ -1,9 +1,10 @@
-"""The help of the built-in guide: a question goes to it with the passage that answers it."""
+"""The built-in guide: a question goes to it with the passage that answers it; where it does not know, the docs may."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from specchat.terminal.filter import clean_line
 from specchat_assets import TARGET_NAME
 
 
@@ -18,3 +19,25 @@ def with_help(question: str, target: Path) -> tuple[str, str]:
 
     passage = find(question)
     return (question, "") if passage is None else (quoting(question, passage), f"from the help: {passage.topic}")
+
+
+_UNKNOWN = "I do not know "
+"""How the guide begins where it does not know."""
+
+_MOST_WORDS = 60
+
+
+def docs_words(question: str, answer: str, target: Path) -> str:
+    """What to search the docs for if this answer is that of the built-in guide to what it does not know.
+
+    Empty for other answers, and if the docs have nothing about the question.
+    """
+    if target.name != TARGET_NAME or not answer.lstrip().startswith(_UNKNOWN):
+        return ""
+    from specchat.manual.docs import DESIGN, docs  # most chats need none of this
+    from specchat.manual.search import Search, key_words
+
+    words = clean_line(key_words(question))
+    if len(words) > _MOST_WORDS:
+        words = words[:_MOST_WORDS].rpartition(" ")[0]
+    return words if words and Search(docs(), aside=DESIGN).find(words, 1) else ""

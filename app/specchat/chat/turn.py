@@ -84,11 +84,12 @@ class TurnModel:
     """Takes the rounds of one turn and gives snapshots.
 
     `costs` are those reported by the turn before, from which a speed-up is expected while the answer streams; `memory`
-    is what the pair takes.
+    is what the pair takes, `verifier` the rule in force.
     """
 
-    def __init__(self, costs: MeasuredCosts = NO_COSTS, memory: MemoryUse | None = None) -> None:
+    def __init__(self, costs: MeasuredCosts = NO_COSTS, memory: MemoryUse | None = None, *, verifier: str = "") -> None:
         self._costs = costs
+        self._verifier = verifier
         self._memory = memory
         self._by_source: dict[str, Figures] = {}
         self._widths: Counter[int] = Counter()
@@ -153,7 +154,14 @@ class TurnModel:
             against_ms=total.decode_ms if speedup else 0.0,
         )
         return TurnView(
-            shown=Shown(summary, self._k, self._reason, break_even(total, speedup or expected), self._memory),
+            shown=Shown(
+                summary,
+                self._k,
+                self._reason,
+                break_even(total, speedup or expected),
+                self._memory,
+                verifier=self._verifier,
+            ),
             tokens_per_second=tokens_per_second,
             speedup=speedup,
             expected=expected,

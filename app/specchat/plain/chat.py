@@ -13,6 +13,7 @@ from specchat.chat.archive import Archive
 from specchat.chat.attachments import Attachment, images_of, pages_named, read_attachments, with_attachments
 from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.registry import message_text, parse
+from specchat.chat.guide import docs_words
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
 from specchat.errors import FAILED, INTERRUPTED, AttachmentError
@@ -216,6 +217,8 @@ class PlainChat:
             self._paper.say(
                 f"[{', '.join(part for part in (ending(ended.reason), figures_spoken, question.source) if part)}.]"
             )
+        if ended is not None and (words := docs_words(_asked(session), ended.text, session.options.target)):
+            self._paper.say(f"/help {words} searches the docs.")
         return trace, ended.calls if ended else ()
 
     def _save(self, session: ChatSession, message: StoredMessage, trace: Trace | None) -> None:
@@ -258,6 +261,12 @@ def _about_saving(problem: str | None) -> str:
 
 def _text(rounds: list[Round]) -> str:
     return "".join(event.text for event in rounds)
+
+
+def _asked(session: ChatSession) -> str:
+    """The user's last message."""
+    said = [message.content for message in session.conversation.path() if message.role == "user"]
+    return said[-1] if said else ""
 
 
 def _trace(start: dict[str, object], rounds: list[Round], last: Ended | WorkerFailed) -> Trace:

@@ -10,10 +10,11 @@ from pathlib import Path
 from specchat.chat.archive import Archive
 from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.changing import OfPresets, do_preset
+from specchat.chat.commands.figures import FIGURES
 from specchat.chat.commands.reading import Sources
-from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
 from specchat.chat.commands.tagging import OfTags, do_tag, with_signs
+from specchat.chat.explaining import shown_of
 from specchat.chat.knobs import settings_from
 from specchat.chat.outbox import with_outputs
 from specchat.chat.saved_texts import saved_prompts, saved_roles
@@ -21,13 +22,16 @@ from specchat.chat.server_limits import models_of, refused
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.chat.variables import variables
 from specchat.errors import SpecchatError, TraceError
+from specchat.manual.docs import section_at
+from specchat.manual.search import key_words
+from specchat.plain.help import PlainHelp
 from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.plain.shell import PlainShell
 from specchat.plain.tools import PlainTools
 from specchat.settings.presets import preset_names
-from specchat.stats.break_even import break_even
-from specchat.stats.explain import Shown, explanations, in_short
-from specchat.stats.summary import Summary, is_disturbed
+from specchat.stats.explain import Figure, Shown, explanations, in_short
+from specchat.stats.explanations.figures import explain_figure
+from specchat.stats.summary import Summary
 from specchat.store.images import StoredImage
 from specchat.traces.trace import Trace, read_trace
 from specchat_engine.errors import EngineError, SettingError
@@ -62,6 +66,7 @@ class Commands:
         self._listed: tuple[int, ...] = ()
         """The sessions that /sessions listed last."""
         self._shell = PlainShell(paper)
+        self._help = PlainHelp(paper)
 
     def sources(self) -> Sources:
         """What commands can name."""
@@ -99,8 +104,10 @@ class Commands:
                     say(line)
             case asked.Quit():
                 return False
-            case asked.ShowHelp(command):
-                self._help(command)
+            case asked.ShowHelp(about):
+                self._help.tell(about)
+            case asked.ExplainFigure(figure):
+                self._explain(figure)
             case asked.NewSession(title):
                 conversation = new_conversation(session.options)
                 if title:
@@ -190,15 +197,6 @@ class Commands:
         self._session, self._last = opened, None
         count = len(conversation.path())
         self._paper.say(f"Continuing “{conversation.session.title}”: {count} message{'' if count == 1 else 's'}.")
-
-    def _help(self, name: str | None) -> None:
-        for command in COMMANDS:
-            if command.name == name or (name not in BY_NAME and command.plain):
-                sentence = command.plain if isinstance(command.plain, str) else command.help
-                self._paper.say(f"/{command.name} {command.arguments}".strip() + f": {sentence}")
-        if name not in BY_NAME:
-            self._paper.say("!COMMAND runs a shell command, after asking; the next message takes its output along.")
-            self._paper.say("Ctrl+C stops an answer. A backslash at the end of a line continues the message.")
 
     def _sessions(self, words: str) -> None:
         """Continues the session that was listed with this number; else lists the latest, or those with these words."""
@@ -300,17 +298,29 @@ class Commands:
 
     def _show_statistics(self) -> None:
         """A sentence for each figure of the last answer."""
-        trace = self._last
-        if trace is None or not trace.rounds:
+        shown = self._shown()
+        if not shown.figures.num_rounds:
             self._paper.say("There is no answer yet.")
             return
-        last, memory = trace.rounds[-1], self._session.loaded.memory if self._session.loaded else None
-        summary = Summary.of_turn(trace.rounds, trace.stats)
-        gauge = break_even(summary.total, summary.speedup)
-        shown = Shown(summary, last.k, last.reason, gauge, memory, is_disturbed(trace.stats))
         self._paper.say(spoken(in_short(shown)))
         for figure, sentence in explanations(shown).items():
             self._paper.say(spoken(f"{figure.value}: {sentence}"))
+
+    def _explain(self, figure: Figure | None) -> None:
+        """Explains a figure with the last answer's numbers; lists the figures if none is named."""
+        if figure is None:
+            self._paper.say(f"/explain and a name explains a figure: {', '.join(FIGURES)}.")
+            return
+        explanation = explain_figure(figure, self._shown())
+        for paragraph in explanation.paragraphs:
+            self._paper.say(spoken(paragraph))
+        if (more := section_at(explanation.more)) is not None:
+            self._paper.say(f"More: /help {key_words(more.heading).lower()}")
+
+    def _shown(self) -> Shown:
+        """The figures of the last answer; none before it."""
+        memory = self._session.loaded.memory if self._session.loaded else None
+        return shown_of(self._last, memory) if self._last else Shown(Summary(), memory=memory)
 
     def _say_rejections(self, path: Path | None) -> None:
         """Says what the target rejected in the last answer, or in those of a file."""

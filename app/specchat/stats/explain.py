@@ -34,12 +34,15 @@ class Figure(StrEnum):
     K = "k"
     SOURCES = "sources"
     MEMORY = "memory"
+    SO_FAR = "so far"
+    ROUNDS = "rounds"
+    VERIFIER = "verifier"
 
 
 class Shown(NamedTuple):
     """The turn so far, its last k and the reason for it, and the break-even gauge and the memory use where known.
 
-    `disturbed` says that other programs took much of the processors.
+    `disturbed` says that other programs took much of the processors. `verifier` is empty if it is not known.
     """
 
     summary: Summary
@@ -48,6 +51,7 @@ class Shown(NamedTuple):
     break_even: BreakEven | None = None
     memory: MemoryUse | None = None
     disturbed: bool = False
+    verifier: str = ""
 
     @property
     def figures(self) -> Figures:
@@ -253,6 +257,31 @@ def _memory(shown: Shown) -> str:
     return f"{', '.join(told)}: {total} in all. The caches are reserved for the whole context."
 
 
+def _so_far(shown: Shown) -> str:
+    figures = shown.figures
+    if not figures.num_rounds:
+        return "The tokens of the answer, and the rounds that made them."
+    rounds = f"{figures.num_rounds} round{'' if figures.num_rounds == 1 else 's'}"
+    tokens = f"{figures.num_tokens} token{'' if figures.num_tokens == 1 else 's'}"
+    return f"{rounds} gave {tokens}. A round has one target pass."
+
+
+def _rounds(shown: Shown) -> str:
+    figures = shown.figures
+    signs = "● is an accepted token, ○ a rejected and · a discarded one; the target's own ends the round."
+    if not figures.num_draft_tokens:
+        return f"Each word is a round: {signs}"
+    discarded = figures.num_draft_tokens - figures.num_tested_tokens
+    counts = f"● {figures.num_accepted_tokens}, ○ {figures.num_rejected_tokens}, · {discarded}"
+    return f"Each word is a round: {signs} In this answer: {counts}."
+
+
+def _verifier(shown: Shown) -> str:
+    if not shown.verifier:
+        return "The verifier is the rule by which drafted tokens are accepted or rejected."
+    return f"The verifier {clean_line(shown.verifier)} decided which drafted tokens were accepted."
+
+
 def _bytes(size: int) -> str:
     for unit, scale in (("GB", 1e9), ("MB", 1e6)):
         if size >= scale:
@@ -273,4 +302,7 @@ _SENTENCES: Mapping[Figure, Callable[[Shown], str]] = {
     Figure.K: _k,
     Figure.SOURCES: _sources,
     Figure.MEMORY: _memory,
+    Figure.SO_FAR: _so_far,
+    Figure.ROUNDS: _rounds,
+    Figure.VERIFIER: _verifier,
 }

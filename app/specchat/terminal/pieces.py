@@ -141,3 +141,11 @@ def drafted_text(token: DraftedToken) -> str:
 def on_one_line(text: str) -> str:
     """A token's text, filtered, with signs for line ends and tabs: a rejected line end must not break the line."""
     return clean(text).replace("\n", "↵").replace("\t", "⇥")
+
+
+_SIGNS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍"}
+
+
+def visible(text: str) -> str:
+    """A token's text on one line, with signs for spaces and line ends."""
+    return "".join(_SIGNS.get(character, character if character.isprintable() else "▯") for character in text) or "∅"

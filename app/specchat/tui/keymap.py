@@ -52,6 +52,11 @@ def read_keymap(keys: Mapping[str, str], known: Mapping[str, str]) -> Keymap:
     return {name: ",".join(_split(text)) for name, text in (beside | dict(keys)).items()}
 
 
+def written_key(key: str) -> str:
+    """A key as users read it: Ctrl+T."""
+    return "+".join(part.capitalize() for part in key.strip().split("+"))
+
+
 def _check_key(name: str, key: str) -> None:
     *modifiers, last = key.split("+")
     character = last if len(last) == 1 else key_to_character(last)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.turn import check_given
 from specchat_engine.errors import SettingError
+from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.sampling.sampler import Sampler, constraint_of
@@ -23,8 +24,8 @@ BEST = 8
 class Place:
     """An output position of an answer to a prompt, in ids, and the parameters in force there.
 
-    `sharpness` is the power that the draft model's distribution was raised to, and `shown` are control tokens that the
-    grammar may use.
+    `sharpness` is the power that the draft model's distribution was raised to. `shown` are control tokens that the
+    grammar may use, with their texts, and `start` says where the grammar begins if it is not the answer's beginning.
     """
 
     prompt: Sequence[int]
@@ -32,7 +33,8 @@ class Place:
     position: int
     sampling: SamplingParams
     sharpness: float = 1.0
-    shown: Collection[int] = ()
+    shown: Mapping[int, bytes] = field(default_factory=dict)
+    start: GrammarStart | None = None
 
     @property
     def before(self) -> list[int]:
@@ -64,7 +66,7 @@ def inspect(
     """
     _check(target, vocabulary, place, asked)
     before = place.before
-    constraint = constraint_of(place.sampling, vocabulary, place.shown)
+    constraint = constraint_of(place.sampling, vocabulary, place.shown, place.start)
     try:
         check_given(place.answer[: place.position], vocabulary, constraint)
         if constraint:

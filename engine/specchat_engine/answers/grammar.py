@@ -9,6 +9,7 @@ from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.values import kinds_of, listed
 from specchat_engine.answers.written import WRITTEN, Parameters, Written, rule_of
 from specchat_engine.errors import SettingError
+from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.json_schema import FORMATS, SchemaRules, literal, shared_lines
 from specchat_engine.grammar.until import until
 from specchat_engine.prompt.messages import function_of
@@ -43,6 +44,15 @@ def tool_grammar(
         missing = "there are no tools" if choice is None else f"there is no tool {choice!r} to call"
         raise SettingError(f"a call is required and {missing}: name one that is given")
     return _ToolGrammar(answer_format).text(functions, thinking=thinking, several=parallel and choice is None)
+
+
+def calls_start(answer_format: AnswerFormat, *, thinking: bool) -> GrammarStart | None:
+    """Where the grammar of calls begins in an answer that need not call a tool; see `tool_grammar` for `thinking`.
+
+    None for a notation in which a call begins like other text.
+    """
+    mark = WRITTEN.get(answer_format.calls, _HARMONY).mark
+    return GrammarStart(mark, answer_format.thinking, thinking) if mark else None
 
 
 class _ToolGrammar:

@@ -14,6 +14,7 @@ from specchat_engine.grammar.json_schema import JSON, Writing, literal
 from specchat_engine.grammar.until import until
 
 _NEW_LINE: Final = literal("\n")
+_TAG: Final = re.compile(r"<[^<>\n]+>|\[[A-Z_]+\]")
 _ID: Final = "[a-zA-Z0-9]{9}"
 
 Pieces = tuple[str, ...]
@@ -44,6 +45,12 @@ class Written:
     end: str = ""
     values: Writing = JSON
     parameters: Parameters | None = None
+
+    @property
+    def mark(self) -> str:
+        """The tag that begins the calls; empty if only their content tells them from other text."""
+        tag = _TAG.match(self.begin + self.head[0] if self.head else self.begin)
+        return tag[0] if tag else ""
 
 
 def rule_of(pieces: Pieces, name: str) -> str:

@@ -6,7 +6,7 @@ needs no llama.cpp, and tests can use grammars written in plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -35,6 +35,13 @@ class GrammarVocabulary(Protocol):
     def size(self) -> int:
         """The number of tokens; ids start at 0."""
 
+    @property
+    def letters(self) -> Mapping[int, int]:
+        """The id of the token that is a byte and nothing else, by the byte; not every byte need have one."""
+
+    def piece(self, token: int) -> bytes:
+        """The bytes of a token, none for a control token."""
+
     def compile_grammar(self, text: str, shown: Collection[int] = ()) -> GrammarState:
         """The beginning of a text that follows this grammar, in which the `shown` control tokens count as their texts.
 
@@ -49,11 +56,13 @@ class Constraint:
     the context grows, the place that it reached stays and all others are closed.
     """
 
-    __slots__ = ("_known", "_length")
+    __slots__ = ("_known", "_length", "_needed")
 
-    def __init__(self, start: GrammarState) -> None:
-        """`start` is the beginning of a text that follows the grammar; `close` closes it too."""
+    def __init__(self, start: GrammarState, needed: GrammarState | None = None) -> None:
+        """`start` is the beginning of a text that follows the grammar. `needed` is a place that others are made from,
+        if there is one. `close` closes both."""
         self._length = 0
+        self._needed = needed
         self._known: dict[tuple[int, ...], GrammarState | None] = {(): start}
 
     def begin(self, prompt_length: int) -> None:
@@ -73,6 +82,11 @@ class Constraint:
 
     def close(self) -> None:
         """Closes every place; the constraint cannot be used any more."""
+        self._close_known()
+        if self._needed is not None:
+            self._needed.close()
+
+    def _close_known(self) -> None:
         for state in self._known.values():
             if state is not None:
                 state.close()
@@ -95,5 +109,5 @@ class Constraint:
         if state is None:
             raise DecodeError(f"the answer went on with {tokens}, which its grammar excludes: the verifier is broken")
         del self._known[tokens]
-        self.close()
+        self._close_known()
         self._known[()] = state

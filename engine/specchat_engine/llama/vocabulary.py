@@ -83,6 +83,11 @@ class Vocabulary:
         pieces = (self.piece(token) for token in range(self.size))
         return np.fromiter((_is_no_text(piece) for piece in pieces), np.bool_, self.size)
 
+    @cached_property
+    def letters(self) -> dict[int, int]:
+        """The id of the token that is a byte and nothing else, by the byte; not every byte need have one."""
+        return {piece[0]: token for token in range(self.size) if len(piece := self.piece(token)) == 1}
+
     def compile_grammar(self, text: str, shown: Collection[int] = ()) -> LlamaGrammarState:
         """The beginning of a text that follows a grammar in GBNF; it has to be closed.
 

@@ -106,6 +106,17 @@ def test_nothing_moves_a_cursor_or_has_a_colour(chat: Chat) -> None:
     assert "\x07" not in chat.answers.getvalue()
 
 
+def test_a_figure_is_explained_in_words(chat: Chat) -> None:
+    chat.client.rounds = script("> one| two~bad~/late/> three")
+    chat("/explain alpha", "Hi", "/explain alpha", "/explain", "/explain nothing")
+    told = chat.notes.getvalue()
+    assert "alpha is the share of compared tokens that were accepted." in told
+    assert "Of 2 drafted tokens that were compared with the target, 1 was accepted: 50 %." in told
+    assert "More: /help acceptance" in told
+    assert "/explain and a name explains a figure: speed, speedup, accepted, alpha" in told
+    assert "there is no figure 'nothing'" in told
+
+
 def test_a_backslash_continues_the_message(chat: Chat) -> None:
     chat("one \\", "two")
     assert [message.content for message in chat.client.asked[0]] == ["one \ntwo"]

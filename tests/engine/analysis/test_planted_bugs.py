@@ -48,7 +48,7 @@ def audited(seed: int = 5) -> Audit:
         Case(
             "test",
             prompt,
-            replace(Settings(k=k, max_tokens=100), drafter=drafter, verifier=verifier, sampling=sampling, tree=tree),
+            replace(Settings(k=k, max_tokens=50), drafter=drafter, verifier=verifier, sampling=sampling, tree=tree),
         )
         for prompt in PROMPTS
         for sampling in (replace(USUAL, temperature=0.0), USUAL, OPEN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,23 @@ from specchat_engine.pairing.heads import LAYER_INPUTS, PREDICTING
 TESTS = Path(__file__).parents[2]
 
 
+BATCH = 8
+"""A process tries several architectures, since it takes longer to start than to try one."""
+
+
+def batches(kind: str, architectures: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
+    names = sorted(architectures)
+    return [(kind, tuple(names[begin : begin + BATCH])) for begin in range(0, len(names), BATCH)]
+
+
 @pytest.mark.parametrize(
-    ("architecture", "kind"),
-    [
-        *((name, "eagle3") for name in sorted(LAYER_INPUTS)),
-        *((name, "mtp") for name in sorted(PREDICTING)),
-        ("gemma4", "assistant"),
-    ],
+    ("kind", "architectures"),
+    [*batches("eagle3", LAYER_INPUTS), *batches("mtp", PREDICTING), ("assistant", ("gemma4",))],
 )
-def test_a_head_answers_as_plain_decoding_does(architecture: str, kind: str, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "support.head_trial", architecture, kind, str(tmp_path)]
+def test_a_head_answers_as_plain_decoding_does(kind: str, architectures: tuple[str, ...], tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "support.head_trial", kind, str(tmp_path), *architectures]
     environment = {**os.environ, "PYTHONPATH": str(TESTS), "GGML_NO_BACKTRACE": "1"}
-    done = subprocess.run(words, cwd=TESTS, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = subprocess.run(words, cwd=TESTS, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    tried = done.stdout.split()
+    assert done.returncode == 0, f"{tried[-1:]}: {done.stderr[-2000:]}"
+    assert tried == [*architectures]

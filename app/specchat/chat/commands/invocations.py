@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from specchat.chat.knobs import Knob
+from specchat.stats.explain import Figure
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
@@ -23,9 +24,9 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class ShowHelp(Invocation):
-    """The help, or that of one command."""
+    """The help, that of one command, or what it has about some words."""
 
-    command: str | None = None
+    about: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +230,13 @@ class Explain(Invocation):
 @dataclass(frozen=True, slots=True)
 class Verify(Invocation):
     """Compare the last answer with plain decoding."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainFigure(Invocation):
+    """What a figure means, with the answer's numbers; all figures for None."""
+
+    figure: Figure | None = None
 
 
 @dataclass(frozen=True, slots=True)

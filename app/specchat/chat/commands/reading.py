@@ -104,7 +104,7 @@ def alone(invocation: Invocation) -> Reader:
 
 
 def read_help(argument: str, _sources: Sources) -> Read:
-    """A command's name, with or without its slash."""
+    """A command's name, with or without its slash, or words to search for."""
     return ShowHelp(argument.removeprefix("/").lower() or None)
 
 

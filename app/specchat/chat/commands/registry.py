@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from specchat.chat.commands import changing, reading, saved, tagging
 from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.figures import figure_names, read_explain
 from specchat.chat.commands.reading import Reader, Sources, nearest
 from specchat.chat.knobs import LOAD_KNOBS, live_knobs
 from specchat.settings.presets import is_built_in
@@ -108,11 +109,12 @@ def _forgotten(known: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
 COMMANDS: tuple[Command, ...] = (
     Command(
         "help",
-        "[COMMAND]",
-        "The keys, the colours, the figures and the commands.",
+        "[COMMAND|WORDS]",
+        "The keys, the colours, the figures and the commands; with words, a search of the help and the docs.",
         reading.read_help,
         (_commands,),
-        plain="The commands, or what one of them does.",
+        open_ended=True,
+        plain="The commands, or what one of them does; with words, a search of the docs. A listed number reads that.",
     ),
     Command("new", "[TITLE]", "A new conversation with the same models.", reading.read_new, plain=True),
     Command(
@@ -219,6 +221,14 @@ COMMANDS: tuple[Command, ...] = (
         reading.read_statistics,
         (_fixed(*reading.SCOPES),),
         plain="A sentence for each figure of the last answer.",
+    ),
+    Command(
+        "explain",
+        "[FIGURE]",
+        "What a figure means, with the last answer's numbers.",
+        read_explain,
+        (figure_names,),
+        plain=True,
     ),
     Command("why", "", "Why the last answer was as fast as it was.", reading.alone(asked.Explain())),
     Command("verify", "", "Compare the last answer with plain decoding.", reading.alone(asked.Verify())),

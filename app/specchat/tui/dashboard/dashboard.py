@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -12,7 +13,7 @@ from textual.events import Click
 from textual.message import Message
 
 from specchat.chat.turn import TurnView
-from specchat.stats.explain import Figure, explain
+from specchat.stats.explain import Figure, Shown, explain
 from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.figures import Row, Styled, ribbon, rows, strip
 from specchat.tui.widgets.lines import Lines
@@ -27,11 +28,19 @@ class Dashboard(Lines, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,left", "mark(-1)", "Figure above", show=False, id="figures.up"),
         Binding("down,right", "mark(1)", "Figure below", show=False, id="figures.down"),
+        Binding("enter,question_mark,f12", "explain", "Explain", key_display="?", id="figures.explain"),
         Binding("escape", "leave", "Back", id="figures.leave"),
     ]
 
     class Left(Message):
         """The user leaves the panel."""
+
+    @dataclass
+    class Explain(Message):
+        """The user wants more about a figure of these numbers."""
+
+        figure: Figure
+        shown: Shown
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -41,6 +50,11 @@ class Dashboard(Lines, can_focus=True):
         self._panel: Panel | None = None
         self.border_title = "This turn"
         self.border_subtitle = legend_line(short=True)
+
+    @property
+    def shown(self) -> Shown:
+        """The numbers of the snapshot."""
+        return self._view.shown
 
     def show(self, view: TurnView) -> None:
         """Show another snapshot."""
@@ -54,7 +68,7 @@ class Dashboard(Lines, can_focus=True):
     def on_focus(self) -> None:
         """Explain the marked figure."""
         self._explains = True
-        self.border_subtitle = "↑↓ explains · Esc back"
+        self.border_subtitle = "↑↓ explains · ? more · Esc back"
         self._draw()
 
     def on_blur(self) -> None:
@@ -67,6 +81,10 @@ class Dashboard(Lines, can_focus=True):
         """Explain the next figure, or the one before."""
         self._marked = following(self._marked, steps)
         self._draw()
+
+    def action_explain(self) -> None:
+        """Ask for the whole explanation of the marked figure."""
+        self.post_message(self.Explain(self._marked, self.shown))
 
     def action_leave(self) -> None:
         """Go back."""
@@ -105,7 +123,7 @@ class DashboardRow(Lines):
         self.show_lines([strip(self._view, self.size.width)])
 
 
-MARKABLE = tuple(figure for figure in Figure if figure is not Figure.ALPHA_AND_RATE)
+MARKABLE = tuple(figure for figure in Figure if figure not in (Figure.ALPHA_AND_RATE, Figure.VERIFIER))
 """The figures that can be marked, from top to bottom."""
 
 _TOGETHER = (Figure.ACCEPTED, Figure.ALPHA)

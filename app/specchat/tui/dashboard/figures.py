@@ -81,7 +81,11 @@ def rows(view: TurnView, width: int) -> list[Row]:
         gap,
         Row([_label("tok/s"), (_curve(view.history, room), ACCEPTED)], 6, Figure.SPEED),
         *_memory(view.shown.memory, width),
-        Row([_label("so far"), f"{view.figures.num_tokens} tokens in {view.figures.num_rounds} rounds"], 8),
+        Row(
+            [_label("so far"), f"{view.figures.num_tokens} tokens in {view.figures.num_rounds} rounds"],
+            8,
+            Figure.SO_FAR,
+        ),
         gap,
     ]
 
@@ -89,7 +93,7 @@ def rows(view: TurnView, width: int) -> list[Row]:
 def ribbon(view: TurnView, width: int, height: int) -> list[Row]:
     """The latest rounds in `height` rows."""
     lines = words(view.ribbon, width, height)
-    return [Row(part, 1 + 2 * place) for place, part in enumerate(lines + [[]] * (height - len(lines)))]
+    return [Row(part, 1 + 2 * place, Figure.ROUNDS) for place, part in enumerate(lines + [[]] * (height - len(lines)))]
 
 
 def strip(view: TurnView, width: int) -> Content:

@@ -1,118 +1,221 @@
-"""The help: keys, colours, figures, commands."""
+"""The help: keys, colours, figures, commands, and a search over all of it and the documentation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Grid, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Input, OptionList, Static
 
-from specchat.chat.commands.registry import BY_NAME, COMMANDS, Command
-from specchat.tui.appearance import legend_rows
+from specchat.chat.commands.registry import BY_NAME
+from specchat.chat.help_sections import help_search
+from specchat.manual.docs import beside, section_at
+from specchat.manual.search import MARKS, Hit, Search
+from specchat.manual.sections import Place, Section
+from specchat.terminal.filter import clean_line
+from specchat.tui.pace import Pace
+from specchat.tui.screens.help_page import help_page, key_sections
+from specchat.tui.screens.help_section import SectionText
+from specchat.tui.widgets.key_row import KeyRow
+from specchat.tui.widgets.listing import Listing
 
-_KEYS = (
-    ("prompt.send", "Enter", "send"),
-    (
-        "prompt.new_line",
-        "Ctrl+J, Alt+Enter",
-        "new line; so do \\ at a line's end, and Shift+Enter in many terminals",
-    ),
-    ("prompt.editor", "Ctrl+X Ctrl+E, Alt+E", "write the message in $VISUAL or $EDITOR"),
-    ("", "!COMMAND", "run a shell command; its output goes with the next message, Esc stops it"),
-    ("prompt.undo", "Ctrl+_", "undo in the message"),
-    ("", "↑ ↓", "earlier messages, on the first and the last line; in an empty prompt, the last queued message"),
-    ("prompt.search", "Ctrl+R", "search the messages you sent"),
-    ("", "PgUp PgDn, Ctrl+Home End", "scroll the conversation"),
-    ("", "Tab", "go to the messages: ↑ ↓ select one, the last row lists its keys"),
-    ("chat.stop", "Esc", "stop the answer and keep what there is; leave a panel"),
-    ("chat.knobs", "F2", "knobs: k, drafter, verifier …, effective from the next round"),
-    ("", "Ctrl+↑ ↓, Alt+↑ ↓", "raise or lower k, even while an answer streams"),
-    ("chat.view", "F3", "the answer as trace, coloured, or Markdown"),
-    ("chat.inspect", "F4", "inspect tokens: p, q, ranks, alternatives; branch from one"),
-    ("chat.step", "F5", "pause the answer, then one round a key; + slow motion, Enter continues"),
-    ("chat.race", "F6", "race: the last prompt plain and speculative, side by side"),
-    ("chat.statistics", "F7", "statistics of the answer, the session, the pair; /why, /verify, /replay"),
-    ("chat.models", "F8", "models: on this machine, recommended, on the hub"),
-    ("chat.figures", "F9", "explain the figures one by one; again to hide them"),
-    ("chat.take_advice", "Ctrl+T", "follow the advice below the answer; /why says more"),
-    ("chat.sessions", "Ctrl+O", "stored sessions: search, open, rename, delete"),
-    ("chat.new", "Ctrl+N", "new chat"),
-    ("app.palette", "Ctrl+P", "commands, themes"),
-    ("chat.copy_or_quit", "Ctrl+C", "copy the selection; twice to quit"),
-    ("chat.suspend", "Ctrl+Z", "suspend to the shell; fg resumes"),
-    ("app.quit", "Ctrl+Q", "quit"),
-)
-"""The id of the binding, if there is one; its default key; what it does."""
-
-_FIGURES = (
-    ("tok/s", "tokens a second while decoding, smoothed; exact when the answer ends"),
-    ("× plain", "how much faster than the target alone, from plain passes of the same answer; ×? if not known"),
-    ("accepted", "accepted / drafted tokens"),
-    ("α", "accepted / (accepted + rejected): discarded tokens were never compared"),
-    ("τ", "tokens per target pass, its own included; at most k + 1"),
-    ("by place", "how often the 1st, 2nd, … drafted token is accepted"),
-    ("α needed", "the stroke is the break-even point, the line is α"),
-    ("time", "where decoding time goes: drafting, the target's passes, the rest"),
-    ("drafts", "the source of the drafts: a draft model, a head of the target, or prompt lookup"),
-    ("k", "the most tokens drafted in a round, over the turn, with the reason; 0 is plain"),
-    ("memory", "both models, their caches, and compute buffers"),
-    ("lookup", "what prompt lookup searches: all chats since the models were loaded, or this conversation"),
-    ("verifier", "the rule for drafted tokens; ≈ typical is lossy: it favours the draft"),
-)
+_PAUSE = 0.12
+_PLACEHOLDER = "type to search the help and the documentation"
+_MOST_LINKS = 9
 
 
 class HelpScreen(ModalScreen[None]):
-    """One page over the chat."""
+    """One window over the chat: the page of keys, the results of a search, or one section to read.
+
+    The class `-results` shows the results, `-reading` a section, neither the page. The search has the keyboard unless a
+    section is read.
+    """
 
     CSS_PATH = "help.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q,enter", "dismiss", "Close", id="help.close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "read", "Read", priority=True, id="help.read"),
+        Binding("left", "beside(-1)", "Sections", key_display="← →", priority=True, id="help.section_back"),
+        Binding("right", "beside(1)", "Section after", show=False, priority=True, id="help.section_on"),
+        Binding("up", "move(-1)", "Move", key_display="↑ ↓", priority=True, id="help.up"),
+        Binding("down", "move(1)", "Down", show=False, priority=True, id="help.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, priority=True, id="help.page_up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, priority=True, id="help.page_down"),
+        *(
+            Binding(str(number), f"link({number})", "Link", show=False, id=f"help.link_{number}")
+            for number in range(1, _MOST_LINKS + 1)
+        ),
+        Binding("slash", "search", "Search", key_display="/", id="help.search"),
+        Binding("escape", "back", "Back", priority=True, id="help.back"),
+        Binding("f1", "dismiss", "Close", id="help.close"),
+    ]
 
-    def __init__(self, keymap: Mapping[str, str] | None = None, command: str | None = None) -> None:
-        """`keymap` holds the user's own keys. `command` is shown first."""
+    def __init__(
+        self,
+        keymap: Mapping[str, str] | None = None,
+        about: str | None = None,
+        *,
+        place: Place | None = None,
+    ) -> None:
+        """`keymap` holds the user's own keys. `about` is a command, shown first, or words to search for; `place` is a
+        section to open with."""
         super().__init__()
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (64, "-beside")]
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (64, "-wide-help")]
         self._keymap = keymap or {}
-        self._command = BY_NAME.get(command or "")
+        self._command = BY_NAME.get(about or "")
+        self._words = "" if self._command else about or ""
+        self._first = section_at(place) if place else None
+        self._section: Section | None = None
+        self._search: Search | None = None
+        self._searching = Pace(self, _PAUSE, self._find)
 
     def compose(self) -> ComposeResult:
-        """Short tables, the command that was asked about first."""
-        with VerticalScroll() as page:
-            page.border_title = "specchat help"
-            page.border_subtitle = "Esc closes"
-            if self._command is not None:
-                yield Static(f"/{self._command.name}", classes="title", markup=False)
-                yield _table([_row(self._command)], "commands")
-            yield Static("Keys", classes="title")
-            yield _table([(self._key(name, usual), what) for name, usual, what in _KEYS], "keys")
-            yield Static("Colours", classes="title")
-            yield Static(Content("\n").join(legend_rows()))
-            yield Static("Figures", classes="title")
-            yield _table(_FIGURES, "figures")
-            yield Static("Commands", classes="title")
-            yield _table([_row(command) for command in COMMANDS], "commands")
+        """The search above the page, the results or the section."""
+        with Vertical(id="panel") as panel:
+            panel.border_title = "specchat help"
+            yield Input(self._words, placeholder=_PLACEHOLDER, id="search")
+            with VerticalScroll(id="page", can_focus=False):
+                yield from help_page(self._keymap, self._command)
+            yield Listing[Hit](_draw, id="results")
+            yield Static(id="nothing")
+            yield SectionText(id="section")
+            yield KeyRow()
 
-    def _key(self, binding: str, usual: str) -> str:
-        """The key as it is written, with the user's own key if there is one."""
-        keys = self._keymap.get(binding)
-        return ", ".join(written_key(key) for key in keys.split(",")) if keys else usual
+    def on_mount(self) -> None:
+        """Show the section to open with, or search for the words."""
+        self.query_one("#results", Listing).can_focus = False
+        if self._first is not None:
+            self._open(self._first)
+        elif self._words:
+            self._find()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what the view can do. Keys that it cannot use go to the search."""
+        match action:
+            case "read":
+                return self.has_class("-results")
+            case "beside" | "search":
+                return self._section is not None
+            case "link":
+                number = parameters[0]
+                return self._section is not None and isinstance(number, int) and number <= len(self._section.links)
+        return True
+
+    def on_input_changed(self) -> None:
+        """Search for what is typed."""
+        if self._typed != self._words:
+            self._words = self._typed
+            self._searching.request()
+
+    def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
+        """Open the section that was clicked."""
+        self._open(self.query_one("#results", Listing).items[message.option_index].section)
+
+    def action_read(self) -> None:
+        """Open the chosen result."""
+        hit = self.query_one("#results", Listing).chosen
+        if hit is not None:
+            self._open(hit.section)
+
+    def action_beside(self, steps: int) -> None:
+        """Open the section before or after on the same page."""
+        if self._section is not None:
+            self._open(beside(self._section, steps))
+
+    def action_link(self, number: int) -> None:
+        """Open the page with this number among the links of the section."""
+        section = None if self._section is None else section_at(self._section.links[number - 1])
+        if section is not None:
+            self._open(section)
+
+    def action_search(self) -> None:
+        """Go from a section to the search."""
+        self._find()
+
+    def action_move(self, steps: int) -> None:
+        """Choose another result, or scroll."""
+        if self.has_class("-results"):
+            self.query_one("#results", Listing).move("cursor_up" if steps < 0 else "cursor_down")
+        else:
+            self._shown_page.scroll_relative(y=steps, animate=False, immediate=True)
+
+    def action_page(self, steps: int) -> None:
+        """The same by pages."""
+        if self.has_class("-results"):
+            self.query_one("#results", Listing).move("page_up" if steps < 0 else "page_down")
+        else:
+            page = self._shown_page
+            page.scroll_relative(y=steps * max(page.size.height - 1, 1), animate=False, immediate=True)
+
+    def action_back(self) -> None:
+        """Go back from a section to the results, or close the help."""
+        if self._section is not None and self._typed:
+            self._show("-results")
+        else:
+            self.dismiss()
+
+    @property
+    def _typed(self) -> str:
+        return self.query_one(Input).value.strip()
+
+    @property
+    def _shown_page(self) -> VerticalScroll:
+        return self.query_one("#section" if self._section is not None else "#page", VerticalScroll)
+
+    def _find(self) -> None:
+        """Show the results for what is typed; the first page if that is nothing."""
+        words = self._typed
+        if not words:
+            self._show("")
+            return
+        if self._search is None:
+            self._search = help_search((*key_sections(self._keymap),))
+        hits = self._search.find(words)
+        self.query_one("#results", Listing).show(hits, 0)
+        nothing = "" if hits else f"nothing in the help has “{clean_line(words)}”"
+        self.query_one("#nothing", Static).update(Content(nothing))
+        self._show("-results")
+
+    def _open(self, section: Section) -> None:
+        """Show a section."""
+        self.query_one(SectionText).show(section)
+        self._show("-reading", section)
+
+    def _show(self, view: str, section: Section | None = None) -> None:
+        self._section = section
+        for name in ("-results", "-reading"):
+            self.set_class(name == view, name)
+        (self.query_one(Input) if section is None else self.query_one(SectionText)).focus()
+        panel = self.query_one("#panel")
+        panel.border_title = Content(f"specchat help · {section.name}" if section else "specchat help")
+        found = len(self.query_one("#results", Listing).items)
+        panel.border_subtitle = f"{found} found" if view == "-results" else ""
+        self.refresh_bindings()
 
 
-def written_key(key: str) -> str:
-    """A key as users read it: Ctrl+T."""
-    return "+".join(part.capitalize() for part in key.strip().split("+"))
+def read_docs(app: App[object], place: Place) -> None:
+    """Opens a section of the documentation over an app without a chat."""
+    app.push_screen(HelpScreen(place=place))
 
 
-def _row(command: Command) -> tuple[str, str]:
-    return f"/{command.name} {command.arguments}".strip(), command.help
+def _draw(hit: Hit, width: int) -> Content:
+    """The heading with its page, and the text around a match."""
+    room = max(width - 2, 8)
+    section = hit.section
+    page = f"  {section.title}" if section.place.heading else ""
+    name = Content.assemble((section.heading, "bold"), (page, "$quiet")).truncate(room, ellipsis=True)
+    below = _marked(hit.excerpt).truncate(room, ellipsis=True).stylize_before("$quiet")
+    return Content("\n").join([name, below])
 
 
-def _table(rows: Sequence[tuple[str, str]], name: str) -> Grid:
-    cells = (
-        Static(Content(text), classes=kind) for row in rows for text, kind in zip(row, ("name", "text"), strict=True)
-    )
-    return Grid(*cells, classes=name)
+def _marked(excerpt: str) -> Content:
+    """The excerpt on one line, with the matches marked."""
+    parts: list[tuple[str, str]] = []
+    for index, part in enumerate(" ".join(excerpt.split()).split(MARKS[0])):
+        found, mark, rest = part.partition(MARKS[1])
+        parts += [(found, "bold $text-warning"), (rest, "")] if index and mark else [(part, "")]
+    return Content.assemble(*parts)

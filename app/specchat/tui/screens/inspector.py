@@ -13,10 +13,15 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from specchat.chat.explaining import explained_round
+from specchat.manual.sections import Place
+from specchat.stats.explanations.alternatives import explain_alternatives
 from specchat.terminal.filter import clean, clean_line
 from specchat.terminal.palette import LOOKS
+from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
 from specchat.tui.pace import Pace
+from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.widgets.key_row import KeyRow
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.rounds import Outcome
@@ -58,6 +63,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "branch", "Branch from here", priority=True, id="inspector.branch"),
+        Binding("question_mark,f12", "explain", "Explain", key_display="?", id="inspector.explain"),
         Binding("r", "raw", "Raw probabilities", id="inspector.raw"),
         Binding("left", "round(-1)", "Round", key_display="← →", id="inspector.round_back"),
         Binding("right", "round(1)", "Round after", show=False, id="inspector.round_on"),
@@ -66,13 +72,17 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         Binding("escape,f4", "dismiss", "Back", id="inspector.dismiss"),
     ]
 
-    def __init__(self, trace: Trace, place: int, mark: int, look: Look) -> None:
-        """Begin with round `place` of the trace and its token number `mark`."""
+    def __init__(self, trace: Trace, place: int, mark: int, look: Look, read: Callable[[Place], None]) -> None:
+        """Begin with round `place` of the trace and its token number `mark`.
+
+        `read` opens a section of the documentation.
+        """
         super().__init__()
         self._trace = trace
         self._place = min(max(place, 0), len(trace.rounds) - 1)
         self._mark = mark
         self._look = look
+        self._read = read
         self._raw = False
         self._spots: list[Spot] = []
         self._position: int | None = None
@@ -109,6 +119,19 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         """Show probabilities before sampling, or after it."""
         self._raw = not self._raw
         self._show()
+
+    def action_explain(self) -> None:
+        """Explain the marked token, beside the others of the round and the alternatives at its position."""
+        removed = {
+            spot.id: stage
+            for spot in self._spots
+            if (seen := known(self._inspection(spot.position), spot.id)) and (stage := seen.removed_by)
+        }
+        inspection = self._inspection(self._position)
+        explanations = explained_round(self._trace, self._place, removed)
+        explanations += explain_alternatives(inspection) if inspection else []
+        title = f"Round {self._place + 1} of {len(self._trace.rounds)}"
+        self.app.push_screen(ExplainScreen(explanations, self._mark, self._read, title=title))
 
     def action_branch(self) -> None:
         """Branch from the marked token."""
@@ -248,12 +271,6 @@ def prefix_at(trace: Trace, position: int, token: int) -> tuple[int, ...]:
 def asked_at(trace: Trace, place: int, position: int) -> tuple[int, ...]:
     """The tokens of a round that were drafted or drawn at one output position."""
     return tuple(dict.fromkeys(spot.id for spot in spots(trace, place) if spot.position == position))
-
-
-def visible(text: str) -> str:
-    """A token's text on one line, with signs for spaces and line ends."""
-    signs = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍"}
-    return "".join(signs.get(character, character if character.isprintable() else "▯") for character in text) or "∅"
 
 
 def known(inspection: Inspection | None, token: int) -> InspectedToken | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -91,7 +92,7 @@ class Played(Transcript, can_focus=False):
         self.trace = trace
         self._count = 0
         self._costs = fitted(costs_in(trace), trace.rounds)
-        self._model = TurnModel(self._costs)
+        self._model = TurnModel(self._costs, verifier=str(trace.start.get("verifier") or ""))
         self._answer = Answer(recorded_target(trace.start) or "answer", self._view)
         self._answer.figures = ""
         asked = [UserMessage(trace.question)] if self._alone and trace.question else []
@@ -139,6 +140,7 @@ class ReplayScreen(PlayingScreen):
         Binding("n", "turn(1)", "Turn", key_display="n p", id="replay.turn_on"),
         Binding("p", "turn(-1)", "Turn before", show=False, id="replay.turn_back"),
         Binding("f3,v", "view", "View", id="replay.view"),
+        Binding("f12,question_mark", "explain", "Explain", id="replay.explain"),
         Binding("pageup", "scroll('page_up')", "Scroll up", show=False, id="replay.scroll_page_up"),
         Binding("pagedown", "scroll('page_down')", "Scroll down", show=False, id="replay.scroll_page_down"),
     ]
@@ -191,6 +193,14 @@ class ReplayScreen(PlayingScreen):
     def action_view(self) -> None:
         """Show the answer in the next view."""
         self.query_one(Played).cycle_view()
+
+    def action_explain(self) -> None:
+        """Explain the figures of the rounds shown."""
+        # Imported here because most replays never ask.
+        from specchat.tui.screens.explain import figures_screen
+        from specchat.tui.screens.help import read_docs
+
+        self.app.push_screen(figures_screen(self.query_one(Dashboard).shown, partial(read_docs, self.app)))
 
     def action_scroll(self, where: str) -> None:
         """Scroll the answer."""

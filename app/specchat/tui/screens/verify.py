@@ -18,9 +18,10 @@ from textual.widgets import Static
 from specchat.errors import SpecchatError
 from specchat.settings.options import DEFAULT_VERIFIER
 from specchat.terminal.filter import clean, clean_line
+from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording
-from specchat.tui.screens.inspector import known, visible
+from specchat.tui.screens.inspector import known
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.sampling.noise import gumbel, turn_seed
 

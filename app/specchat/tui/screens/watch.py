@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,6 +16,7 @@ from textual.widgets import Static
 
 from specchat.models.formatting import pair_name
 from specchat.remote.servers import Server
+from specchat.stats.explain import Figure
 from specchat.terminal.clipboard import copy
 from specchat.terminal.filter import clean_line
 from specchat.tui.appearance import legend_line
@@ -60,6 +62,7 @@ class WatchScreen(Screen[None]):
         Binding("n,tab", "next_answer", "Next request", key_display="n", id="watch.next"),
         Binding("f3,v", "view", "View", key_display="F3", id="watch.view"),
         Binding("f9", "figures", "Figures", id="watch.figures"),
+        Binding("f12,question_mark", "explain", "Explain", id="watch.explain"),
         Binding("pageup", "scroll('page_up')", "Scroll", key_display="PgUp PgDn", id="watch.page_up"),
         Binding("pagedown", "scroll('page_down')", "Scroll down", show=False, id="watch.page_down"),
         Binding("home,ctrl+home", "scroll('home')", "To the start", show=False, id="watch.home"),
@@ -103,6 +106,10 @@ class WatchScreen(Screen[None]):
         """Offer the next request only if there is one."""
         return action != "next_answer" or self._following.others > 0
 
+    def on_dashboard_explain(self, message: Dashboard.Explain) -> None:
+        """Explain the figure that is marked."""
+        self._explain(message.figure)
+
     def on_dashboard_left(self) -> None:
         """Go back from the figures to the answers."""
         self.remove_class("-figures")
@@ -134,6 +141,10 @@ class WatchScreen(Screen[None]):
         else:
             self.call_after_refresh(dashboard.focus)
 
+    def action_explain(self) -> None:
+        """Explain the figures."""
+        self._explain()
+
     def action_scroll(self, where: str) -> None:
         """Scroll the answers."""
         self.query_one(Watched).move(where)
@@ -146,6 +157,13 @@ class WatchScreen(Screen[None]):
             self.notify(copy(selected, self.app.copy_to_clipboard))
         else:
             self.app.exit()
+
+    def _explain(self, figure: Figure | None = None) -> None:
+        # Imported here because most people who watch never ask.
+        from specchat.tui.screens.explain import figures_screen
+        from specchat.tui.screens.help import read_docs
+
+        self.app.push_screen(figures_screen(self.query_one(Dashboard).shown, partial(read_docs, self.app), figure))
 
     def _listen(self) -> None:
         for event in self._client.events():

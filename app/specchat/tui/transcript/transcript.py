@@ -19,7 +19,7 @@ from specchat.tui.transcript.painter import CLICK
 from specchat.tui.transcript.thumbnail import SHOW_IMAGE
 from specchat.tui.transcript.view import JUMP_TO_END, EntriesView
 
-_FOR_ANSWERS = ("regenerate", "inspect", "play", "tokens", "thoughts")
+_FOR_ANSWERS = ("regenerate", "inspect", "explain", "play", "tokens", "thoughts")
 
 
 class Transcript(EntriesView, can_focus=True):
@@ -41,6 +41,7 @@ class Transcript(EntriesView, can_focus=True):
         Binding("o", "thoughts", "Thoughts", id="messages.thoughts"),
         Binding("o", "show_image", "Image", id="messages.image"),
         Binding("i", "inspect", "Inspect", id="messages.inspect"),
+        Binding("question_mark", "explain", "Explain", key_display="?", id="messages.explain"),
         Binding("p", "ask('play')", "Play", id="messages.play"),
         Binding("x", "ask('export')", "Export", id="messages.export"),
         Binding("escape", "leave", "Back", id="messages.leave"),
@@ -68,6 +69,13 @@ class Transcript(EntriesView, can_focus=True):
     @dataclass
     class Inspect(OfEntry):
         """Open the inspector at this token; both are None where no token is marked."""
+
+        round_index: int | None = None
+        place: int | None = None
+
+    @dataclass
+    class Explain(OfEntry):
+        """Explain the figures of this answer, or the marked token; both are None where no token is marked."""
 
         round_index: int | None = None
         place: int | None = None
@@ -260,9 +268,12 @@ class Transcript(EntriesView, can_focus=True):
     def action_inspect(self) -> None:
         """Ask for the inspector, at the marked token where there is one."""
         if isinstance(self.selected, Answer):
-            cursor = self.selected.cursor
-            place = (cursor.round_index, cursor.place) if cursor is not None else (None, None)
-            self.post_message(self.Inspect(self.selected, *place))
+            self.post_message(self.Inspect(self.selected, *_marked(self.selected)))
+
+    def action_explain(self) -> None:
+        """Ask for an explanation of the answer's figures, or of the marked token."""
+        if isinstance(self.selected, Answer):
+            self.post_message(self.Explain(self.selected, *_marked(self.selected)))
 
     def action_thoughts(self) -> None:
         """Unfold or fold the answer's thoughts."""
@@ -297,3 +308,9 @@ class Transcript(EntriesView, can_focus=True):
         if row is not None:
             self.show_row(self.entries.index(answer), row)
         self.redraw()
+
+
+def _marked(answer: Answer) -> tuple[int | None, int | None]:
+    """The round and the place of the marked token."""
+    cursor = answer.cursor
+    return (cursor.round_index, cursor.place) if cursor is not None else (None, None)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from specchat.models.suggestion import Suggestion
 from specchat.terminal.filter import clean_line
+
+if TYPE_CHECKING:
+    from specchat.models.suggestion import Suggestion  # it needs numpy, and the help does not
 
 T = TypeVar("T")
 Draw = Callable[[T, int], Content]

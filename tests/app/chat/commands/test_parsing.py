@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS, message_text, parse
+from specchat.stats.explain import Figure
 from specchat.terminal.filter import clean_line
 from specchat_engine.settings import Settings
 
@@ -43,6 +44,11 @@ def changed(text: str, settings: Settings | None = None) -> Settings:
     [
         ("/help", asked.ShowHelp()),
         ("/help /Spec", asked.ShowHelp("spec")),
+        ("/help my own theme", asked.ShowHelp("my own theme")),
+        ("/explain", asked.ExplainFigure()),
+        ("/explain Alpha", asked.ExplainFigure(Figure.ALPHA)),
+        ("/explain τ", asked.ExplainFigure(Figure.TAU)),
+        ("/explain tok/s", asked.ExplainFigure(Figure.SPEED)),
         ("/new", asked.NewSession()),
         ("/new  A walk ", asked.NewSession("A walk")),
         ("/sessions", asked.ShowSessions()),

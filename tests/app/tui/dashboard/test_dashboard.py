@@ -4,6 +4,7 @@ from rich.cells import cell_len
 from app.tui.scripted_client import ended, script
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.stats.explain import Figure
+from specchat.stats.explanations.figures import explain_figures
 from specchat.tui.dashboard.dashboard import MARKABLE, Panel, explanation, following, panel
 from specchat.tui.dashboard.figures import strip
 from specchat_engine.decoding.costs import MeasuredCosts
@@ -171,3 +172,13 @@ def test_a_click_finds_the_figure_of_its_row() -> None:
     drawn = panel(turn(9), WIDTH, 40)
     rows = texts(drawn)
     assert drawn.figures[next(at for at, row in enumerate(rows) if "by place" in row)] == Figure.BY_POSITION
+
+
+@pytest.mark.parametrize("width", [30, 45])
+@pytest.mark.parametrize("rounds", [0, 1, 60])
+def test_everything_that_the_panel_shows_can_be_marked_and_has_a_whole_explanation(rounds: int, width: int) -> None:
+    drawn = panel(turn(rounds), width, 60)
+    told = [figure for row, figure in zip(texts(drawn), drawn.figures, strict=False) if row.strip()]
+    assert None not in told
+    assert {*told} <= {*MARKABLE}
+    assert {*MARKABLE} <= {*explain_figures(turn(rounds).shown)}

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from app.tui.chatting import Chat, ask, chat, header, quiet, shown, text_at
 from app.tui.scripted_client import ScriptedClient, script
+from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
-from specchat.tui.screens.inspector import InspectorScreen, asked_at, position_of, prefix_at, spots, visible
+from specchat.tui.screens.inspector import InspectorScreen, asked_at, position_of, prefix_at, spots
 from specchat_engine.decoding.rounds import Outcome, Round, TargetToken, TokenKind
 
 

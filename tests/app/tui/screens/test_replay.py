@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from app.tui.chatting import Chat, ask, chat, command, header, note_above_the_prompt, quiet
+from app.tui.chatting import Chat, ask, chat, command, header, note_above_the_prompt, quiet, text_at
 from app.tui.scripted_client import ScriptedClient, script
+from specchat.tui.screens.explain import ExplainScreen
+from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.replay import Played, ReplayScreen
 from specchat.tui.widgets.deck import DeckBar
 from support.sample_traces import CAT, encoded, sample_trace
@@ -57,6 +59,21 @@ async def test_a_file_with_several_turns_plays_turn_by_turn(tmp_path: Path) -> N
         await pilot.pause(0.2)
         assert "Second?" in rows(pilot)
         assert "the recording stops here" in rows(pilot)
+
+
+async def test_the_figures_of_the_rounds_shown_are_explained() -> None:
+    async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
+        await ask(pilot, "Who?")
+        await command(pilot, "/replay")
+        await pilot.press("end")
+        await pilot.pause(0.2)
+        await pilot.press("f12")
+        await pilot.pause(0.2)
+        assert isinstance(pilot.app.screen, ExplainScreen)
+        assert "4 tokens in" in text_at(pilot, "text")
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        assert isinstance(pilot.app.screen, HelpScreen)
 
 
 async def test_a_file_that_is_not_a_trace_is_reported_in_one_line(tmp_path: Path) -> None:

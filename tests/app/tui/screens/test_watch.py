@@ -10,6 +10,7 @@ from threading import Thread
 from typing import Any
 
 import httpx2
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -20,6 +21,7 @@ from specchat.remote.servers import Engine
 from specchat.settings.paths import sessions_db
 from specchat.settings.serving import Serving
 from specchat.tui.dashboard.dashboard import Dashboard
+from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.screens.watch import Watched
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.body import View
@@ -238,6 +240,16 @@ async def test_the_figures_are_explained_also_on_a_narrow_screen() -> None:
         assert pilot.app.focused is None
         await pilot.press("f3")
         assert answers(pilot)[0].view is not View.TRACE
+
+
+@pytest.mark.parametrize("keys", [["f12"], ["f9", "question_mark"]])
+async def test_the_figures_have_whole_explanations(keys: list[str]) -> None:
+    async with watching(start(1), made(1, 0), size=(80, 24)) as (pilot, client):
+        for key in keys:
+            await pilot.press(key)
+            await drawn(pilot, client)
+        assert isinstance(pilot.app.screen, ExplainScreen)
+        assert "tokens in" in str(pilot.app.screen.query_one("#text", Static).render())
 
 
 async def test_leaving_closes_the_connection_and_nothing_was_stored(isolated_machine: Path) -> None:

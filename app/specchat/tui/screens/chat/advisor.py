@@ -14,11 +14,11 @@ from specchat.stats.advice import Advice, AlphaRecord, Answered, Memory, advise,
 from specchat.stats.causes import causes
 from specchat.store.store import Store
 from specchat.store.turns import RECORD_TURNS
+from specchat.tui.keymap import written_key
 from specchat.tui.recording import answered
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
-from specchat.tui.screens.help import written_key
 from specchat.worker.protocol import Ended
 from specchat_engine.settings import Settings
 

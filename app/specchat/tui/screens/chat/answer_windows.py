@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from textual.widget import Widget
 
+from specchat.chat.explaining import explained_round, shown_of
 from specchat.chat.server_limits import COMPARISON, INSPECTION, learns_nothing
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError, TraceError
+from specchat.manual.sections import Place
 from specchat.stats.charts import Line, wrapped
+from specchat.stats.explain import Figure, Shown
+from specchat.stats.summary import Summary
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages
 from specchat.tui.recording import (
@@ -29,6 +34,7 @@ from specchat.tui.recording import (
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import LOADING, ChatView
+from specchat.tui.screens.explain import ExplainScreen, figures_screen
 from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
@@ -45,14 +51,21 @@ class AnswerWindows:
     """Finds the traces of answers and opens the windows over the chat."""
 
     def __init__(
-        self, owner: Widget, state: ChatState, view: ChatView, client: EngineClient, turns: TurnRunner
+        self,
+        owner: Widget,
+        state: ChatState,
+        view: ChatView,
+        client: EngineClient,
+        turns: TurnRunner,
+        read: Callable[[Place], None],
     ) -> None:
-        """`owner` is a widget of the app over which the windows open."""
+        """`owner` is a widget of the app over which the windows open; `read` opens a section of the documentation."""
         self._owner = owner
         self._state = state
         self._view = view
         self._client = client
         self._turns = turns
+        self._read = read
 
     async def inspect_in_view(self) -> None:
         """Opens the inspector on the answer that the user looks at."""
@@ -83,7 +96,33 @@ class AnswerWindows:
                 self._turns.answer_again(answer, prefix)
 
         look = looker(self._client, asked_in(trace), trace, settings)
-        self._owner.app.push_screen(InspectorScreen(trace, at, place, look), branch)
+        self._owner.app.push_screen(InspectorScreen(trace, at, place, look, self._read), branch)
+
+    async def explain(self, figure: Figure | None = None, answer: int | None = None) -> None:
+        """Explains the figures of an answer: of this one, else of the one that is written, else of the last one."""
+        state, memory = self._state, self._state.session.loaded.memory if self._state.session.loaded else None
+        shown = Shown(Summary(), memory=memory)
+        last = state.last_answer
+        if state.turn is not None and (answer is None or state.is_running(answer)):
+            shown = state.turn.view().shown
+        elif answer is not None or last is not None:
+            trace = await self._trace(answer if answer is not None else last.id if last else None)
+            shown = shown_of(trace, memory) if trace is not None else shown
+        self.show_explanations(shown, figure)
+
+    def show_explanations(self, shown: Shown, figure: Figure | None = None) -> None:
+        """Explains figures, beginning with this one."""
+        self._owner.app.push_screen(figures_screen(shown, self._read, figure))
+
+    async def explain_token(self, answer: int, round_index: int, place: int) -> None:
+        """Explains a token of an answer, and the others of its round."""
+        trace = await self._trace(answer)
+        if trace is not None:
+            indices = [event.index for event in trace.rounds]
+            at = indices.index(round_index) if round_index in indices else _telling_round(trace)
+            found = explained_round(trace, at, {})
+            title = f"Round {at + 1} of {len(trace.rounds)}"
+            self._owner.app.push_screen(ExplainScreen(found, place, self._read, title=title))
 
     async def replay(self, answer: int | None) -> None:
         """Plays an answer back."""

@@ -33,8 +33,10 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
         parts.view.note(why)
         return
     match invocation:
-        case asked.ShowHelp(command):
-            parts.panels.show_help(command)
+        case asked.ShowHelp(about):
+            parts.panels.show_help(about)
+        case asked.ExplainFigure(figure):
+            await parts.answer_windows.explain(figure)
         case asked.NewSession(title):
             await parts.conversations.new(title)
         case asked.ShowSessions(query):
@@ -127,6 +129,10 @@ async def act_on_entry(parts: ChatParts, message: Transcript.OfEntry) -> None:
             parts.turns.go_on_from(key)
         case Transcript.Sibling() if key is not None:
             parts.turns.switch(key, message.steps)
+        case Transcript.Explain() if key is not None and message.round_index is not None:
+            await parts.answer_windows.explain_token(key, message.round_index, message.place or 0)
+        case Transcript.Explain():
+            await parts.answer_windows.explain(answer=key)
         case Transcript.Inspect() if key is not None:
             await parts.answer_windows.inspect(key, message.round_index, message.place or 0)
 

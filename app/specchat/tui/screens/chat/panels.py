@@ -6,13 +6,16 @@ from collections.abc import Mapping
 
 from textual.screen import Screen
 
+from specchat.chat.guide import docs_words
 from specchat.chat.knobs import live_knobs
 from specchat.chat.server_limits import drafts_by_itself
+from specchat.manual.sections import Place
+from specchat.tui.keymap import written_key
 from specchat.tui.screens.chat.conversations import Conversations
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
-from specchat.tui.screens.help import HelpScreen
+from specchat.tui.transcript.answer import Answer
 
 
 class Panels:
@@ -84,9 +87,26 @@ class Panels:
             self._turns.change_settings(changed)
             self._view.note(f"k {changed.k} from the next round on" if changed.k != 0 else "k 0: plain decoding")
 
-    def show_help(self, command: str | None = None) -> None:
-        """Opens the help, at a command if one is given."""
-        self._screen.app.push_screen(HelpScreen(self._own_keys, command))
+    def show_help(self, about: str | None = None) -> None:
+        """Opens the help at a command, or with a search for words: those given, or those that are offered now."""
+        from specchat.tui.screens.help import HelpScreen
+
+        self._screen.app.push_screen(HelpScreen(self._own_keys, about or self._state.docs_search))
+
+    def offer_docs(self, entry: Answer, answer: int, text: str) -> None:
+        """Offers a search of the docs below an answer in which the built-in guide says that it does not know."""
+        question = self._state.last_question
+        words = docs_words(question.content, text, self._state.session.options.target) if question else ""
+        if words:
+            self._state.docs_offer = (answer, words)
+            key = written_key(self._own_keys.get("chat.help", "f1").partition(",")[0])
+            entry.remark(f"{key} searches the docs for “{words}”")
+
+    def read_docs(self, place: Place) -> None:
+        """Opens a section of the documentation."""
+        from specchat.tui.screens.help import HelpScreen
+
+        self._screen.app.push_screen(HelpScreen(self._own_keys, place=place))
 
     def show_sessions(self, search: str = "") -> None:
         """Opens the list of the stored sessions."""

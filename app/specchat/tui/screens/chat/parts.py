@@ -81,7 +81,7 @@ class ChatParts:
         """The windows about answers. Importing them takes 0.1 s."""
         from specchat.tui.screens.chat.answer_windows import AnswerWindows
 
-        return AnswerWindows(self.screen, self.state, self.view, self._client, self.turns)
+        return AnswerWindows(self.screen, self.state, self.view, self._client, self.turns, self.panels.read_docs)
 
     @cached_property
     def model_windows(self) -> ModelWindows:
@@ -175,6 +175,7 @@ class ChatParts:
         self.turns.finish(turn, last)
         self.view.load_knobs.tell_machine(session.machine)
         if isinstance(last, Ended) and last.reason != "cancelled":
+            self.panels.offer_docs(turn.answer, turn.message.id, last.text)
             if settings is not None and session.server is None:
                 self.screen.run_worker(self.advisor.look_back(session, settings, turn, last), group="advice")
             self.tour.answered(turn.answer.figures)

@@ -16,6 +16,7 @@ from specchat.chat.outbox import QueuedMessage
 from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.settings.options import ChatOptions
+from specchat.tui.dashboard.dashboard import Dashboard
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.commands import act_on_entry, copy_text, perform
 from specchat.tui.screens.chat.parts import ChatParts
@@ -51,6 +52,7 @@ class ChatScreen(Screen[None]):
         Binding("f6", "race", "Race", id="chat.race"),
         Binding("f7", "statistics", "Stats", id="chat.statistics"),
         Binding("f9", "figures", "Figures", id="chat.figures"),
+        Binding("f12", "explain", "Explain", id="chat.explain"),
         Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),
         Binding("ctrl+z", "app.suspend_process", "Suspend", show=False, priority=True, id="chat.suspend"),
         Binding("ctrl+up,alt+up", "turn_k(1)", "Raise k", show=False, id="chat.raise_k"),
@@ -161,6 +163,10 @@ class ChatScreen(Screen[None]):
         self.parts.view.note(message.reason)
 
     # Messages of the panels
+
+    def on_dashboard_explain(self, message: Dashboard.Explain) -> None:
+        """Explains the figure that is marked."""
+        self.parts.answer_windows.show_explanations(message.shown, message.figure)
 
     def on_dashboard_left(self) -> None:
         """Goes back to the prompt."""
@@ -277,6 +283,10 @@ class ChatScreen(Screen[None]):
     def action_figures(self) -> None:
         """Explains or hides the figures."""
         self.parts.panels.toggle_figures()
+
+    async def action_explain(self) -> None:
+        """Explains the figures of the answer in view."""
+        await self.parts.answer_windows.explain()
 
     def action_turn_k(self, steps: int) -> None:
         """Raises or lowers k."""

@@ -43,11 +43,11 @@ class RunningTurn:
         self.message = message
         self._source = source
         self._session = session
+        self._verifiers = [settings.verifier]
         self._model = self._new_model()
         self._start: Mapping[str, Any] = {}
         self._rounds: list[Round] = []
         self._text: list[str] = []
-        self._verifiers = [settings.verifier]
         self.answer = Answer(model_name(session.loaded.target) if session.loaded else "answer", view, key=message.id)
 
     @property
@@ -120,7 +120,8 @@ class RunningTurn:
 
     def _new_model(self) -> TurnModel:
         loaded = self._session.loaded
-        return TurnModel(self._session.costs, loaded.memory if loaded else None)
+        memory = loaded.memory if loaded else None
+        return TurnModel(self._session.costs, memory, verifier=self._verifiers[-1])
 
 
 @dataclass(slots=True)
@@ -140,6 +141,8 @@ class ChatState:
     frozen: bool = False
     commands_allowed: bool = False
     """Whether shell commands run in this conversation without asking again."""
+    docs_offer: tuple[int, str] | None = None
+    """The id of an answer in which the guide said that it does not know, and the words to search the docs for."""
     sent: QueuedMessage | None = None
     """The message that was sent last, as it was typed."""
     outbox: Outbox = field(default_factory=Outbox)
@@ -149,6 +152,12 @@ class ChatState:
     def settings(self) -> Settings | None:
         """The settings in force; None until a pair is loaded."""
         return self.session.settings
+
+    @property
+    def docs_search(self) -> str:
+        """The words that F1 searches the docs for; empty unless the last answer offered that."""
+        last = self.last_answer
+        return self.docs_offer[1] if self.docs_offer and last and last.id == self.docs_offer[0] else ""
 
     @property
     def last_answer(self) -> StoredMessage | None:

@@ -1,0 +1,64 @@
+"""From the trace of an answer to what its explanations need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+
+from specchat.chat.thoughts import ThoughtSplitter
+from specchat.stats.break_even import break_even
+from specchat.stats.explain import Shown
+from specchat.stats.explanations.explanation import Explanation
+from specchat.stats.explanations.tokens import Decided, explain_round
+from specchat.stats.summary import Summary, is_disturbed
+from specchat.traces.trace import Trace
+from specchat_engine.load_options import MemoryUse
+
+
+def shown_of(trace: Trace, memory: MemoryUse | None = None) -> Shown:
+    """The figures of an answer; `memory` is what its models take."""
+    if not trace.rounds:
+        return Shown(Summary(), memory=memory)
+    last, summary = trace.rounds[-1], Summary.of_turn(trace.rounds, trace.stats)
+    return Shown(
+        summary,
+        last.k,
+        last.reason,
+        break_even(summary.total, summary.speedup),
+        memory,
+        is_disturbed(trace.stats),
+        str(trace.start.get("verifier") or ""),
+    )
+
+
+def explained_round(trace: Trace, place: int, removed: Mapping[int, str]) -> list[Explanation]:
+    """The explanations of the tokens of round `place`, the target's own last.
+
+    `removed` has, by token id, the sampling stage that removed a token from the target's candidates.
+    """
+    temperature = trace.start.get("params", {}).get("temperature")
+    decided = Decided(str(trace.start.get("verifier") or ""), temperature, removed)
+    before = sum(event.num_emitted for event in trace.rounds[:place])
+    event = trace.rounds[place]
+    return explain_round(event, decided, in_thought(trace)[before : before + event.num_emitted])
+
+
+def in_thought(trace: Trace) -> tuple[bool, ...]:
+    """Of each token of the answer, whether it begins inside the model's thought. Given tokens are left out."""
+    texts = [trace.given, *(token.text for event in trace.rounds for token in event.emitted)]
+    splitter = ThoughtSplitter()
+    spans = [*splitter.feed("".join(texts)), *splitter.finish()]
+    thoughts = [span.thought for span in spans]
+    if splitter.began_inside:
+        first = thoughts.index(True)
+        thoughts[:first] = [True] * first
+    elif trace.start.get("opens_reasoning") and True not in thoughts:
+        thoughts = [True] * len(thoughts)
+    ends = [*accumulate(len(span.text) for span in spans)]
+    begins = [0, *accumulate(map(len, texts))][1:-1]
+    found, at = [], 0
+    for begin in begins:
+        while at < len(ends) - 1 and ends[at] <= begin:
+            at += 1
+        found.append(bool(thoughts) and thoughts[at])
+    return tuple(found)

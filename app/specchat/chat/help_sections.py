@@ -1,0 +1,26 @@
+"""What the help can be searched for: the documentation, and a section for each command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from specchat.chat.commands.registry import COMMANDS
+from specchat.manual.docs import DESIGN, docs
+from specchat.manual.search import Search
+from specchat.manual.sections import Place, Section
+
+COMMANDS_PAGE = "Commands"
+
+
+def command_sections(*, plain: bool = False) -> Iterator[Section]:
+    """A section for each command; `plain` has those of the line-by-line chat, and what they do there."""
+    for command in COMMANDS:
+        if command.plain or not plain:
+            sentence = command.plain if plain and isinstance(command.plain, str) else command.help
+            heading = f"/{command.name} {command.arguments}".strip()
+            yield Section(Place(COMMANDS_PAGE, heading), COMMANDS_PAGE, sentence)
+
+
+def help_search(more: Sequence[Section] = (), *, plain: bool = False) -> Search:
+    """A search over the commands, the documentation and `more`."""
+    return Search((*command_sections(plain=plain), *more, *docs()), aside=DESIGN)

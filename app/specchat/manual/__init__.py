@@ -1,0 +1,1 @@
+"""The help and the documentation as sections, and a search over them."""

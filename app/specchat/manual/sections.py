@@ -1,0 +1,90 @@
+"""Markdown pages cut into sections, each the text below one heading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_HEADING = re.compile(r"(#{1,6}) +(.*?)(?: +#+)? *")
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+
+_PICTURE = re.compile(r"^!\[[^\]]*\]\([^)]*\)\n?", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_TO_PAGE = re.compile(r"\]\(([\w-]+\.md)\b")
+_RULE = re.compile(r"^[ |:\-]+$\n?", re.MULTILINE)
+_FENCE_LINE = re.compile(r"^ *(?:```|~~~).*$\n?", re.MULTILINE)
+_SIGNS = re.compile(r"[`|]|\*\*|\\(?=[|*_])")
+
+
+class Place(NamedTuple):
+    """A section, by the file name of its page and its heading; an empty heading means the beginning of the page."""
+
+    page: str
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and the Markdown below it, up to the next heading. `title` is the page's own heading."""
+
+    place: Place
+    title: str
+    markdown: str
+
+    @property
+    def heading(self) -> str:
+        """The heading, or the title of the page for its beginning."""
+        return self.place.heading or self.title
+
+    @property
+    def name(self) -> str:
+        """The page and the heading: `Stored conversations › Tags`."""
+        return f"{self.title} › {self.place.heading}" if self.place.heading else self.title
+
+    @property
+    def text(self) -> str:
+        """The text without pictures, the addresses of links and most of Markdown's signs."""
+        found = _LINK.sub(r"\1", _PICTURE.sub("", self.markdown))
+        found = _RULE.sub("", _FENCE_LINE.sub("", found))
+        return "\n".join(" ".join(line.split()) for line in _SIGNS.sub("", found).splitlines())
+
+    @property
+    def links(self) -> tuple[Place, ...]:
+        """The beginnings of the other pages that the text links to, each once."""
+        pages = dict.fromkeys(_TO_PAGE.findall(self.markdown))
+        return tuple(Place(page) for page in pages if page != self.place.page)
+
+    @property
+    def page(self) -> str:
+        """The Markdown to show: the heading and what is below it, without pictures."""
+        return f"## {self.heading}\n\n{_PICTURE.sub('', self.markdown).strip()}\n"
+
+
+def sections_of(page: str, markdown: str) -> Iterator[Section]:
+    """The sections of a page that have text, in order. The first heading is the title."""
+    title, heading = page.removesuffix(".md"), ""
+    lines: list[str] = []
+    fence = ""
+
+    def ended() -> Iterator[Section]:
+        text = "\n".join(lines).strip("\n")
+        if text.strip():
+            yield Section(Place(page, heading), title, text)
+
+    titled = False
+    for line in markdown.splitlines():
+        if mark := _FENCE.match(line):
+            fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
+        found = None if fence else _HEADING.fullmatch(line)
+        if found is None:
+            lines.append(line)
+            continue
+        yield from ended()
+        lines = []
+        if titled:
+            heading = found[2].replace("`", "")
+        else:
+            title, titled = found[2].replace("`", ""), True
+    yield from ended()

@@ -1,0 +1,99 @@
+"""Explanations of the figures about acceptance: the rate, α, τ, and acceptance by position."""
+
+from __future__ import annotations
+
+from specchat.stats.explain import Figure, Shown, explain
+from specchat.stats.explanations.explanation import SAME, Explanation, figures_place
+from specchat.terminal.blocks import per_cent
+from specchat_engine.analysis.theory import expected_tokens
+
+
+def accepted(shown: Shown) -> Explanation:
+    """The acceptance rate."""
+    figures = shown.figures
+    paragraphs = [explain(Figure.ACCEPTED, shown)]
+    if figures.num_draft_tokens:
+        paragraphs.append(_parts(shown))
+    paragraphs.append(
+        "The rate counts every drafted token. Long drafts lower it, because tokens after a rejected one are lost; "
+        "they may still be faster."
+    )
+    value = per_cent(figures.acceptance_rate) if figures.acceptance_rate is not None else ""
+    return Explanation("accepted", tuple(paragraphs), figures_place("Acceptance"), value)
+
+
+def alpha(shown: Shown) -> Explanation:
+    """α, what it estimates, and whether it was enough."""
+    figures, gauge = shown.figures, shown.break_even
+    value = ""
+    if figures.alpha is None:
+        paragraphs = [explain(Figure.ALPHA, shown)]
+    else:
+        value = f"{figures.alpha:.2f}"
+        paragraphs = [
+            f"Of {_counted(figures.num_tested_tokens, 'drafted token')} that {_were(figures.num_tested_tokens)} "
+            f"compared with the target, {figures.num_accepted_tokens} {_were(figures.num_accepted_tokens)} accepted: "
+            f"{per_cent(figures.alpha)}."
+        ]
+    paragraphs.append("α estimates how likely the target is to accept the next drafted token, if it gets that far.")
+    if figures.alpha is not None and shown.k:
+        expected = expected_tokens(figures.alpha, shown.k)
+        paragraphs.append(f"With it, a draft of {shown.k} tokens gives {expected:.1f} tokens a pass on average.")
+    if gauge is not None and gauge.needed is not None:
+        effect = "gained" if gauge.pays else "cost"
+        change = f"{effect} {per_cent(abs(gauge.speedup - 1))}"
+        if abs(gauge.speedup - 1) < SAME:
+            change = "gained about as much as it cost"
+        paragraphs.append(f"Break-even here is {gauge.needed:.2f}, so drafting {change}.")
+    if figures.alpha is not None and figures.num_draft_tokens > figures.num_tested_tokens:
+        paragraphs.append(explain(Figure.ALPHA_AND_RATE, shown))
+    return Explanation("α", tuple(paragraphs), figures_place("Acceptance"), value)
+
+
+def tau(shown: Shown) -> Explanation:
+    """Tokens per target pass."""
+    figures = shown.figures
+    paragraphs = [explain(Figure.TAU, shown)]
+    if figures.num_drafts:
+        paragraphs.append(
+            f"{figures.num_accepted_tokens} of them were drafted and accepted. The others are the target's own, one at "
+            f"the end of nearly every round. {figures.num_drafts} of {figures.num_rounds} rounds had a draft, "
+            f"{figures.mean_draft:.1f} tokens long on average."
+        )
+    paragraphs.append(
+        "τ is what speculation would gain if drafting cost nothing and a pass over several tokens took no longer than "
+        "one over a single token."
+    )
+    value = f"{figures.block_efficiency:.2f}" if figures.block_efficiency is not None else ""
+    return Explanation("τ", tuple(paragraphs), figures_place("Acceptance"), value)
+
+
+def by_position(shown: Shown) -> Explanation:
+    """Acceptance at each position of the drafts."""
+    figures = shown.figures
+    paragraphs = [explain(Figure.BY_POSITION, shown)]
+    value = ""
+    if figures.drafted_at:
+        counts = zip(figures.accepted_at, figures.drafted_at, strict=True)
+        shares = [f"{place}: {per_cent(hit / tried)} of {tried}" for place, (hit, tried) in enumerate(counts, 1)]
+        paragraphs.append(f"{', '.join(shares)}.")
+        value = per_cent(figures.accepted_at[0] / figures.drafted_at[0])
+    paragraphs.append("Where the share becomes small, longer drafts are mostly wasted: that is what a smaller k saves.")
+    return Explanation("by place", tuple(paragraphs), figures_place("Acceptance"), value)
+
+
+def _parts(shown: Shown) -> str:
+    figures = shown.figures
+    discarded = figures.num_draft_tokens - figures.num_tested_tokens
+    return (
+        f"{_counted(figures.num_rejected_tokens, 'token')} {_were(figures.num_rejected_tokens)} compared and rejected, "
+        f"{discarded} {_were(discarded)} discarded without a comparison."
+    )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"

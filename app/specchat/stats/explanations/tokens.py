@@ -1,0 +1,166 @@
+"""Explanations of single tokens: what became of them in their round, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from specchat.manual.sections import Place
+from specchat.stats.explanations.explanation import LOSSLESS_PAGE, Explanation, figures_place
+from specchat.stats.explanations.rules import Chances, accepted_by, chance, rejected_by
+from specchat.terminal.filter import clean, clean_line
+from specchat.terminal.palette import LOOKS
+from specchat.terminal.pieces import UNKNOWN, visible
+from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind, by_model, drafter_of
+
+_TOKENS = figures_place("Tokens")
+_RULES = Place(LOSSLESS_PAGE, "The rules")
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What decided about the tokens of a round, besides their probabilities.
+
+    `temperature` is None if nobody told it. `removed` has, by token id, the sampling stage that removed a token from
+    the target's candidates, such as `grammar`.
+    """
+
+    verifier: str = "coupled"
+    temperature: float | None = None
+    removed: Mapping[int, str] | None = None
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the target takes its likeliest token."""
+        return self.temperature == 0
+
+
+def explain_round(event: Round, decided: Decided, in_thought: Sequence[bool] = ()) -> list[Explanation]:
+    """The explanations of all tokens of a round: of the drafted ones in their order, then of the target's own.
+
+    `in_thought` says of each emitted token, in the order of the text, whether it belongs to the model's thought.
+    """
+    tokens: list[DraftedToken | TargetToken] = [*event.drafted]
+    tokens += [event.token] if event.token.kind is not TokenKind.NONE else []
+    thoughts = iter(in_thought)
+    found = []
+    for place, token in enumerate(tokens):
+        explanation = explain_token(event, place, decided)
+        if token in event.emitted and next(thoughts, False):
+            thought = "It belongs to the model's thought, which is drafted and verified like the answer."
+            explanation = _with(explanation, thought)
+        found.append(explanation)
+    return found
+
+
+def explain_token(event: Round, place: int, decided: Decided) -> Explanation:
+    """The explanation of drafted token `place`, or of the target's own for the place after the last drafted one."""
+    if place >= len(event.drafted):
+        return Explanation(
+            f"{LOOKS[event.token.kind].glyph} {_sign(event.token)}",
+            _own(event, decided),
+            _TOKENS,
+            event.token.kind.value,
+        )
+    token = event.drafted[place]
+    match token.outcome:
+        case Outcome.ACCEPTED:
+            paragraphs, more = _accepted(event, token, decided), _TOKENS
+        case Outcome.REJECTED:
+            paragraphs, more = _rejected(event, place, decided), _RULES
+        case Outcome.DISCARDED:
+            paragraphs, more = _discarded(event, token), _TOKENS
+    return Explanation(f"{LOOKS[token.outcome].glyph} {_sign(token)}", paragraphs, more, token.outcome.value)
+
+
+def _accepted(event: Round, token: DraftedToken, decided: Decided) -> tuple[str, ...]:
+    found = Chances(_quoted(token), token.q, token.p, _quoted(token))
+    why = accepted_by(decided.verifier, found, greedy=decided.greedy)
+    gave = f"The round's one target pass gave {_counted(event.num_emitted)}."
+    return f"{_proposed(event, token, decided)} {why}", f"{gave} Without a draft each takes a pass of its own."
+
+
+def _rejected(event: Round, place: int, decided: Decided) -> tuple[str, ...]:
+    token, depth = event.drafted[place], event.depths[place]
+    text, taken = _quoted(token), _quoted(event.emitted[depth]) if depth < event.num_emitted else "another token"
+    stage = (decided.removed or {}).get(token.id) if token.id is not None else None
+    if stage == "grammar":
+        why = f"The grammar does not allow {text} here, so the target cannot draw it. It drew {taken}."
+    elif token.p == 0 and not decided.greedy:
+        who = f"The sampling stage {clean_line(stage)}" if stage else "Its sampling or a grammar"
+        why = f"{who} had removed {text} from what can be drawn. The target drew {taken}."
+    elif depth < event.num_accepted:
+        why = f"The draft tree had several tokens for this place. The target took another one of them, {taken}."
+    else:
+        found = Chances(text, token.q, token.p, taken)
+        why = rejected_by(decided.verifier, found, greedy=decided.greedy)
+    lost = sum(other.outcome is Outcome.DISCARDED for other in event.drafted)
+    after = f"{_counted(lost)} drafted after it {'was' if lost == 1 else 'were'} discarded."
+    return (f"{_proposed(event, token, decided)} {why}", *([after] if lost and not event.parents else []))
+
+
+def _discarded(event: Round, token: DraftedToken) -> tuple[str, ...]:
+    rejected = [_quoted(other) for other in event.drafted if other.outcome is Outcome.REJECTED]
+    if event.parents:
+        first = f"{_quoted(token)} stood on a branch of the draft tree that the answer did not take."
+    elif rejected:
+        first = f"{_quoted(token)} was drafted to come after {rejected[0]}, which the target rejected."
+    else:
+        first = f"The answer ended before {_quoted(token)}."
+    return (
+        f"{first} So it was never compared, and nobody knows whether it was right.",
+        "It counts as drafted and lowers the acceptance rate, but not α.",
+    )
+
+
+def _own(event: Round, decided: Decided) -> tuple[str, ...]:
+    p, text = event.token.p, _quoted(event.token)
+    likely = "" if p is None else f" with probability {chance(p)}"
+    drew = f"took its likeliest token, {text}" if decided.greedy else f"drew {text}{likely}"
+    match event.token.kind:
+        case TokenKind.CORRECTION:
+            rejected = [_quoted(token) for token in event.drafted if token.outcome is Outcome.REJECTED]
+            first = f"The target rejected {rejected[0]} and {drew}." if rejected else f"The target {drew}."
+            rest = "It cost no further pass: the one that compared the draft had the target's probabilities here, too."
+        case TokenKind.BONUS:
+            first = f"The target accepted the whole draft of {_counted(event.num_accepted)} and then {drew}."
+            if event.parents:
+                first = f"The target followed the draft tree to the end of a branch and then {drew}."
+            rest = "It cost no further pass: the one over the draft also gave the probabilities after its last token."
+        case _:
+            first = f"Nothing was drafted in this round. The target {drew}, as in plain decoding."
+            rest = f"The reason: {clean_line(event.reason) or 'none given'}."
+    return first, rest
+
+
+def _proposed(event: Round, token: DraftedToken, decided: Decided) -> str:
+    """Who proposed a token, and what both gave it."""
+    who, text = f"The draft ({clean_line(drafter_of(event.source))})", _quoted(token)
+    if decided.greedy:
+        return f"{who} proposed {text}."
+    if token.q is None:
+        did = "proposed" if by_model(event.source) else "copied"
+        target = "" if token.p is None else f" The target gave it {chance(token.p)}."
+        return f"{who} {did} {text}.{target}"
+    target = "" if token.p is None else f"; the target {chance(token.p)}"
+    return f"{who} gave {text} {chance(token.q)}{target}."
+
+
+def _with(explanation: Explanation, paragraph: str) -> Explanation:
+    paragraphs = (*explanation.paragraphs, paragraph)
+    return Explanation(explanation.name, paragraphs, explanation.more, explanation.value)
+
+
+def _counted(count: int) -> str:
+    return f"{count} token{'' if count == 1 else 's'}"
+
+
+def _quoted(token: DraftedToken | TargetToken) -> str:
+    """A token in a sentence, where a comma would be misread without quotes."""
+    return f"“{_sign(token)}”"
+
+
+def _sign(token: DraftedToken | TargetToken) -> str:
+    if isinstance(token, DraftedToken) and token.is_unknown:
+        return UNKNOWN
+    return visible(clean(token.text))

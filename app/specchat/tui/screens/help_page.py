@@ -1,0 +1,104 @@
+"""The first page of the help: keys, colours, figures, commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Grid
+from textual.content import Content
+from textual.widgets import Static
+
+from specchat.chat.commands.registry import COMMANDS, Command
+from specchat.manual.sections import Place, Section
+from specchat.tui.appearance import legend_rows
+from specchat.tui.keymap import written_key
+
+_KEYS = (
+    ("prompt.send", "Enter", "send"),
+    (
+        "prompt.new_line",
+        "Ctrl+J, Alt+Enter",
+        "new line; so do \\ at a line's end, and Shift+Enter in many terminals",
+    ),
+    ("prompt.editor", "Ctrl+X Ctrl+E, Alt+E", "write the message in $VISUAL or $EDITOR"),
+    ("", "!COMMAND", "run a shell command; its output goes with the next message, Esc stops it"),
+    ("prompt.undo", "Ctrl+_", "undo in the message"),
+    ("", "↑ ↓", "earlier messages, on the first and the last line; in an empty prompt, the last queued message"),
+    ("prompt.search", "Ctrl+R", "search the messages you sent"),
+    ("", "PgUp PgDn, Ctrl+Home End", "scroll the conversation"),
+    ("", "Tab", "go to the messages: ↑ ↓ select one, the last row lists its keys"),
+    ("chat.stop", "Esc", "stop the answer and keep what there is; leave a panel"),
+    ("chat.knobs", "F2", "knobs: k, drafter, verifier …, effective from the next round"),
+    ("", "Ctrl+↑ ↓, Alt+↑ ↓", "raise or lower k, even while an answer streams"),
+    ("chat.view", "F3", "the answer as trace, coloured, or Markdown"),
+    ("chat.inspect", "F4", "inspect tokens: p, q, ranks, alternatives; branch from one"),
+    ("chat.step", "F5", "pause the answer, then one round a key; + slow motion, Enter continues"),
+    ("chat.race", "F6", "race: the last prompt plain and speculative, side by side"),
+    ("chat.statistics", "F7", "statistics of the answer, the session, the pair; /why, /verify, /replay"),
+    ("chat.models", "F8", "models: on this machine, recommended, on the hub"),
+    ("chat.figures", "F9", "explain the figures one by one; again to hide them"),
+    ("chat.explain", "F12", "explain the figures with the answer's numbers; ? on a figure, an answer or a token"),
+    ("chat.take_advice", "Ctrl+T", "follow the advice below the answer; /why says more"),
+    ("chat.sessions", "Ctrl+O", "stored sessions: search, open, rename, delete"),
+    ("chat.new", "Ctrl+N", "new chat"),
+    ("app.palette", "Ctrl+P", "commands, themes"),
+    ("chat.copy_or_quit", "Ctrl+C", "copy the selection; twice to quit"),
+    ("chat.suspend", "Ctrl+Z", "suspend to the shell; fg resumes"),
+    ("app.quit", "Ctrl+Q", "quit"),
+)
+"""The id of the binding, if there is one; its default key; what it does."""
+
+_FIGURES = (
+    ("tok/s", "tokens a second while decoding, smoothed; exact when the answer ends"),
+    ("× plain", "how much faster than the target alone, from plain passes of the same answer; ×? if not known"),
+    ("accepted", "accepted / drafted tokens"),
+    ("α", "accepted / (accepted + rejected): discarded tokens were never compared"),
+    ("τ", "tokens per target pass, its own included; at most k + 1"),
+    ("by place", "how often the 1st, 2nd, … drafted token is accepted"),
+    ("α needed", "the stroke is the break-even point, the line is α"),
+    ("time", "where decoding time goes: drafting, the target's passes, the rest"),
+    ("drafts", "the source of the drafts: a draft model, a head of the target, or prompt lookup"),
+    ("k", "the most tokens drafted in a round, over the turn, with the reason; 0 is plain"),
+    ("memory", "both models, their caches, and compute buffers"),
+    ("lookup", "what prompt lookup searches: all chats since the models were loaded, or this conversation"),
+    ("verifier", "the rule for drafted tokens; ≈ typical is lossy: it favours the draft"),
+)
+
+
+def key_of(keymap: Mapping[str, str], binding: str, usual: str) -> str:
+    """The key of a binding as it is written: the user's own if there is one."""
+    keys = keymap.get(binding)
+    return ", ".join(written_key(key) for key in keys.split(",")) if keys else usual
+
+
+def key_sections(keymap: Mapping[str, str]) -> Iterator[Section]:
+    """A section for each key, for the search."""
+    for binding, usual, what in _KEYS:
+        yield Section(Place("Keys", key_of(keymap, binding, usual)), "Keys", what)
+
+
+def help_page(keymap: Mapping[str, str], first: Command | None = None) -> ComposeResult:
+    """Short tables, a command that was asked about first."""
+    if first is not None:
+        yield Static(f"/{first.name}", classes="title", markup=False)
+        yield _table([_row(first)], "commands")
+    yield Static("Keys", classes="title")
+    yield _table([(key_of(keymap, name, usual), what) for name, usual, what in _KEYS], "keys")
+    yield Static("Colours", classes="title")
+    yield Static(Content("\n").join(legend_rows()))
+    yield Static("Figures", classes="title")
+    yield _table(_FIGURES, "figures")
+    yield Static("Commands", classes="title")
+    yield _table([_row(command) for command in COMMANDS], "commands")
+
+
+def _row(command: Command) -> tuple[str, str]:
+    return f"/{command.name} {command.arguments}".strip(), command.help
+
+
+def _table(rows: Sequence[tuple[str, str]], name: str) -> Grid:
+    cells = (
+        Static(Content(text), classes=kind) for row in rows for text, kind in zip(row, ("name", "text"), strict=True)
+    )
+    return Grid(*cells, classes=name)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from specchat.chat.explaining import explained_round, in_thought, shown_of
+from specchat.stats.explain import Figure, explain
+from specchat.traces.trace import Trace
+from specchat_engine.decoding.rounds import TokenKind
+from support.drawn_rounds import sample_round
+from support.sample_traces import sample_trace
+
+
+def thinking(*texts: str, **start: object) -> Trace:
+    return sample_trace([sample_round([], (TokenKind.PLAIN, text)) for text in texts], **start)
+
+
+def test_the_figures_of_a_trace_are_its_own() -> None:
+    shown = shown_of(sample_trace())
+    assert shown.verifier == "coupled"
+    assert "4 rounds gave 8 tokens" in explain(Figure.SO_FAR, shown)
+
+
+def test_a_trace_without_rounds_has_no_figures() -> None:
+    assert shown_of(sample_trace(())).figures.num_rounds == 0
+
+
+def test_tokens_are_explained_with_the_rule_and_the_temperature_of_the_answer() -> None:
+    greedy = sample_trace(params={"k": 3, "temperature": 0.0}, verifier="rejection")
+    found = explained_round(greedy, 2, {})
+    assert [one.value for one in found] == ["accepted", "rejected", "discarded", "correction"]
+    assert "At temperature 0" in found[0].paragraphs[0]
+    sampled = explained_round(sample_trace(verifier="rejection"), 2, {})
+    assert "min(1, p/q)" in sampled[1].paragraphs[0]
+
+
+def test_tokens_between_the_marks_belong_to_the_thought() -> None:
+    trace = thinking("<think>", "well", "</think>", "Yes", ".")
+    assert in_thought(trace) == (True, True, True, False, False)
+
+
+def test_a_thought_may_begin_in_the_prompt() -> None:
+    assert in_thought(thinking("well", "</think>", "Yes")) == (True, True, False)
+    assert in_thought(thinking("well", " so", opens_reasoning=True)) == (True, True)
+    assert in_thought(thinking("well", " so")) == (False, False)
+
+
+def test_given_tokens_are_left_out_but_may_open_the_thought() -> None:
+    trace = thinking("well", "</think>", "Yes", prefix=[1], prefix_text="<think>")
+    assert in_thought(trace) == (True, True, False)
+
+
+def test_every_drafted_and_own_token_of_a_thought_is_named() -> None:
+    rounds = [sample_round([("a", "<think>"), ("a", "so"), ("r", "x")], (TokenKind.CORRECTION, "</think>"))]
+    rounds.append(sample_round([("a", "Yes")], (TokenKind.BONUS, ".")))
+    trace = sample_trace(rounds)
+    told = [["thought" in one.paragraphs[-1] for one in explained_round(trace, place, {})] for place in (0, 1)]
+    assert told == [[True, True, False, True], [False, False]]

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import io
+
+from specchat.plain.help import PlainHelp
+from specchat.plain.paper import Paper
+
+
+def told(*asked: str | None) -> list[str]:
+    notes = io.StringIO()
+    help_ = PlainHelp(Paper(io.StringIO(), notes))
+    for about in asked:
+        notes.truncate(notes.seek(0))
+        help_.tell(about)
+    return notes.getvalue().splitlines()
+
+
+def test_without_words_the_commands_are_listed() -> None:
+    lines = told(None)
+    assert lines[0].startswith("/help")
+    assert not any(line.startswith("/theme") for line in lines)
+
+
+def test_a_command_is_described() -> None:
+    assert told("temp") == ["/temp NUMBER: The temperature; 0 is greedy."]
+
+
+def test_words_are_searched_and_a_number_reads_what_was_found() -> None:
+    lines = told("import chatgpt")
+    assert lines[0].startswith("1: Stored conversations, Import: ")
+    assert lines[-1] == "/help and a number reads that."
+    read = told("import chatgpt", "1")
+    assert read[0] == "Stored conversations, Import:"
+    assert any("Open WebUI" in line for line in read)
+
+
+def test_a_number_that_was_not_listed_is_a_word_to_search_for() -> None:
+    assert told("xyzzyplugh", "1")[-1] != "1"
+    assert told("xyzzyplugh") == ["The help has nothing about these words."]
