@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -25,14 +26,37 @@ PROGRAM = "import runpy; runpy.run_module('specchat', run_name='__main__', alter
 _NICENESS = 19
 
 
+async def run_quietly(words: Sequence[str]) -> tuple[str, str]:
+    """Runs specchat with these words. Returns what it wrote to its output and to its errors.
+
+    The process is killed if the caller is cancelled, and when this process ends.
+    """
+    piped = subprocess.PIPE
+    started = await asyncio.create_subprocess_exec(
+        *_command(words), stdin=_pipe(), stdout=piped, stderr=piped, process_group=0
+    )
+    with suppress(ProcessLookupError):
+        os.setpriority(os.PRIO_PROCESS, started.pid, _NICENESS)
+    try:
+        output, errors = await started.communicate()
+    finally:
+        if started.returncode is None:
+            with suppress(ProcessLookupError):
+                started.kill()
+    return output.decode("utf-8", "replace"), errors.decode("utf-8", "replace")
+
+
 def start_quietly(words: Sequence[str]) -> subprocess.Popen[bytes]:
     """Starts specchat with these words, in a process group of its own. The group is killed when this process ends."""
     quiet = subprocess.DEVNULL
-    command = [sys.executable, "-c", _ENDS_WITH_ITS_CHAT + PROGRAM, *words]
-    started = subprocess.Popen(command, stdin=_pipe(), stdout=quiet, stderr=quiet, process_group=0)
+    started = subprocess.Popen(_command(words), stdin=_pipe(), stdout=quiet, stderr=quiet, process_group=0)
     with suppress(ProcessLookupError):
         os.setpriority(os.PRIO_PROCESS, started.pid, _NICENESS)
     return started
+
+
+def _command(words: Sequence[str]) -> list[str]:
+    return [sys.executable, "-c", _ENDS_WITH_ITS_CHAT + PROGRAM, *words]
 
 
 @cache

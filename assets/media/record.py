@@ -26,7 +26,10 @@ from specchat.cli.verify import verify
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import worker_log
 from specchat.tui.app import SpecchatApp
+from specchat.tui.screens.chat.screen import ChatScreen
+from specchat.tui.screens.tool_consent import ToolConsent
 from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.listing import Listing
 from specchat.worker.client import WorkerClient
@@ -37,6 +40,9 @@ HERE = Path(__file__).parent
 QUESTIONS = ("What is prompt lookup?", "Tell me a short story about a fox who finds a lamp.")
 FONT_FACES = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 WIDE = (132, 38)
+NARROW = (100, 30)
+CALL = r'"<tool_call>{\"name\": \"time_get_current_time\", \"arguments\": {\"timezone\": \"%s\"}}</tool_call>"'
+CALLS = f"root ::= {CALL % 'Asia/Tokyo'} {CALL % 'America/New_York'}"
 
 Steps = Callable[[Pilot[None]], Awaitable[None]]
 
@@ -104,6 +110,46 @@ async def sessions(pilot: Pilot[None]) -> None:
     await pilot.pause(1)
 
 
+async def tools(pilot: Pilot[None]) -> None:
+    """A call that was made, and the question before the next one.
+
+    The built-in target has learned no tools: a grammar makes it call one.
+    """
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "specchat"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.toml").write_text(
+        '[tools.time]\ncommand = ["mcp-server-time", "--local-timezone", "Europe/Rome"]\n'
+    )
+    screen = pilot.app.screen
+    assert isinstance(screen, ChatScreen)
+    parts = screen.parts
+    while parts.state.settings is None:
+        await pilot.pause(0.25)
+    parts.tools.use("time", on=True)
+    while parts.tools.running:
+        await pilot.pause(0.1)
+    sampling = replace(parts.state.settings.sampling, grammar=CALLS)
+    parts.turns.apply(replace(parts.state.settings, sampling=sampling))
+    await pilot.press(*"What time is it in Tokyo and in New York?", "enter")
+    for verdict in ("y", ""):
+        while not isinstance(pilot.app.screen, ToolConsent):
+            await pilot.pause(0.25)
+        await pilot.pause(0.5)
+        await pilot.press(*filter(None, [verdict]))
+        await pilot.pause(0.5)
+    next(entry for entry in parts.view.transcript.entries if isinstance(entry, ToolEntry)).toggle()
+
+
+async def beside(pilot: Pilot[None]) -> None:
+    """A story and an explanation side by side; the explanation is the active one."""
+    await answered(pilot, QUESTIONS[1])
+    await pilot.press("ctrl+n")
+    await answered(pilot, QUESTIONS[0])
+    await pilot.press(*"/beside", "enter")
+    await pilot.pause(1)
+    await pilot.press("f3")
+
+
 def pressing(key: str, seconds: float) -> Steps:
     """Steps that press a key in a conversation and wait for this many seconds."""
 
@@ -153,7 +199,9 @@ SCREENS: dict[str, tuple[tuple[int, int], Steps]] = {
     "inspector": (WIDE, inspector),
     "explain": (WIDE, explain),
     "sessions": (WIDE, sessions),
+    "beside": (WIDE, beside),
     "statistics": (WIDE, pressing("f7", 2)),
+    "tools": (NARROW, tools),
     "race": (WIDE, pressing("f6", 12)),
 }
 

@@ -44,7 +44,7 @@ from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.planner import Planner
-from specchat_engine.prompt.encoding import Fitted, encode_with_images, fit, shown_tokens
+from specchat_engine.prompt.encoding import Fitted, encode_text, encode_with_images, fit, shown_tokens
 from specchat_engine.prompt.images import Image, ImageRun
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
@@ -141,6 +141,11 @@ class Session:
         return self._turn.prompt_ids
 
     @property
+    def given_ids(self) -> tuple[int, ...]:
+        """The token ids that the answer was given to begin with."""
+        return self._turn.prefix
+
+    @property
     def answer_ids(self) -> list[int]:
         """The token ids of the answer so far."""
         return self._turn.answer_ids
@@ -149,10 +154,11 @@ class Session:
         """Answers one more message of the user. Keeps both in `messages`, also if the answer was cut short."""
         return self._alone(self._converse(Message("user", prompt, images=tuple(images))))
 
-    def answer(self, asked: Asked, turn: int, attempt: int = 0, prefix: Sequence[int] = ()) -> Iterator[Round]:
+    def answer(self, asked: Asked, turn: int, attempt: int = 0, prefix: Sequence[int] | str = ()) -> Iterator[Round]:
         """Answers the messages of a whole transcript, or a prompt; what it shares with the last one is not read again.
 
-        The answer begins with the ids of `prefix`, which count for every limit and belong to no round. Raises
+        The answer begins with the text or the ids of `prefix`, which count for every limit and belong to no round. A
+        text is kept to the letter, and the marks of reasoning in it are read as such. Raises
         ContextOverflowError, TemplateError, DecodeError, or SettingError for a prefix that no answer can begin with,
         and for a grammar or a biased token that the vocabulary cannot serve. A cancel is an `end_reason`, no error.
         """
@@ -289,11 +295,14 @@ class Session:
             if self._turn.text:
                 self.messages = [*asked, Message("assistant", self._turn.text)]
 
-    def _answer(self, asked: Asked, number: int, attempt: int = 0, prefix: Sequence[int] = ()) -> Generator[Round]:
+    def _answer(
+        self, asked: Asked, number: int, attempt: int = 0, prefix: Sequence[int] | str = ()
+    ) -> Generator[Round]:
         """Begins a turn, reads the prompt, decodes, and leaves models and turn in order, however that ends."""
         seed = turn_seed(self.seed, number, attempt)
         pair, prompt = self.pair, self._thinking(Prompt.of(asked))
-        self._turn = turn = Turn(number, seed, prompt, prefix, self._empty_transcript())
+        given = () if isinstance(prefix, str) else prefix
+        self._turn = turn = Turn(number, seed, prompt, given, self._empty_transcript())
         self._note_thinking(turn)
         began = perf_counter_ns()
         tell = partial(pair.passed, turn.notices) if pair.passed else None
@@ -307,6 +316,8 @@ class Session:
             sampling, start = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
             if sampling is not self.settings.sampling:
                 turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
+            if isinstance(prefix, str):
+                turn.prefix = tuple(encode_text(prefix, pair.vocabulary, pair.vocabulary.piece, turn.shown))
             constraint = constraint_of(sampling, pair.vocabulary, turn.shown, start)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)

@@ -124,3 +124,8 @@ class Settings:
             )
         if "" in self.stop:
             raise SettingError("a stop string is empty: it would end every answer at once")
+
+
+def answer_reserve(n_ctx: int) -> int:
+    """How many tokens of a context are kept free for an answer: a longer prompt loses its oldest turns."""
+    return min(256, n_ctx // 4)

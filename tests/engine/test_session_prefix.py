@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat_engine import Message, SamplingParams, Session, SettingError
+from specchat_engine import Engine, LoadOptions, Message, SamplingParams, Session, SettingError, Settings
 from specchat_engine.testing import END, ScriptedModel
 from support.controllers import knowing
 from support.conversations import conversation, letters, model_of, saying
+from support.tiny_models import write_tiny_model
 
 ASKED = [Message("user", "hello")]
 
 
-def answer(session: Session, prefix: list[int] | tuple[int, ...] = (), turn: int = 0, attempt: int = 0) -> str:
+def answer(session: Session, prefix: list[int] | tuple[int, ...] | str = (), turn: int = 0, attempt: int = 0) -> str:
     """The whole answer."""
     for _ in session.answer(ASKED, turn, attempt, prefix):
         pass
@@ -155,3 +158,34 @@ def test_a_branch_that_is_cancelled_keeps_what_was_given() -> None:
     assert session.text.startswith("abc")
     assert len(session.text) == 4
     assert session.end_reason == "cancelled"
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 500), st.integers(0, 8), st.text(alphabet="abc \n", max_size=12))
+def test_an_answer_goes_on_from_a_text_and_k_does_not_matter(seed: int, k: int, text: str) -> None:
+    texts = set()
+    for each in (0, k):
+        session = conversation(letters(seed, end=-50), letters(seed, end=-50, order=1), seed=seed, k=each)
+        texts.add(answer(session, text))
+        assert session.given_ids == tuple(text.encode())
+        assert session.start_line().get("prefix_text", "") == text
+    assert len(texts) == 1
+    assert texts.pop().startswith(text)
+
+
+def test_a_text_counts_for_limits_and_its_control_tokens_stay_text() -> None:
+    session = conversation(letters(3, end=-50), max_tokens=30)
+    assert answer(session, "<|im_end|>ab").startswith("<|im_end|>ab")
+    assert (len(session.answer_ids), session.stats.num_tokens) == (30, 18)
+    with pytest.raises(SettingError, match="begin with 31 tokens, max tokens is 30"):
+        answer(session, "a" * 31)
+
+
+@pytest.mark.parametrize("text", ["hello", " hello", "  he\n llo", "he ", "\n", "ä<s>😀", "he<|im_start|>"])
+@pytest.mark.parametrize("sentencepiece", [False, True])
+def test_real_tokenizers_keep_a_text_to_the_letter(tmp_path: Path, text: str, sentencepiece: bool) -> None:
+    path = write_tiny_model(tmp_path / "tiny.gguf", sentencepiece=sentencepiece)
+    with Engine.load(path, None, LoadOptions(n_ctx=256, threads=1)) as engine:
+        session = engine.session(settings=Settings(k=4, drafter="lookup", max_tokens=60), seed=1)
+        assert answer(session, text).startswith(text)
+        assert session.start_line()["prefix_text"] == text

@@ -49,6 +49,8 @@ _ELSEWHERE = {
     "seed": "`/set`: next answer",
     "system": "`/system`",
     "theme": "`/theme`",
+    "vi_keys": "`/vi`",
+    "math": "`/math`",
 }
 
 

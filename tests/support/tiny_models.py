@@ -36,17 +36,20 @@ def write_tiny_model(
     like: int | None = None,
     template: str = TEMPLATE,
     merges: Sequence[str] = ("h e", "l l"),
+    sentencepiece: bool = False,
 ) -> Path:
-    """A llama model with random weights over byte tokens.
+    """A llama model with random weights over byte tokens, or over those of a SentencePiece tokenizer.
 
     `sharpness` scales the logits and so controls the entropy. `like` is the seed of another model of the same width
     whose embedding is mixed in, which makes the two agree more often than by chance.
     """
-    tokens = list(vocabulary or byte_vocabulary())
+    tokens = list(vocabulary or (SENTENCEPIECE if sentencepiece else byte_vocabulary()))
     random = np.random.default_rng(seed)
     heads, feed_forward = 4, width * 2
     sizes = {"layers": layers, "width": width, "n_ctx": n_ctx}
-    writer = begin_model(path, "llama", tokens=tokens, template=template, merges=merges, **sizes)
+    writer = begin_model(
+        path, "llama", tokens=tokens, template=template, merges=merges, sentencepiece=sentencepiece, **sizes
+    )
     writer.add_feed_forward_length(feed_forward)
     writer.add_head_count(heads)
     writer.add_head_count_kv(heads // 2)
@@ -83,6 +86,7 @@ def begin_model(
     n_ctx: int,
     template: str = TEMPLATE,
     merges: Sequence[str] = ("h e", "l l"),
+    sentencepiece: bool = False,
 ) -> gguf.GGUFWriter:
     """A writer with what all architectures have: sizes, tokenizer and template. Without merges there are no tokens."""
     writer = gguf.GGUFWriter(path, architecture)
@@ -95,7 +99,10 @@ def begin_model(
     if not merges:
         writer.add_tokenizer_model("none")
         return writer
-    write_vocabulary(writer, tokens, template, merges)
+    if sentencepiece:
+        write_sentencepiece(writer, tokens, template)
+    else:
+        write_vocabulary(writer, tokens, template, merges)
     writer.add_float32("general.sampling.temp", 0.7)
     return writer
 
@@ -116,6 +123,28 @@ def write_vocabulary(
     writer.add_eos_token_id(2)
     writer.add_pad_token_id(0)
     writer.add_add_bos_token(False)
+    writer.add_chat_template(template)
+
+
+SENTENCEPIECE = (
+    "<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "▁▁", "▁h", "▁he", "he", "ll", "llo", "o",
+)  # fmt: skip
+"""The tokens of a small SentencePiece tokenizer: it puts a space before every text."""
+
+
+def write_sentencepiece(writer: gguf.GGUFWriter, tokens: Sequence[str], template: str = TEMPLATE) -> None:
+    """A SentencePiece tokenizer with these tokens, and a chat template."""
+    kinds = {"<unk>": gguf.TokenType.UNKNOWN, "<s>": gguf.TokenType.CONTROL, "</s>": gguf.TokenType.CONTROL}
+    byte = gguf.TokenType.BYTE
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(tokens)
+    writer.add_token_scores([-float(place) for place in range(len(tokens))])
+    writer.add_token_types(
+        [kinds.get(token, byte if token.startswith("<0x") else gguf.TokenType.NORMAL) for token in tokens]
+    )
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.add_add_space_prefix(True)
     writer.add_chat_template(template)
 
 

@@ -199,12 +199,14 @@ class Archive:
         Without a path, the file is named after the session's title in the current folder. Raises SpecchatError if there
         is nothing to write, if the file exists, and if it cannot be written.
         """
-        from specchat.traces.exports import export_session  # takes 0.08 s to import, and few chats need it
+        # Importing them takes 0.08 s, and few chats need them.
+        from specchat.chat.telling import told_with_calls
+        from specchat.traces.exports import export_session
 
         said = conversation.path()
         answerer = model_name(loaded.target) if loaded else "answer"
         traces = [trace for message in said if (trace := await self._sound_trace(message)) is not None]
-        messages = [(message.role, message.content, message.figures or "") for message in said]
+        messages = [(*told_with_calls(message), message.figures or "") for message in said]
         target = expanded(path) if path is not None else _free_path(Path.cwd(), conversation.session.title, kind)
         title = conversation.session.title or f"A chat with {answerer}"
         export_session(kind, title, messages, traces, target)

@@ -91,10 +91,31 @@ class Conversation:
         parent = self._messages[message].parent
         return self._add(StoredMessage(new_id(), self.id, parent, "user", text, images=images))
 
-    def add_result(self, call: ToolCall, result: str, *, failed: bool = False) -> StoredMessage:
-        """Adds what a call of the last answer gave."""
-        of = ToolUse((), call.id, call.name, failed)
+    def add_result(self, call: ToolCall, result: str, *, failed: bool = False, seconds: float = 0.0) -> StoredMessage:
+        """Adds what a call of the last answer gave, and how long it took."""
+        of = ToolUse((), call.id, call.name, failed, round(seconds, 3))
         return self._add(StoredMessage(new_id(), self.id, self.head, "tool", result, tools=of))
+
+    def close_calls(self) -> list[StoredMessage]:
+        """Adds a result to each call of the last answer that has none, because it was left before it was made.
+
+        Without them, many templates refuse the next message.
+        """
+        answered: set[str] = set()
+        for message in reversed(self.path()):
+            use = message.tools or ToolUse()
+            if message.role != "tool":
+                left = [call for call in use.calls if call.id not in answered]
+                return [self.add_result(call, "this call was not made", failed=True) for call in left]
+            answered.add(use.call_id)
+        return []
+
+    def arguments_of(self, result: int) -> str:
+        """The arguments of the call that a message of the role "tool" is the result of; empty if it is not known."""
+        use = self._messages[result].tools or ToolUse()
+        before = (message.tools for message in reversed(self.before(result)) if message.tools)
+        calls = (call for tools in before for call in tools.calls)
+        return next((call.arguments for call in calls if call.id == use.call_id), "")
 
     def begin_answer(self) -> StoredMessage:
         """Adds an empty answer. Its noise is that of the turn and of a new attempt. A result counts as a turn."""

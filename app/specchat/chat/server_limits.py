@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from specchat.chat.commands import invocations as asked
-from specchat.remote.limits import needs_this_machine
+from specchat.remote.limits import CANNOT_CONTINUE, needs_this_machine
 from specchat.settings.setting import Group
 from specchat.worker.protocol import ServerInfo
 
@@ -34,6 +34,8 @@ def refused(invocation: asked.Invocation, server: ServerInfo | None) -> str:
     """Why a command cannot be done with this server; empty if it can, or if there is no server."""
     if server is None:
         return ""
+    if isinstance(invocation, asked.EditAnswer):
+        return CANNOT_CONTINUE
     if isinstance(invocation, asked.ShowModels) and invocation.role == "draft":
         return needs_this_machine(DRAFTS)
     drafting = isinstance(invocation, asked.Change) and invocation.knob.setting.group is Group.DRAFTING

@@ -19,11 +19,13 @@ from specchat.stats.line import LOSSY_SIGN
 from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, new_seed
 from specchat.terminal.filter import clean_line
-from specchat.worker.protocol import ChatMessage, Ended, Loaded, ServerInfo
+from specchat.worker.protocol import NO_TOOLS, ChatMessage, Ended, Loaded, Offer, Prefix, ServerInfo
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings
+from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings, answer_reserve
 
 _DEATHS = 3
+_NEARLY_FULL = 0.9
+_WHEN_FULL = {"drop": "oldest turns go next", "summarise": "a summary is next", "stop": "stops next"}
 
 
 class Phase(Enum):
@@ -49,7 +51,8 @@ class Speculation(Enum):
 class HeaderView(NamedTuple):
     """The header at one moment. The `shorter` names of the pair are for narrow screens, and all end with the `host`.
 
-    `thinking` is the level that was chosen, empty if it is the template's own or has no effect.
+    `thinking` is the level that was chosen, empty if it is the template's own or has no effect. `when_full` says what
+    happens next, once the context is nearly full.
     """
 
     pair: str
@@ -61,23 +64,25 @@ class HeaderView(NamedTuple):
     shorter: tuple[str, ...] = ()
     host: str = ""
     thinking: str = ""
+    when_full: str = ""
 
 
 class Question(NamedTuple):
     """A request to the engine. Seed, turn and attempt determine the noise; the answer begins with `prefix`.
 
     `source` names the passage of the help that the answer quotes, if there is one. `prediction` is a text that the
-    answer will probably repeat.
+    answer will probably repeat, and `tools` are what it may call.
     """
 
     messages: tuple[ChatMessage, ...]
     turn: int
     attempt: int
     seed: int
-    prefix: tuple[int, ...] = ()
+    prefix: Prefix = ()
     frozen: bool = False
     source: str = ""
     prediction: str = ""
+    tools: Offer = NO_TOOLS
 
 
 class ChatSession:
@@ -171,7 +176,12 @@ class ChatSession:
         return self.conversation.change(target=str(self.options.target), draft=draft)
 
     def begin(
-        self, prefix: tuple[int, ...] = (), *, frozen: bool = False, answer: StoredMessage | None = None
+        self,
+        prefix: Prefix = (),
+        *,
+        frozen: bool = False,
+        answer: StoredMessage | None = None,
+        tools: Offer = NO_TOOLS,
     ) -> tuple[StoredMessage, Question]:
         """Begins an answer, or the empty one that waited. Returns it with the request to the engine."""
         answer = answer or self.conversation.begin_answer()
@@ -185,7 +195,7 @@ class ChatSession:
             last = replace(last, content=content)
         prediction, self.prediction = self.prediction, ""
         turn, attempt = answer.turn or 0, answer.attempt
-        return answer, Question((*before, last), turn, attempt, self.seed, prefix, frozen, source, prediction)
+        return answer, Question((*before, last), turn, attempt, self.seed, prefix, frozen, source, prediction, tools)
 
     def predict(self, path: Path) -> str:
         """Takes the text of a file as what the next answer will probably repeat, and says so.
@@ -246,8 +256,10 @@ class ChatSession:
         return True
 
     def started(self, line: Mapping[str, Any]) -> None:
-        """Called with the first line of the trace, which has the length of the prompt and the numbers of threads."""
-        self.prompt_tokens = line.get("prompt_tokens")
+        """Called with the first line of the trace, which has the length of the prompt, what the answer begins with, and
+        the numbers of threads."""
+        prompt = line.get("prompt_tokens")
+        self.prompt_tokens = None if prompt is None else prompt + len(line.get("prefix", ()))
         self.machine = line.get("machine") or {}
 
     def answered(self, answer: int, text: str, num_tokens: int, ended: Ended | None, figures: str = "") -> str | None:
@@ -295,12 +307,21 @@ class ChatSession:
             shorter=self.loaded.shorter_names if self.loaded else (),
             host=self.server.host if self.server else "",
             thinking=self._level(),
+            when_full=self._when_full(used + tokens_now),
         )
 
     def unheard(self, settings: Settings) -> str:
         """Why the level of thinking does not do what it says with the loaded model; empty if it does."""
         loaded = self.loaded
         return loaded.thinking.notice(settings.thinking) if loaded and loaded.server is None else ""
+
+    def _when_full(self, used: int) -> str:
+        """What happens when the context is full, if that is near. What is kept free for answers counts as full."""
+        if self.settings is None or self.loaded is None or self.server is not None:
+            return ""
+        n_ctx = self.loaded.n_ctx
+        near = used >= _NEARLY_FULL * (n_ctx - answer_reserve(n_ctx))
+        return _WHEN_FULL[self.settings.context_full] if near else ""
 
     def _level(self) -> str:
         if self.settings is None or self.loaded is None or self.settings.thinking == AUTO:

@@ -6,7 +6,9 @@ to the conversation, and asks again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from specchat.tools.consent import Consent, Verdict
@@ -33,6 +35,7 @@ class ToolTurn:
         self._consent = consent
         self._ask = ask
         self._rounds = 0
+        self._stopped = False
 
     @property
     def offer(self) -> Offer:
@@ -41,16 +44,26 @@ class ToolTurn:
             return NO_TOOLS
         return Offer(tuple(tool.to_function() for tool in self._toolbox.tools))
 
-    def results(self, calls: tuple[ToolCall, ...]) -> list[ToolResult]:
-        """What the calls of one answer gave, in order, after asking for those that need consent."""
+    def results(self, calls: tuple[ToolCall, ...]) -> Iterator[ToolResult]:
+        """What the calls of one answer give, one after the other, after asking for those that need consent."""
         self._rounds += 1
-        return [
+        self._stopped = False
+        return (
             self._result(call) if number < MOST_CALLS else ToolResult.of("too many calls at once", failed=True)
             for number, call in enumerate(calls)
-        ]
+        )
+
+    def stop(self) -> None:
+        """Stops the running call, from any thread. The further calls of the answer are not made."""
+        self._stopped = True
+        self._toolbox.stop()
 
     def _result(self, call: ToolCall) -> ToolResult:
+        if self._stopped:
+            return ToolResult.of("the user stopped the calls before this one", failed=True)
         tool = self._toolbox.named(call.name)
         if tool is not None and self._consent.needed(tool) and not self._consent.say(tool, self._ask(tool, call)):
             return ToolResult.of("the user did not allow this call", failed=True)
-        return self._toolbox.call(call)
+        began = time.monotonic()
+        result = self._toolbox.call(call)
+        return replace(result, seconds=time.monotonic() - began)

@@ -80,6 +80,8 @@ Theme = Annotated[
     str | None, typer.Option("--theme", metavar="NAME", help="Colours for this run; /theme in the chat keeps them.")
 ]
 
+Vi = Annotated[bool, typer.Option("--vi", help="vi's keys in the prompt; /vi in the chat switches them.")]
+
 Prompts = Annotated[int, typer.Option("--prompts", min=1, help="Number of prompts for each kind of text.")]
 
 ShownImage = Annotated[
@@ -173,6 +175,7 @@ def chat(
     plain: Plain = False,
     resume: Resume = None,
     theme: Theme = None,
+    vi: Vi = False,
     remote: Remote = None,
     remote_model: RemoteModel = None,
     attach: Attach = None,
@@ -191,6 +194,7 @@ def chat(
         from specchat.cli.chat import open_chat
         from specchat.settings.config import read_config
 
+        flags = {**flags, "vi_keys": True} if vi else flags
         server = _remote_chat(flags, remote, remote_model, api_key)
         raise typer.Exit(open_chat(read_config(flags), resume, plain=plain, theme=theme, remote=server))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -97,10 +98,11 @@ class Looks:
         """The theme and the keys. Raises ConfigError for an unknown one."""
         from specchat.tui.appearance import read_appearance
 
-        return read_appearance(
+        read = read_appearance(
             self._theme,
             self._config.keys,
             configured=self._config.theme,
             chosen=self._chosen,
             light=self.background.light,
         )
+        return replace(read, vi_keys=self._config.vi_keys, math=self._config.math)

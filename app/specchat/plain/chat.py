@@ -131,10 +131,13 @@ class PlainChat:
             self._paper.say(str(error))
             return None
 
-    def _answer(self, tools: PlainTools, session: ChatSession, settings: Settings) -> Trace | None:
-        """Answers the last message, and again after each answer that calls tools. Returns None if no answer began."""
+    def _answer(self, tools: PlainTools, session: ChatSession, settings: Settings, prefix: str = "") -> Trace | None:
+        """Answers the last message, and again after each answer that calls tools. Returns None if no answer began.
+
+        The first answer begins with `prefix`.
+        """
         turn = tools.turn()
-        trace, calls = self._one_answer(session, settings, turn.offer)
+        trace, calls = self._one_answer(session, settings, turn.offer, prefix)
         while calls:
             for result in tools.answered(session, turn, calls):
                 self._archive.said(session.conversation, result)
@@ -142,13 +145,13 @@ class PlainChat:
         return trace
 
     def _one_answer(
-        self, session: ChatSession, settings: Settings, offer: Offer
+        self, session: ChatSession, settings: Settings, offer: Offer, prefix: str = ""
     ) -> tuple[Trace | None, tuple[ToolCall, ...]]:
         """Writes one answer and says its figures in one line. Returns its trace, if it began, and its calls.
 
         What was written is saved, whatever ends the answer.
         """
-        message, question = session.begin()
+        message, question = session.begin(prefix, tools=offer)
         self._archive.said(session.conversation, message)
         model, rounds, started = TurnModel(), list[Round](), dict[str, object]()
         last: Ended | WorkerFailed = WorkerFailed("the engine gave no answer: try again")
@@ -160,8 +163,9 @@ class PlainChat:
             attempt=question.attempt,
             seed=question.seed,
             settings=settings,
+            prefix=question.prefix,
             prediction=question.prediction,
-            tools=offer,
+            tools=question.tools,
         )
         spoken_text = spoken_parts(session.loaded, offer)
         self._paper.begin_answer()
@@ -173,7 +177,7 @@ class PlainChat:
                     self._paper.stream(spoken_text.feed(event.text))
                     if time.monotonic() - saved_at > _SAVING_PAUSE:
                         saved_at = time.monotonic()
-                        self._archive.grew(message, _text(rounds))
+                        self._archive.grew(message, prefix + _text(rounds))
                 elif isinstance(event, Recounted):
                     model, rounds = TurnModel(), [*event.rounds]
                     model.observe(rounds)
@@ -181,6 +185,7 @@ class PlainChat:
                     started = event.line
                     session.started(event.line)
                     spoken_text = spoken_parts(session.loaded, offer, event.line)
+                    self._paper.stream(spoken_text.feed(str(event.line.get("prefix_text", ""))))
                 elif isinstance(event, Loaded):
                     session.ready(event)
                 elif isinstance(event, Notice):
@@ -201,7 +206,7 @@ class PlainChat:
             self._paper.say(text)
         ended = last if isinstance(last, Ended) else None
         view = model.final_view(ended.stats if ended else None)
-        text = ended.text if ended else _text(rounds)
+        text = ended.text if ended and (ended.text or not prefix) else prefix + _text(rounds)
         figures = with_ending(ended.reason if ended else "error", view.summary(), question.source)
         unanswered = session.answered(message.id, text, view.figures.num_tokens, ended, figures)
         if isinstance(last, WorkerFailed):
@@ -230,6 +235,8 @@ class PlainChat:
         elif trace is not None and loaded is not None:
             node = conversation.message(message.id)
             self._archive.answered(node, loaded.pair_name, trace)
+        else:
+            self._archive.left(conversation.message(message.id))
 
 
 def _messages(source: TextIO, paper: Paper) -> Iterator[str]:

@@ -21,7 +21,7 @@ from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.chat.server_limits import models_of, refused
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.chat.variables import variables
-from specchat.errors import SpecchatError, TraceError
+from specchat.errors import EditorError, SpecchatError, TraceError
 from specchat.manual.docs import section_at
 from specchat.manual.search import key_words
 from specchat.plain.help import PlainHelp
@@ -33,6 +33,8 @@ from specchat.stats.explain import Figure, Shown, explanations, in_short
 from specchat.stats.explanations.figures import explain_figure
 from specchat.stats.summary import Summary
 from specchat.store.images import StoredImage
+from specchat.store.records import StoredMessage
+from specchat.terminal.editor import edited, editor_command
 from specchat.traces.trace import Trace, read_trace
 from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.settings import USUAL_K, Settings
@@ -46,7 +48,7 @@ _BY_ANSWER = ("thinking", "max_tokens", "lookup")
 class Commands:
     """Does what a line asks for, in the conversation that it was given or in one that it opens.
 
-    `answer` answers the last message of a session.
+    `answer` answers the last message of a session; the answer begins with the text that it is given.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class Commands:
         session: ChatSession,
         archive: Archive,
         paper: Paper,
-        answer: Callable[[ChatSession, Settings], Trace | None],
+        answer: Callable[[ChatSession, Settings, str], Trace | None],
         tools: PlainTools,
     ) -> None:
         self._session = session
@@ -89,6 +91,8 @@ class Commands:
         for image in images:
             self._paper.say(f"With the image {image.label}.")
         text = with_outputs(text, self._shell.take_outputs())
+        for result in self._session.conversation.close_calls():
+            self._archive.said(self._session.conversation, result)
         self._archive.said(self._session.conversation, self._session.ask(text, images=images))
         self._answer()
 
@@ -152,16 +156,24 @@ class Commands:
                     say(f"Exported to {asyncio.run(written)}.")
                 except SpecchatError as error:
                     say(f"Nothing was exported: {error}")
+            case asked.Import(path):
+                from specchat.chat.importing import import_beside
+
+                say(asyncio.run(import_beside(path)))
             case asked.Predict(path):
                 self._tell(lambda: session.predict(path))
             case asked.UseStore(name, used):
                 self._tell(lambda: session.use_store(name, on=used))
             case asked.UseTools(name, used):
                 self._tools.use(name, on=used)
+            case asked.NameFile(named):
+                self._tools.name_file(named)
             case asked.Learn(action):
                 self._tell(lambda: session.learn(action))
             case asked.Regenerate():
                 self._regenerate()
+            case asked.EditAnswer(text):
+                self._edit_answer(text)
             case _:
                 say("This command needs the screen: start specchat without --plain.")
         return True
@@ -173,9 +185,9 @@ class Commands:
         except SpecchatError as error:
             self._paper.say(str(error))
 
-    def _answer(self) -> None:
+    def _answer(self, prefix: str = "") -> None:
         if self._session.settings is not None:
-            self._last = self._answered_by(self._session, self._session.settings)
+            self._last = self._answered_by(self._session, self._session.settings, prefix)
 
     def resume(self, stored: int) -> None:
         """Continues a stored session with the present models; says what it is, or why it cannot be opened."""
@@ -195,6 +207,7 @@ class Commands:
             except EngineError as error:
                 self._paper.say(f"The session's settings cannot be used: {error}")
         self._session, self._last = opened, None
+        self._tools.ask_again()
         count = len(conversation.path())
         self._paper.say(f"Continuing “{conversation.session.title}”: {count} message{'' if count == 1 else 's'}.")
 
@@ -336,10 +349,26 @@ class Commands:
             self._paper.say("There is no answer yet.")
 
     def _regenerate(self) -> None:
-        conversation = self._session.conversation
-        answers = [message for message in conversation.path() if message.role == "assistant"]
+        last = self._last_answer()
+        if last is not None:
+            self._session.conversation.rewind_to(last.parent)
+            self._answer()
+
+    def _edit_answer(self, text: str | None) -> None:
+        """Lets the model go on from another text of the last answer; without one, from what the editor leaves."""
+        last = self._last_answer()
+        if last is None:
+            return
+        try:
+            text = text or asyncio.run(edited(last.content, editor_command()))
+        except EditorError as error:
+            self._paper.say(str(error))
+            return
+        self._session.conversation.rewind_to(last.parent)
+        self._answer(text)
+
+    def _last_answer(self) -> StoredMessage | None:
+        answers = [message for message in self._session.conversation.path() if message.role == "assistant"]
         if not answers:
             self._paper.say("There is no answer yet.")
-            return
-        conversation.rewind_to(answers[-1].parent)
-        self._answer()
+        return answers[-1] if answers else None

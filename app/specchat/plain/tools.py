@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TextIO
 
 from specchat.chat.session import ChatSession
@@ -12,10 +13,11 @@ from specchat.plain.paper import Paper
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean_line
 from specchat.terminal.process import stops_on_interrupt
+from specchat.tools.builtin import named_file
 from specchat.tools.consent import Consent, Verdict
 from specchat.tools.declared import read_servers
 from specchat.tools.tool import Tool, ToolResult
-from specchat.tools.toolbox import Toolbox
+from specchat.tools.toolbox import BUILT_IN, Toolbox
 from specchat.worker.protocol import Loaded, Offer
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.answers.parts import AnswerPart, PartKind
@@ -39,6 +41,7 @@ class PlainTools:
         self._source = source
         self._consent = Consent()
         self._toolbox: Toolbox | None = None
+        self._files: tuple[Path, ...] = ()
 
     def turn(self) -> ToolTurn:
         """The calls of one turn."""
@@ -47,7 +50,7 @@ class PlainTools:
     def use(self, name: str, *, on: bool) -> None:
         """Turns a server or the built-in tools on or off, or tells all if no name is given."""
         try:
-            toolbox = self._toolbox = self._toolbox or Toolbox(read_servers())
+            toolbox = self._opened()
             if name and on:
                 with stops_on_interrupt(toolbox.stop):
                     refused = toolbox.turn_on(name)
@@ -62,18 +65,36 @@ class PlainTools:
             if not name or line.startswith(f"{name} ("):
                 self._paper.say(line)
 
+    def name_file(self, path: Path) -> None:
+        """Lets the model read a file in this chat, with the built-in tool for it."""
+        try:
+            self._files = tuple(dict.fromkeys((*self._files, named_file(path))))
+            self._opened().turn_on(BUILT_IN)
+        except SpecchatError as error:
+            self._paper.say(str(error))
+        else:
+            self._paper.say(f"The model may read {path.name} in this chat.")
+
     def ask_again(self) -> None:
         """Allows nothing any more: another chat begins."""
-        self._consent = Consent()
+        self._consent, self._files = Consent(), ()
+        if self._toolbox is not None:
+            self._toolbox.use_files(self._files)
+
+    def _opened(self) -> Toolbox:
+        self._toolbox = self._toolbox or Toolbox(read_servers())
+        self._toolbox.use_files(self._files)
+        return self._toolbox
 
     def answered(self, session: ChatSession, turn: ToolTurn, calls: tuple[ToolCall, ...]) -> list[StoredMessage]:
         """Makes the calls of an answer and adds their results to the conversation."""
-        with stops_on_interrupt(self._toolbox.stop if self._toolbox else _nothing):
-            results = turn.results(calls)
+        with stops_on_interrupt(turn.stop):
+            results = list(turn.results(calls))
         added = []
         for call, result in zip(calls, results, strict=True):
             self._paper.say(_told(call, result))
-            added.append(session.conversation.add_result(call, result.text, failed=result.failed))
+            kept = session.conversation.add_result(call, result.text, failed=result.failed, seconds=result.seconds)
+            added.append(kept)
         return added
 
     def close(self) -> None:
@@ -98,10 +119,6 @@ def _told(call: ToolCall, result: ToolResult) -> str:
 def _short(text: str, longest: int = _LONGEST) -> str:
     line = clean_line(text[: 4 * longest])
     return line if len(line) <= longest else f"{line[:longest]}… ({len(text)} characters)"
-
-
-def _nothing() -> None:
-    """Stops nothing."""
 
 
 class WholeText:

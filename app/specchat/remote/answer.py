@@ -11,6 +11,7 @@ from specchat.remote.making import SOURCE, placed
 from specchat.remote.rounds import reader_for
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import Thinking
+from specchat.remote.tool_calls import RemoteCalls
 from specchat.remote.values import mapping, number, text
 from specchat.worker.protocol import Ended, Event, Generate, Notice, Recounted, Started
 from specchat_engine.codec import to_json
@@ -43,7 +44,8 @@ def start_line(server: Server, host: str, question: Generate, prompt_tokens: int
         "seed": question.seed,
         "turn": question.turn,
         **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),
-        "messages": [{"role": message.role, "content": message.content} for message in question.messages],
+        "messages": [message.for_engine().to_json() for message in question.messages],
+        **({"tools": [*question.tools.functions]} if question.tools.functions else {}),
         "versions": {"specchat": __version__},
         "machine": {},
     }
@@ -62,6 +64,7 @@ class RemoteAnswer:
         self._clock = clock
         self._reader = reader_for(server.engine, speculates=server.speculates)
         self._thinking = Thinking()
+        self._calls = RemoteCalls()
         self._rounds: list[Round] = []
         self._text: list[str] = []
         self._timings: Timings | None = None
@@ -86,6 +89,7 @@ class RemoteAnswer:
     def take(self, chunk: Chunk) -> Iterator[Event]:
         """The events of one chunk: Started with the first token, then rounds."""
         now = self._clock()
+        chunk = self._calls.written(chunk)
         self._prompt_tokens = chunk.prompt_tokens if chunk.prompt_tokens is not None else self._prompt_tokens
         self._cached_tokens = chunk.cached_tokens if chunk.cached_tokens is not None else self._cached_tokens
         if chunk.completion_tokens is not None:
@@ -109,7 +113,12 @@ class RemoteAnswer:
             self._rounds = rounds
             yield Recounted(tuple(rounds))
         yield from self._notices(reason)
-        yield Ended(reason or self._reason(), self._whole_text(), self._stats(whole=not reason))
+        whole_text = self._whole_text()
+        whole = not reason and self._finish != "length" and self._question.tools.functions
+        calls = self._calls.made(self._question.turn) if whole else ()
+        content = self._calls.beside("".join(self._text)) if calls else ""
+        stats = self._stats(whole=not reason)
+        yield Ended(reason or self._reason(), whole_text, stats, calls=calls, content=content)
 
     def _started(self, now: float) -> Started:
         self._first_ms = now

@@ -18,6 +18,14 @@ class Token(NamedTuple):
     text: str = ""
 
 
+class CallPiece(NamedTuple):
+    """A piece of a call, which has a number in its answer. The first one has the name of the function."""
+
+    number: int
+    name: str = ""
+    arguments: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Timings:
     """llama-server's counters so far: emitted, drafted and accepted tokens, and the milliseconds of decoding."""
@@ -68,11 +76,12 @@ class Chunk:
     rounds: tuple[Round, ...] = ()
     end: Mapping[str, Any] | None = None
     error: Any = None
+    calls: tuple[CallPiece, ...] = ()
 
     @property
     def adds(self) -> bool:
         """Whether it adds anything to the answer."""
-        return bool(self.content or self.reasoning or self.tokens or self.rounds)
+        return bool(self.content or self.reasoning or self.tokens or self.rounds or self.calls)
 
 
 def read_chunk(message: object) -> Chunk:
@@ -107,7 +116,13 @@ def read_chunk(message: object) -> Chunk:
         rounds=tuple(found for line in trace if (found := _round(line)) is not None),
         end=next((line for line in trace if line.get("type") == "end"), None),
         error=told.get("error") if not listed(told.get("choices")) else None,
+        calls=tuple(_call_piece(mapping(call)) for call in listed(delta.get("tool_calls"))),
     )
+
+
+def _call_piece(told: Mapping[str, Any]) -> CallPiece:
+    function = mapping(told.get("function"))
+    return CallPiece(count(told.get("index")) or 0, text(function.get("name")), text(function.get("arguments")))
 
 
 def _tokens(choice: Mapping[str, Any], said: str) -> tuple[Token, ...]:

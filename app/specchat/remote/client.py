@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from specchat.errors import RemoteError
 from specchat.remote.address import Address
-from specchat.remote.limits import CANNOT_BRANCH, CANNOT_KEEP, needs_this_machine
+from specchat.remote.limits import CANNOT_BRANCH, CANNOT_CONTINUE, CANNOT_KEEP, needs_this_machine
 from specchat.remote.making import SOURCE
 from specchat.terminal.filter import clean_line
 from specchat.worker.protocol import (
@@ -24,6 +24,7 @@ from specchat.worker.protocol import (
     Loaded,
     Notice,
     Offer,
+    Prefix,
     Recalled,
     ServerInfo,
     WorkerFailed,
@@ -111,7 +112,7 @@ class RemoteClient:
         attempt: int,
         seed: int,
         settings: Settings,
-        prefix: Sequence[int] = (),
+        prefix: Prefix = (),
         frozen: bool = False,
         prediction: str = "",
         tools: Offer = NO_TOOLS,
@@ -121,12 +122,12 @@ class RemoteClient:
         A `cancel` after this call closes the connection, also before the first event.
         """
         stops = self._stops
-        question = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen, prediction, tools)
+        question = Generate(tuple(messages), turn, attempt, seed, settings, prefix, frozen, prediction, tools)
 
         def answer() -> Iterator[Event]:
             with self._one_at_a_time:
                 if question.prefix:
-                    yield WorkerFailed(CANNOT_BRANCH)
+                    yield WorkerFailed(CANNOT_CONTINUE if isinstance(question.prefix, str) else CANNOT_BRANCH)
                 elif self._server is None or self._closed:
                     yield WorkerFailed("there is no connection to a server")
                 else:
@@ -265,12 +266,17 @@ class RemoteClient:
         from specchat_engine.sampling.noise import turn_seed
 
         self._stopped.clear()
-        if question.tools.functions:
-            yield Notice("a server gets no tools from the chat: the answer cannot call any")
         failures = 0
         seed = turn_seed(question.seed, question.turn, question.attempt)
         while True:
-            body = request_body(server, question.messages, question.settings, seed=seed, prediction=question.prediction)
+            body = request_body(
+                server,
+                question.messages,
+                question.settings,
+                seed=seed,
+                prediction=question.prediction,
+                tools=question.tools,
+            )
             if body.untaken:
                 names = ", ".join(body.untaken)
                 yield Notice(f"{server.engine} does not take {names}: this has no effect there")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 CANNOT_BRANCH = "an answer of a server cannot branch from a token: edit the message, or ask again with /regen"
+CANNOT_CONTINUE = "a server does not go on from an edited answer: edit the message, or ask again with /regen"
 CANNOT_KEEP = "a server keeps its own prompt cache"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import without_thoughts
-from specchat.worker.protocol import ChatMessage
+from specchat.worker.protocol import NO_TOOLS, ChatMessage, Offer
 from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
@@ -66,6 +66,7 @@ def request_body(
     *,
     seed: int,
     prediction: str = "",
+    tools: Offer = NO_TOOLS,
 ) -> Body:
     """The body for a conversation. `seed` is that of the turn."""
     sampling, untaken = _sampling(server, settings.sampling)
@@ -86,6 +87,10 @@ def request_body(
     }
     if settings.max_tokens:
         body["max_tokens"] = settings.max_tokens
+    if tools.functions:
+        body["tools"] = [*tools.functions]
+    if tools.required:
+        body["tool_choice"] = "required"
     if settings.stop:
         body["stop"] = [*settings.stop]
     if prediction and server.engine in (Engine.SPECCHAT, Engine.OPENAI):

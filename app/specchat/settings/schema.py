@@ -20,6 +20,7 @@ from specchat.settings.values import (
     KeyTable,
     ListOf,
     Number,
+    OnOff,
     Text,
     api_key,
     bias,
@@ -248,6 +249,7 @@ class Config:
         "When the context is full: drop the oldest turns, let the model summarise them, or stop",
         "--context-full",
         of=(Settings, "context_full"),
+        steps=Steps(label="context full"),
     )
     lookup: str = setting(
         Group.DRAFTING,
@@ -413,6 +415,12 @@ class Config:
     )
 
     theme: str | None = setting(Group.APPEARANCE, "Colours of the app; /theme lists them", kind=Text("NAME"))
+    vi_keys: bool = setting(
+        Group.APPEARANCE, "vi's keys in the prompt; `--vi` is on", kind=OnOff(), usual="off", factory=bool
+    )
+    math: bool = setting(
+        Group.APPEARANCE, "Formulas in answers shown in Unicode", kind=OnOff(), usual="on", factory=lambda: True
+    )
     keys: dict[str, str] = setting(Group.APPEARANCE, "Other keys for the app", kind=KeyTable(), factory=dict)
 
     def of(self, home: type) -> dict[str, Any]:

@@ -97,6 +97,22 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class OnOff:
+    """Something that is on or off."""
+
+    metavar: str = "on|off"
+
+    def read(self, value: object) -> bool:
+        """True for on. TOML's own true and false are read, too."""
+        if isinstance(value, bool):
+            return value
+        word = value.strip().lower() if isinstance(value, str) else ""
+        if word not in ("on", "off", "true", "false"):
+            raise BadValue("use on or off")
+        return word in ("on", "true")
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """Any text."""
 

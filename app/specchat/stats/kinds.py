@@ -1,4 +1,4 @@
-"""The kind of content of each token of an answer: prose, code, a list or table, or thinking.
+"""The kind of content of each token of an answer: prose, code, a list or table, thinking, or calls of tools.
 
 This module reads the answer. `specchat_engine.policy.acceptance` guesses the kind of text from the request, before
 there is an answer.
@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
+from specchat_engine.answers.notations import NOTATIONS
 from specchat_engine.decoding.rounds import Round
 
 
@@ -20,6 +21,7 @@ class ContentKind(StrEnum):
     CODE = "code"
     LIST = "list"
     THINKING = "thinking"
+    TOOLS = "tools"
 
 
 THINKING_TAGS = (
@@ -35,6 +37,12 @@ THINKING_TAGS = (
     ("<|channel|>analysis<|message|>", "<|end|>"),
 )
 """The marks around thinking: the opening one, at the start of a line, and the closing one."""
+
+_CALL = re.compile(rf"(?<!`)(?:{'|'.join(map(re.escape, NOTATIONS))}|<\|channel\|>commentary to=)")
+"""Where a call begins in the notation of some model."""
+
+_BARE_CALL = re.compile(r'\{\s*"name"\s*:\s*"[\w.-]{1,64}"\s*,\s*"(?:parameters|arguments)"\s*:')
+"""The beginning of a call without a mark, which is all that an answer says."""
 
 _CLOSING = tuple(closing for _, closing in THINKING_TAGS)
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])[ \t]")
@@ -71,6 +79,13 @@ def _kinds_of_characters(text: str, *, thinking: bool) -> list[ContentKind]:
             closing, last = (), ContentKind.PROSE
             continue
         length = (text.find("\n", place) + 1 or len(text)) - place
+        call = None if fence else _CALL.search(text, place, place + length) or _bare_call(text, place, kinds)
+        if call is not None and call.start() == place:
+            kinds += [ContentKind.TOOLS] * (_end_of_call(text, call) - place)
+            last = ContentKind.PROSE
+            continue
+        if call is not None:
+            length = call.start() - place
         line = text[place : place + min(length, _KEPT)]
         start = line.lstrip()
         if fence:
@@ -87,6 +102,23 @@ def _kinds_of_characters(text: str, *, thinking: bool) -> list[ContentKind]:
             fence = opened.group(1) if opened else ""
             last = ContentKind.PROSE if opened else kind
     return kinds
+
+
+def _bare_call(text: str, place: int, kinds: Sequence[ContentKind]) -> re.Match[str] | None:
+    """A call without a mark, if only thinking and white space come before it."""
+    call = _BARE_CALL.match(text, place)
+    alone = call and all(kind is ContentKind.THINKING or text[at].isspace() for at, kind in enumerate(kinds))
+    return call if alone else None
+
+
+def _end_of_call(text: str, call: re.Match[str]) -> int:
+    """The end of the last mark that closes a call, before the next one; the end of the text if nothing closes it."""
+    notation = NOTATIONS.get(call[0])
+    following = _CALL.search(text, call.end())
+    limit = following.start() if following else len(text)
+    closes = notation.closes if notation else ()
+    ends = [at + len(mark) for mark in closes if (at := text.rfind(mark, call.end(), limit)) >= 0]
+    return max(ends, default=limit)
 
 
 def _kind_of_line(line: str, before: ContentKind) -> ContentKind:

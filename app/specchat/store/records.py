@@ -61,13 +61,14 @@ class StoredSession:
 @dataclass(frozen=True, slots=True)
 class ToolUse:
     """The `calls` of an answer, or what a message of the role "tool" is the result of: the id of a call, and the `name`
-    of a function. A result that `failed` says why.
+    of a function. A result that `failed` says why. `seconds` is how long the call took, 0 if it was not made.
     """
 
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     name: str = ""
     failed: bool = False
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from specchat.errors import ToolError
+from specchat.terminal.filter import clean_line
 from specchat.tools.calculator import calculate
 from specchat.tools.tool import Tool, ToolResult
 
@@ -39,12 +40,12 @@ class BuiltIns:
         raise ToolError(f"there is no tool {name!r}: use {', '.join(tool.name for tool in self.tools)}")
 
     def _content(self, name: str) -> str:
-        """The text of a file that the user named, by its path or the end of it."""
+        """The text of a file that the user named, by its path or its own name."""
         found = [path for path in self.files if name in (str(path), path.name)]
         if len(found) != 1:
-            raise ToolError(f"{name!r} is none of the files that may be read: {', '.join(map(str, self.files))}")
+            raise ToolError(f"{name!r} is none of the files that may be read: {', '.join(_labels(self.files))}")
         try:
-            with found[0].open("rb") as file:
+            with named_file(found[0]).open("rb") as file:
                 content = file.read(_MOST_BYTES + 1)
         except OSError as error:
             raise ToolError(f"{name} cannot be read: {error.strerror or error}") from None
@@ -54,6 +55,19 @@ class BuiltIns:
             return content.decode()
         except UnicodeDecodeError:
             raise ToolError(f"{name} is no text in UTF-8") from None
+
+
+def named_file(path: Path) -> Path:
+    """The absolute path of a file. Raises ToolError for what is none, such as a folder or a pipe."""
+    if not path.is_file():
+        raise ToolError(f"there is no file {clean_line(path.name)}: correct its path")
+    return path.absolute()
+
+
+def _labels(files: Collection[Path]) -> list[str]:
+    """The names of files as the model writes them: short ones where no two are the same."""
+    names = [path.name for path in files]
+    return [path.name if names.count(path.name) == 1 else str(path) for path in files]
 
 
 def _schema(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -66,7 +80,7 @@ def _schema(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read_file(files: Collection[Path]) -> Tool:
-    named = {"type": "string", "enum": [str(path) for path in files]}
+    named = {"type": "string", "enum": _labels(files)}
     return Tool("read_file", "Reads a text file that the user named.", _schema(path=named))
 
 

@@ -46,10 +46,14 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call gave: text for the model, filtered for a terminal. A result that `failed` says why."""
+    """What a call gave: text for the model, filtered for a terminal. A result that `failed` says why.
+
+    `seconds` is how long the call took, 0 if it was not made.
+    """
 
     text: str
     failed: bool = False
+    seconds: float = 0.0
 
     @classmethod
     def of(cls, text: str, *, failed: bool = False) -> ToolResult:

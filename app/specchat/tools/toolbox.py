@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from specchat.errors import ToolError
@@ -16,15 +19,22 @@ from specchat_engine.prompt.messages import ToolCall
 BUILT_IN: Final = "builtin"
 """The name under which the built-in tools are turned on."""
 
+_HERE: Final = "part of specchat"
+
 
 class Toolbox:
-    """The tools of one chat. Call it from one thread at a time, except for `stop` and `close`."""
+    """The tools of one chat. Call it from one thread at a time, except for `tools`, `told`, `stop` and `close`."""
 
     def __init__(self, servers: Iterable[ToolServer] = (), built_ins: BuiltIns | None = None) -> None:
         self.built_ins = built_ins or BuiltIns()
         self._connections = {server.name: ServerConnection(server) for server in servers}
+        self._running: ServerConnection | None = None
         self._offered: dict[str, tuple[Tool, ...]] = {}
         self._has_built_ins = False
+
+    def use_files(self, files: Collection[Path]) -> None:
+        """The files that the built-in tool may read from now on, and no others."""
+        self.built_ins = replace(self.built_ins, files=files)
 
     @property
     def servers(self) -> tuple[ToolServer, ...]:
@@ -46,8 +56,10 @@ class Toolbox:
         if server == BUILT_IN:
             self._has_built_ins = True
             return ()
-        connected = self._connection(server).connect()
-        self._offered[server] = connected.tools
+        connection = self._connection(server)
+        with self._stoppable(connection):
+            connected = connection.connect()
+        self._offered = self._offered | {server: connected.tools}
         return connected.refused
 
     def turn_off(self, server: str) -> None:
@@ -56,14 +68,22 @@ class Toolbox:
             self._has_built_ins = False
             return
         self._connection(server).close()
-        self._offered.pop(server, None)
+        self._offered = {name: tools for name, tools in self._offered.items() if name != server}
 
     def told(self) -> tuple[str, ...]:
         """A line for each server and for the built-in tools: whether they are on, and what they offer."""
+        return tuple(f"{name} ({where}): {offered}" for name, where, offered in self.offers())
+
+    def offers(self) -> tuple[tuple[str, str, str], ...]:
+        """The same in parts: the name, where it is, and the names of its tools or "off"."""
         offered = self._offered | ({BUILT_IN: self.built_ins.tools} if self._has_built_ins else {})
-        where = {BUILT_IN: "part of specchat"} | {server.name: server.where for server in self.servers}
+        where = {BUILT_IN: _HERE} | {server.name: server.where for server in self.servers}
         names = {name: ", ".join(tool.called for tool in tools) or "no tools" for name, tools in offered.items()}
-        return tuple(f"{name} ({place}): {names.get(name, 'off')}" for name, place in where.items())
+        return tuple((name, place, names.get(name, "off")) for name, place in where.items())
+
+    def where(self, tool: Tool) -> str:
+        """Where the calls of a tool go, as the user reads it."""
+        return self._connections[tool.server].server.where if tool.server else _HERE
 
     def named(self, called: str) -> Tool | None:
         """The tool that models call by this name, None if there is none."""
@@ -77,7 +97,9 @@ class Toolbox:
                 known = ", ".join(tool.called for tool in self.tools)
                 raise ToolError(f"there is no tool {call.name!r}: use {known or 'none'}")
             if tool.server:
-                return self._connections[tool.server].call(tool.name, arguments)
+                connection = self._connections[tool.server]
+                with self._stoppable(connection):
+                    return connection.call(tool.name, arguments)
             return self.built_ins.call(tool.name, arguments)
         except ToolError as error:
             return ToolResult.of(str(error), failed=True)
@@ -89,10 +111,19 @@ class Toolbox:
             raise ToolError(f"there is no server {server!r} in config.toml: known are {known}")
         return connection
 
+    @contextmanager
+    def _stoppable(self, connection: ServerConnection) -> Iterator[None]:
+        self._running = connection
+        try:
+            yield
+        finally:
+            self._running = None
+
     def stop(self) -> None:
-        """Stops the running call."""
-        for connection in self._connections.values():
-            connection.stop()
+        """Stops the running call, or the server that starts, and ends that server."""
+        running = self._running
+        if running is not None:
+            running.stop()
 
     def close(self) -> None:
         """Ends all servers."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -86,6 +87,14 @@ class Trace(NamedTuple):
         """The user's message in this turn."""
         asked = (str(message["content"]) for message in reversed(self.start["messages"]) if message["role"] == "user")
         return next(asked, "")
+
+    @property
+    def asked(self) -> str:
+        """What the answer follows: the user's message or, if tools were called, their results."""
+        messages = self.start["messages"]
+        results = list(takewhile(lambda message: message["role"] == "tool", reversed(messages)))
+        told = (f"Result of {message.get('name') or 'a call'}: {message['content']}" for message in reversed(results))
+        return "\n".join(told) or self.question
 
     @property
     def stats(self) -> Mapping[str, Any]:

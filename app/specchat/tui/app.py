@@ -26,6 +26,7 @@ from specchat.tui.screens.chat.commands import palette
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.terminal_input import TerminalApp
+from specchat.tui.transcript.view import RAW_FORMULAS
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.worker.engine_client import EngineClient
 
@@ -49,6 +50,7 @@ class ThemedApp(TerminalApp):
         self._in_force = self._appearance.theme
         self.theme = self._in_force
         self.set_keymap(self._appearance.keymap)
+        self.set_class(not self._appearance.math, RAW_FORMULAS)
 
     @on(Driver.SignalResume)
     def draw_all(self) -> None:
@@ -136,6 +138,7 @@ class SpecchatApp(ThemedApp):
             resume=self._resume,
             first_run=self._first_run,
             own_keys=self._appearance.keymap,
+            vi_keys=self._appearance.vi_keys,
         )
         return self._chat
 
@@ -161,6 +164,7 @@ class SpecchatApp(ThemedApp):
         if self._chat is not None:
             self._chat.parts.turns.cut_running()
             self._chat.parts.shell.kill()
+            self._chat.parts.tools.close()
         self._archive.close()
         self.client.close()
 

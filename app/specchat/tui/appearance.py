@@ -78,11 +78,15 @@ LIGHT = Theme(
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A theme, the keys that the user changed, and whether the configuration names the theme."""
+    """A theme, the keys that the user changed, if the configuration names the theme, if vi's keys are on,
+    and if formulas are shown in Unicode.
+    """
 
     theme: str = DARK_NAME
     keymap: Keymap = field(default_factory=dict)
     configured: bool = False
+    vi_keys: bool = False
+    math: bool = True
 
 
 def read_appearance(

@@ -14,7 +14,7 @@ from textual.worker import Worker
 from specchat.chat.session import ChatSession, Question
 from specchat.settings.options import ChatOptions
 from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import ChatMessage, Event
+from specchat.worker.protocol import NO_TOOLS, ChatMessage, Event, Offer
 from specchat_engine.settings import Settings
 
 _INTERVAL = 1 / 12
@@ -59,13 +59,14 @@ class EngineLink:
             prefix=question.prefix,
             frozen=question.frozen,
             prediction=question.prediction,
+            tools=question.tools,
         )
         self._read(lambda: answer)
 
-    def prepare(self, session: ChatSession, settings: Settings, text: str) -> None:
+    def prepare(self, session: ChatSession, settings: Settings, text: str, tools: Offer = NO_TOOLS) -> None:
         """Lets the engine read the conversation with a message that is still being written."""
         messages = (*session.conversation.asked(), ChatMessage("user", text))
-        self.client.prepare(messages, seed=session.seed, settings=settings)
+        self.client.prepare(messages, seed=session.seed, settings=settings, tools=tools)
 
     def forget(self) -> None:
         """Stops the running answer and drops the events that it still sends."""

@@ -17,13 +17,14 @@ from specchat.store.store import Store
 from specchat.store.turns import Counters
 from specchat.traces.trace import Trace
 from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import ChatMessage, Ended, Inspected, Started, WorkerFailed
+from specchat.worker.protocol import ChatMessage, Ended, Inspected, Offer, Started, WorkerFailed
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.errors import EngineError
+from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, THINKING, Settings
 
@@ -56,6 +57,7 @@ class Recording:
             seed=asked.seed,
             settings=self._settings,
             prefix=asked.prefix,
+            tools=asked.tools,
         ):
             if isinstance(event, Started):
                 start = event.line
@@ -77,7 +79,8 @@ class Recording:
 def question_of(trace: Trace, attempt: int) -> Question:
     """The question that led to this answer, with the same noise."""
     start = trace.start
-    return Question(asked_in(trace), start["turn"], attempt, start["seed"], tuple(start.get("prefix", ())))
+    prefix, tools = tuple(start.get("prefix", ())), offered_in(trace)
+    return Question(asked_in(trace), start["turn"], attempt, start["seed"], prefix, tools=tools)
 
 
 def plain(settings: Settings) -> Settings:
@@ -112,13 +115,15 @@ def looker(
 
     `settings` are those in force, with the sampling and the thinking of the answer instead of theirs.
     """
-    tokens = trace.tokens
+    tokens, tools = trace.tokens, offered_in(trace)
     own = as_asked(trace, settings)
     seed = int(trace.start.get("seed", 0))
 
     def ask(position: int, asked: tuple[int, ...]) -> Inspection | str:
         power = trace.sharpness_at(position)
-        for event in client.inspect(messages, tokens, position, asked=asked, sharpness=power, seed=seed, settings=own):
+        for event in client.inspect(
+            messages, tokens, position, asked=asked, sharpness=power, seed=seed, settings=own, tools=tools
+        ):
             if isinstance(event, Inspected):
                 return event.inspection
             if isinstance(event, WorkerFailed):
@@ -133,7 +138,12 @@ def looker(
 
 def asked_in(trace: Trace) -> tuple[ChatMessage, ...]:
     """The messages that were answered, including the system prompt."""
-    return tuple(ChatMessage(message["role"], message["content"]) for message in trace.start["messages"])
+    return tuple(ChatMessage.of(Message.of(values)) for values in trace.start["messages"])
+
+
+def offered_in(trace: Trace) -> Offer:
+    """What the answer was allowed to call."""
+    return Offer(tuple(trace.start.get("tools", ())))
 
 
 def as_asked(trace: Trace, settings: Settings) -> Settings:

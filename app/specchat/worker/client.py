@@ -24,6 +24,7 @@ from specchat.worker.protocol import (
     Load,
     Loaded,
     Offer,
+    Prefix,
     Prepare,
     Recall,
     Set,
@@ -80,14 +81,14 @@ class WorkerClient:
         attempt: int,
         seed: int,
         settings: Settings,
-        prefix: Sequence[int] = (),
+        prefix: Prefix = (),
         frozen: bool = False,
         prediction: str = "",
         tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         """Answers a conversation: Started, Notice, Round…, then Ended or WorkerFailed.
 
-        The answer begins with the ids of `prefix`, which no round has, and probably repeats `prediction`. A `frozen`
+        The answer begins with `prefix`, which no round has, and probably repeats `prediction`. A `frozen`
         answer sends Started and then waits for `step` or `freeze(False)`. After the process died the last pair is
         loaded again first, with its Loading and Loaded events. A `cancel` after this call stops the answer, and a `set`
         changes its settings, also before its first event.
@@ -101,7 +102,7 @@ class WorkerClient:
             if self._stops > stops:
                 self._process.send(Cancel())
 
-        command = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen, prediction, tools)
+        command = Generate(tuple(messages), turn, attempt, seed, settings, prefix, frozen, prediction, tools)
         return self._answer(command, sent)
 
     def inspect(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from specchat.worker.protocol import NO_TOOLS, ChatMessage, Event, Offer
+from specchat.worker.protocol import NO_TOOLS, ChatMessage, Event, Offer, Prefix
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
@@ -31,7 +31,7 @@ class EngineClient(Protocol):
         attempt: int,
         seed: int,
         settings: Settings,
-        prefix: Sequence[int] = (),
+        prefix: Prefix = (),
         frozen: bool = False,
         prediction: str = "",
         tools: Offer = NO_TOOLS,

@@ -40,6 +40,11 @@ class ChatMessage:
     name: str = ""
     images: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, message: Message) -> ChatMessage:
+        """A message of the engine as one of a conversation."""
+        return cls(message.role, message.content, message.tool_calls, message.tool_call_id, message.name)
+
     def for_engine(self) -> Message:
         """The same message as the engine takes it, without its images."""
         return Message(self.role, self.content, self.tool_calls, tool_call_id=self.tool_call_id, name=self.name)
@@ -55,6 +60,9 @@ class Offer:
 
 NO_TOOLS = Offer()
 
+Prefix = tuple[int, ...] | str
+"""What an answer begins with: token ids, or a text that is kept to the letter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Load:
@@ -69,7 +77,7 @@ class Load:
 class Generate:
     """Answers a conversation. Seed, turn and attempt decide the noise.
 
-    The answer begins with the ids of `prefix`, and probably repeats `prediction`. A `frozen` one waits before its first
+    The answer begins with `prefix`, and probably repeats `prediction`. A `frozen` one waits before its first
     round.
     """
 
@@ -78,7 +86,7 @@ class Generate:
     attempt: int
     seed: int
     settings: Settings
-    prefix: tuple[int, ...] = ()
+    prefix: Prefix = ()
     frozen: bool = False
     prediction: str = ""
     tools: Offer = NO_TOOLS

@@ -212,7 +212,7 @@ class Work:
         recorder = session.watch
         assert isinstance(recorder, TurnRecorder)
         asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
-        given, answer = len(command.prefix), session.answer_ids
+        given, answer = len(session.given_ids), session.answer_ids
         turn = recorder.turn([*session.prompt_ids, *answer[:given]], answer[given:], kind_of(asked))
         session.watch = None
         if turn is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from specchat_engine.prompt.control_tokens import guarded, unused_sign
 from specchat_engine.prompt.images import ImageRun, ReadImage
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.prompt.template import ChatTemplate
+from specchat_engine.settings import answer_reserve
 
 
 class Tokenizer(Protocol):
@@ -122,6 +124,37 @@ def shown_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> dict[int, bytes]
     return {ids[0]: text.encode() for text, ids in known.items() if len(ids) == 1}
 
 
+def encode_text(
+    text: str, tokenizer: Tokenizer, piece: Callable[[int], bytes], shown: Mapping[int, bytes] | None = None
+) -> list[int]:
+    """The ids whose pieces are exactly this text, for an answer that begins with it. The texts of the `shown` control
+    tokens become these tokens, and all others stay text.
+
+    Raises SettingError for a text that the vocabulary cannot write.
+    """
+    marks = {data.decode(): token for token, data in (shown or {}).items()}
+    ids: list[int] = []
+    for part in re.split(f"({'|'.join(map(re.escape, marks))})", text) if marks else [text]:
+        ids += [marks[part]] if part in marks else _exactly(part, tokenizer, piece)
+    return ids
+
+
+def _exactly(text: str, tokenizer: Tokenizer, piece: Callable[[int], bytes]) -> list[int]:
+    """The ids of a plain text. SentencePiece puts a space before every text, so there a line end goes first, whose
+    tokens are dropped again."""
+    data = text.encode("utf-8", "replace")
+    for before in ("", "\n"):
+        ids = tokenizer.tokenize(before + text, special=False)
+        pieces = [piece(token) for token in ids]
+        start, left = len(ids), len(data)
+        while start and left > 0:
+            start -= 1
+            left -= len(pieces[start])
+        if b"".join(pieces[start:]) == data and (before or not start):
+            return ids[start:]
+    raise SettingError("the model's tokens cannot write the text that the answer is to begin with: change it")
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """The ids of a prompt that fits, what is asked in it, and how many of the oldest turns were dropped.
@@ -157,7 +190,7 @@ def fit(asked: Asked, encoded: Callable[[Sequence[Message]], list[int]], capacit
     long, or the last turn alone.
     """
     prompt = Prompt.of(asked)
-    reserve = min(256, capacity // 4)
+    reserve = answer_reserve(capacity)
     kept = [*prompt.messages]
     dropped = 0
     while True:

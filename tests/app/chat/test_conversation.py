@@ -205,3 +205,20 @@ def test_calls_and_their_results_are_sent_again_and_every_answer_has_noise_of_it
     third = talk.begin_answer()
     assert third.turn == 2
     assert len({(one.turn, one.attempt) for one in talk.path() if one.role == "assistant"}) == 3
+
+
+def test_a_call_that_was_left_without_a_result_gets_one_before_the_next_message() -> None:
+    talk = conversation()
+    one, two = ToolCall("now", '{"zone": "Rome"}', "call00000"), ToolCall("now", "{}", "call00001")
+    talk.ask("What time is it?")
+    answer = talk.begin_answer()
+    talk.put(replace(answer, tools=ToolUse((one, two))))
+    result = talk.add_result(one, "noon", seconds=0.25)
+    (left,) = talk.close_calls()
+    assert left.tools == ToolUse((), "call00001", "now", failed=True)
+    assert left.parent == result.id
+    assert result.tools == ToolUse((), "call00000", "now", seconds=0.25)
+    assert [talk.arguments_of(message.id) for message in (result, left)] == ['{"zone": "Rome"}', "{}"]
+    assert talk.close_calls() == []
+    exchange(talk, "And now?", "Noon.")
+    assert talk.close_calls() == []

@@ -11,6 +11,7 @@ from specchat.tui.widgets.header import header
 from specchat.worker.protocol import Ended, ServerInfo
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.prompt.messages import ToolCall
+from specchat_engine.settings import answer_reserve
 
 
 def ready() -> ChatSession:
@@ -129,6 +130,29 @@ def test_the_context_counts_the_prompt_as_soon_as_it_is_read() -> None:
     assert session.header(5).ctx_used == 35
     session.answered(answer.id, "Hel", 5, None)
     assert session.header().ctx_used == 35
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("drop", "oldest turns go next"), ("summarise", "a summary is next"), ("stop", "stops next")],
+)
+def test_the_header_tells_what_happens_when_the_context_is_nearly_full(value: str, told: str) -> None:
+    session = ready()
+    assert session.loaded is not None
+    assert session.settings is not None
+    room = session.loaded.n_ctx - answer_reserve(session.loaded.n_ctx)
+    session.settings = replace(session.settings, context_full=value)
+    session.started({"prompt_tokens": int(0.9 * room) - 10})
+    assert session.header(5).when_full == ""
+    assert session.header(15).when_full == told
+    session.loaded = replace(session.loaded, server=ServerInfo("vLLM", "host"))
+    assert session.header(15).when_full == ""
+
+
+def test_the_context_counts_what_an_answer_was_given_to_begin_with() -> None:
+    session = ready()
+    session.started({"prompt_tokens": 30, "prefix": [1, 2, 3]})
+    assert session.header(5).ctx_used == 38
 
 
 def test_a_message_without_an_answer_takes_no_room_in_the_context() -> None:

@@ -37,15 +37,16 @@ def test_the_model_is_offered_all_tools() -> None:
 
 def test_a_call_is_made_once_the_user_allowed_it() -> None:
     user = User(Verdict.ONCE)
-    results = turn(user).results((SUM, SUM))
+    results = list(turn(user).results((SUM, SUM)))
     assert [result.text for result in results] == ["42", "42"]
+    assert all(result.seconds > 0 for result in results)
     assert user.asked == ['calculate {"expression": "6 * 7"}'] * 2
 
 
 def test_a_tool_that_is_allowed_in_this_chat_is_asked_about_once() -> None:
     user, consent = User(Verdict.ALWAYS), Consent()
-    turn(user, consent).results((SUM, SUM))
-    turn(user, consent).results((SUM,))
+    list(turn(user, consent).results((SUM, SUM)))
+    list(turn(user, consent).results((SUM,)))
     assert len(user.asked) == 1
 
 
@@ -66,12 +67,26 @@ def test_a_model_that_never_stops_calling_gets_no_tools_in_the_end() -> None:
     calling = turn(User(Verdict.ONCE))
     for _ in range(MOST_ROUNDS):
         assert calling.offer.functions
-        calling.results((SUM,))
+        list(calling.results((SUM,)))
     assert calling.offer == Offer()
 
 
 def test_an_answer_with_too_many_calls_makes_only_the_first() -> None:
     user = User(Verdict.ONCE)
-    results = turn(user).results((SUM,) * (MOST_CALLS + 3))
+    results = list(turn(user).results((SUM,) * (MOST_CALLS + 3)))
     assert [result.failed for result in results] == [False] * MOST_CALLS + [True] * 3
     assert len(user.asked) == MOST_CALLS
+
+
+def test_after_a_stop_the_further_calls_of_the_answer_are_not_made_but_those_of_the_next_one_are() -> None:
+    user = User(Verdict.ONCE)
+    calling = turn(user)
+    results = calling.results((SUM, SUM))
+    assert next(results).text == "42"
+    calling.stop()
+    left = next(results)
+    assert left.failed
+    assert left.seconds == 0
+    assert "stopped" in left.text
+    assert len(user.asked) == 1
+    assert [result.text for result in calling.results((SUM,))] == ["42"]

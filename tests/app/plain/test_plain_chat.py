@@ -454,6 +454,27 @@ def test_tools_are_listed_and_unknown_ones_refused(chat: Chat) -> None:
     ]
 
 
+def test_only_a_named_file_is_read_and_only_in_this_chat(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    offers = calling(chat, monkeypatch)
+    (tmp_path / "notes.txt").write_text("remember")
+    monkeypatch.chdir(tmp_path)
+    typed(chat, "/tools file gone.txt", "/tools file notes.txt", "One", "n", "/new", "Two", "n")
+    names = [[tool["function"]["name"] for tool in offer.functions] for offer in offers]
+    assert names[0] == ["current_time", "calculate", "read_file"]
+    assert names[-1] == ["current_time", "calculate"]
+    assert "there is no file gone.txt: correct its path" in chat.notes.getvalue()
+
+
+def test_what_is_allowed_in_one_chat_is_asked_about_in_a_stored_one(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calling(chat, monkeypatch)
+    typed(chat, "/tools on builtin", "One", "a", "/new", "Two", "a", "/sessions", "/sessions 2", "Three", "n")
+    assert chat.notes.getvalue().count("Allow it") == 3
+
+
 def test_a_stored_chat_goes_on_with_its_calls(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     calling(chat, monkeypatch)
     typed(chat, "/tools on builtin", "What is 6 * 7?", "o")
@@ -474,3 +495,31 @@ def test_calls_are_not_read_out_as_part_of_the_answer() -> None:
     text = f"<think>hm</think>Let me see.{call}"
     assert "".join([*map(with_tools.feed, text), with_tools.finish()]) == "hmLet me see."
     assert without.feed(text) + without.finish() == text
+
+
+def test_the_last_answer_is_edited_by_a_text_or_in_the_editor(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    editor = tmp_path / "editor.sh"
+    editor.write_text("#!/bin/sh\nprintf '%s, or so' \"$(cat $1)\" > $1\n")
+    editor.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(editor))
+    chat("Hi", "/edit answer Well", "/edit answer", "/edit answer ")
+    assert chat.client.prefixes[1:3] == ["Well", "Well Hello there world, or so"]
+    assert chat.answers.getvalue().splitlines()[1] == "Well Hello there world"
+    assert all(len(messages) == 1 for messages in chat.client.asked)
+
+
+def test_an_answer_without_an_editor_or_an_answer_is_not_edited(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    chat("/edit answer", "Hi", "/edit answer")
+    assert "There is no answer yet." in chat.notes.getvalue()
+    assert "no editor is set" in chat.notes.getvalue()
+    assert len(chat.client.asked) == 1
+
+
+def test_an_export_is_imported(chat: Chat, tmp_path: Path) -> None:
+    chat(f"/import {tmp_path / 'missing.json'}")
+    assert "nothing was imported: there is no" in chat.notes.getvalue()

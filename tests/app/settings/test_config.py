@@ -43,7 +43,7 @@ def test_a_sampling_value_that_nobody_sets_is_not_chosen() -> None:
 def test_all_settings_but_those_of_the_screen_have_a_flag_and_no_flag_stands_for_two() -> None:
     flags = [flag for setting in SETTINGS for flag in setting.flags]
     assert len(flags) == len(set(flags))
-    assert {setting.key for setting in SETTINGS if not setting.flags} == {"theme", "keys", "drafts"}
+    assert {setting.key for setting in SETTINGS if not setting.flags} == {"theme", "keys", "drafts", "vi_keys", "math"}
 
 
 def test_a_model_hides_the_draft_of_the_sources_below() -> None:

@@ -9,6 +9,7 @@ from specchat_engine.decoding.rounds import TokenKind
 from support.drawn_rounds import sample_round
 
 PROSE, CODE, LIST, THINKING = ContentKind.PROSE, ContentKind.CODE, ContentKind.LIST, ContentKind.THINKING
+TOOLS = ContentKind.TOOLS
 
 ANSWER = """<think>
 First ```not code``` here.
@@ -54,6 +55,54 @@ def test_fences_lists_tables_and_thinking_are_told_from_prose() -> None:
     assert found["```python"] is found["print(i)  # - no list, no ``` fence"] is found["```"] is CODE
     assert found["1. count"] is found["and go on"] is found["2. stop"] is found["|---|---|"] is LIST
     assert found["**Done** - really. 3 of 3. ```inline``` too"] is PROSE
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>',
+        "<tool_call>now<arg_key>zone</arg_key><arg_value>Rome</arg_value></tool_call>",
+        '<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{"a": "- b"}<|tool_call_end|>',
+        "<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>",
+        '<|tool_call>call:now{a:<|"|>b<|"|>}<tool_call|>',
+    ],
+)
+def test_calls_are_a_kind_of_their_own_in_every_notation(call: str) -> None:
+    texts = ["<think>", "hm", "</think>", "Let me see. ", *call, "\nDone."]
+    found = kinds_of(texts)
+    assert found[:4] == [THINKING, THINKING, THINKING, PROSE]
+    assert set(found[4:-1]) == {TOOLS}
+    assert found[-1] is PROSE
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '<|python_tag|>{"name": "now", "parameters": {}}',
+        '[TOOL_CALLS][{"name": "now", "arguments": {}}]',
+        '{"name": "now", "parameters": {"zone": "Rome"}}',
+        "<|channel|>commentary to=functions.now <|constrain|>json<|message|>{}",
+    ],
+)
+def test_calls_without_an_end_go_on_to_the_end_of_the_answer(call: str) -> None:
+    assert set(kinds_of([*call])) == {TOOLS}
+    assert set(kinds_of(["<think>a</think>", "\n", *call])[2:]) == {TOOLS}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'As an object:\n{"name": "now", "parameters": {}}',
+        "Models write `<tool_call>` first.",
+        '{"name": "Ann", "age": 3}',
+    ],
+)
+def test_what_looks_like_a_call_in_a_text_is_none(text: str) -> None:
+    assert TOOLS not in kinds_of([text[:20], text[20:]])
+
+
+def test_code_that_shows_a_call_stays_code() -> None:
+    assert set(kinds_of(["```\n", "<tool_call>{}</tool_call>\n", "```"])) == {CODE}
 
 
 @pytest.mark.parametrize(("opening", "closing"), THINKING_TAGS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +13,10 @@ import pytest
 import support.faulty_mcp_server
 from specchat.errors import ToolError
 from specchat.tools.declared import ToolServer
+from specchat.tools.tool import ToolResult
 from specchat.tools.toolbox import BUILT_IN, Toolbox
 from specchat_engine.prompt.messages import ToolCall
+from support.processes import running
 
 
 @pytest.fixture
@@ -83,3 +87,25 @@ def test_all_servers_are_told_with_what_they_offer(toolbox: Toolbox) -> None:
     assert faulty.endswith("): off")
     toolbox.turn_on("faulty")
     assert "faulty_echo, faulty_hang" in toolbox.told()[1]
+
+
+def test_a_stop_ends_the_server_of_the_running_call_alone(tmp_path: Path) -> None:
+    path, begun = str(Path(support.faulty_mcp_server.__file__)), tmp_path / "begun"
+    box = Toolbox([ToolServer(name, (sys.executable, path, "well", str(tmp_path / name))) for name in ("one", "two")])
+    results: list[ToolResult] = []
+    try:
+        for name in ("one", "two"):
+            box.turn_on(name)
+        before = running(str(tmp_path / "two"))
+        call = ToolCall("one_hang", f'{{"begun": "{begun}"}}')
+        thread = threading.Thread(target=lambda: results.append(box.call(call)))
+        thread.start()
+        while not begun.exists():
+            time.sleep(0.01)
+        box.stop()
+        thread.join(30)
+        assert "the server one was stopped" in results[0].text
+        assert before
+        assert running(str(tmp_path / "two")) == before
+    finally:
+        box.close()

@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from specchat.worker.protocol import (
     Loaded,
     Loading,
     Offer,
+    Prefix,
     Recalled,
     Started,
     Timed,
@@ -33,6 +34,7 @@ from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import LoadOptions, ModelInfo
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
@@ -113,7 +115,8 @@ class ScriptedClient:
 
     Behind `hold_after` of them it waits until `go` is set or it is stopped. The next loads give what
     `loads` holds, then `load_events`. After a failure that it died of it loads again before the next answer, and takes
-    longer than the screen's clock. A draft that is timed gains what `gains` has of its name.
+    longer than the screen's clock. A draft that is timed gains what `gains` has of its name. An answer that is offered
+    tools makes the next of `calls` while there are some.
     """
 
     rounds: list[Round] = field(default_factory=lambda: script("> Hello| there> world"))
@@ -129,10 +132,13 @@ class ScriptedClient:
     settings: list[Settings] = field(default_factory=list)
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prepared: list[tuple[ChatMessage, ...]] = field(default_factory=list)
-    prefixes: list[tuple[int, ...]] = field(default_factory=list)
+    prefixes: list[Prefix] = field(default_factory=list)
     predictions: list[str] = field(default_factory=list)
     noises: list[tuple[int, int, int]] = field(default_factory=list)
     variants: list[list[Round]] = field(default_factory=list)
+    calls: list[tuple[ToolCall, ...]] = field(default_factory=list)
+    offers: list[Offer] = field(default_factory=list)
+    prepared_offers: list[Offer] = field(default_factory=list)
     inspected: list[tuple[tuple[int, ...], int, tuple[int, ...]]] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     recalled: list[Path] = field(default_factory=list)
@@ -162,15 +168,16 @@ class ScriptedClient:
         attempt: int,
         seed: int,
         settings: Settings,
-        prefix: Sequence[int] = (),
+        prefix: Prefix = (),
         frozen: bool = False,
         prediction: str = "",
         tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
         self.asked.append(tuple(messages))
         self.predictions.append(prediction)
+        self.offers.append(tools)
         self.settings.append(settings)
-        self.prefixes.append(tuple(prefix))
+        self.prefixes.append(prefix)
         self.noises.append((seed, turn, attempt))
         self.gate.begin(frozen)
         self.stopped = False
@@ -180,7 +187,9 @@ class ScriptedClient:
             self.died = False
             time.sleep(0.3)
         opened = {"opens_reasoning": True} if self.opens_reasoning else {}
-        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine} | opened)
+        text = prefix if isinstance(prefix, str) else ""
+        given = {"prefix": [1] * len(text), "prefix_text": text} if text else {}
+        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine} | opened | given)
         played = []
         for event in self.variants.pop(0) if self.variants else self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:
@@ -195,8 +204,14 @@ class ScriptedClient:
         if self.failure is not None and not self.stopped:
             self.died = self.failure.died
             yield self.failure
+        elif self.stopped:
+            last = ended(played, "cancelled")
+            yield replace(last, text=text + last.text)
+        elif tools.functions and self.calls:
+            yield replace(ended(played), calls=self.calls.pop(0), content=played[0].text if played else "")
         else:
-            yield ended(played, "cancelled" if self.stopped else "end")
+            last = ended(played)
+            yield replace(last, text=text + last.text)
         self.idle = True
 
     def _wait(self) -> None:
@@ -208,6 +223,7 @@ class ScriptedClient:
         self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
     ) -> None:
         self.prepared.append(tuple(messages))
+        self.prepared_offers.append(tools)
 
     def set(self, settings: Settings) -> None:
         self.settings.append(settings)

@@ -8,7 +8,8 @@ from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.errors import SpecchatError
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording, as_asked, asked_in, from_reading, plain, question_of, speculative
-from specchat.worker.protocol import WorkerFailed
+from specchat.worker.protocol import ChatMessage, Offer, WorkerFailed
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import AUTO, Settings
 from support.sample_traces import sample_trace
 
@@ -28,6 +29,23 @@ def test_a_recording_is_the_trace_of_an_answer_with_the_noise_and_the_beginning_
     assert "verify" in trace.end["costs"]
     assert (client.noises, client.prefixes) == ([(7, 0, 3)], [(4, 5)])
     assert made.num_tokens == 3
+
+
+def test_an_answer_after_a_call_is_made_again_with_the_call_its_result_and_the_tools() -> None:
+    call = ToolCall("now", "{}", "call00000")
+    messages = (
+        ChatMessage("user", "When?"),
+        ChatMessage("assistant", "Let me see.", (call,)),
+        ChatMessage("tool", "noon", (), call.id, "now"),
+    )
+    tool = {"type": "function", "function": {"name": "now"}}
+    said = [message.for_engine().to_json() for message in messages]
+    trace = sample_trace()
+    trace = trace._replace(start={**trace.start, "messages": said, "tools": [tool]})
+    client = ScriptedClient()
+    Recording(client, question_of(trace, 0), Settings()).run()
+    assert client.asked == [messages]
+    assert client.offers == [Offer((tool,))]
 
 
 def test_one_that_is_stopped_before_it_begins_asks_nothing() -> None:

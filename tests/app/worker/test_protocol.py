@@ -67,6 +67,7 @@ COMMANDS: list[Command] = [
     Load("t.gguf", "d.gguf", LoadOptions()),
     Generate((ChatMessage("user", "naïve \u2028 \ud800 text"),), turn=1, attempt=2, seed=2**63, settings=SETTINGS),
     Generate((), turn=0, attempt=0, seed=1, settings=SETTINGS, prefix=(5, 0, 2**31), frozen=True),
+    Generate((), turn=0, attempt=0, seed=1, settings=SETTINGS, prefix="It\nwas “so”"),
     Generate(
         (
             ChatMessage("assistant", "", (ToolCall("f", '{"a": 1}', "call00000"),)),

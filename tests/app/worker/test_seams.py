@@ -36,8 +36,9 @@ SETTINGS = Settings(k=4, max_tokens=40)
 MANY = 10**9
 
 
-def answer(client: WorkerClient, prefix: Sequence[int] = (), settings: Settings = SETTINGS) -> list[Event]:
-    return list(client.generate(HELLO, turn=0, attempt=0, seed=7, settings=settings, prefix=prefix))
+def answer(client: WorkerClient, prefix: Sequence[int] | str = (), settings: Settings = SETTINGS) -> list[Event]:
+    given = prefix if isinstance(prefix, str) else tuple(prefix)
+    return list(client.generate(HELLO, turn=0, attempt=0, seed=7, settings=settings, prefix=given))
 
 
 def ids_of(events: list[Event]) -> list[int]:
@@ -88,6 +89,14 @@ def test_an_answer_of_the_built_in_pair_goes_on_from_any_token_of_it(builtin: Wo
         started = next(event for event in events if isinstance(event, Started))
         assert started.line["prefix"] == ids[:length]
         assert end_of(whole).text.startswith(started.line["prefix_text"])
+
+
+def test_an_answer_of_the_built_in_pair_goes_on_from_an_edited_text(builtin: WorkerClient) -> None:
+    text = "  It is a trick,\n1. «drafts»"
+    answers = [answer(builtin, text, replace(SETTINGS, k=k)) for k in (0, 4)]
+    assert end_of(answers[0]).text == end_of(answers[1]).text
+    assert end_of(answers[0]).text.startswith(text)
+    assert any(event.drafted for event in answers[1] if isinstance(event, Round))
 
 
 def test_an_inspection_gives_the_probabilities_of_the_rounds(builtin: WorkerClient) -> None:

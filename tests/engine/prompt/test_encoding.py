@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from specchat_engine import ContextOverflowError, Message, Prompt, SettingError, TemplateError, ToolCall
-from specchat_engine.prompt.encoding import common_prefix, encode, fit
+from specchat_engine.prompt.encoding import common_prefix, encode, encode_text, fit
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer
 
@@ -295,3 +295,29 @@ def test_a_whole_prompt_is_never_shortened() -> None:
     assert (len(fitted.tokens), fitted.dropped) == (99, 0)
     with pytest.raises(ContextOverflowError, match="the conversation makes a prompt of 102 tokens"):
         fit(Prompt(turns, whole=True), lambda kept: [1] * (34 * len(kept)), 100)
+
+
+class Spaced(ByteTokenizer):
+    """Puts a space before every text, as SentencePiece does."""
+
+    def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
+        return super().tokenize(f" {text}", special=special, add_bos=add_bos)
+
+
+@given(st.text(max_size=20))
+def test_the_tokens_of_an_answers_text_are_that_text_to_the_letter(text: str) -> None:
+    for tokenizer in (ByteTokenizer(), Spaced()):
+        assert bytes(encode_text(text, tokenizer, tokenizer.piece)) == text.encode("utf-8", "replace")
+
+
+def test_in_an_answers_text_only_the_shown_control_tokens_are_read() -> None:
+    text = "a<|im_end|>b<|im_start|>c"
+    tokenizer = ByteTokenizer()
+    assert bytes(encode_text(text, tokenizer, tokenizer.piece)) == text.encode()
+    ids = encode_text(text, tokenizer, tokenizer.piece, {START: b"<|im_start|>"})
+    assert ids == [*b"a<|im_end|>b", START, *b"c"]
+
+
+def test_a_text_that_the_tokens_cannot_write_is_refused() -> None:
+    with pytest.raises(SettingError, match="cannot write the text"):
+        encode_text("abc", ByteTokenizer(), lambda token: b"?" if token == 98 else bytes((token,)))

@@ -17,12 +17,13 @@ from specchat.chat.commands.invocations import (
     SavePreset,
     SetSeed,
     Speculate,
+    UseSwitch,
 )
 from specchat.chat.commands.reading import Read, Reader, Sources, closest, named
 from specchat.chat.knobs import LOAD_KNOBS, Holder, Knob, live_knobs
 from specchat.settings.presets import apply, find_preset, forget_preset, preset_of, read_presets, save_preset
 from specchat.settings.schema import BY_KEY, SETTINGS
-from specchat.settings.values import BadValue, Choice
+from specchat.settings.values import BadValue, Choice, OnOff
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
@@ -31,6 +32,9 @@ from specchat_engine.settings import Settings
 MODES: tuple[Literal["on", "off", "auto"], ...] = ("on", "off", "auto")
 SAVE, FORGET = "save", "forget"
 NEW_SEED = "-1"
+
+SWITCHES = {setting.typed: setting for setting in SETTINGS if isinstance(setting.kind, OnOff)}
+"""Settings of the app that are on or off, by their names in `/set`."""
 
 _SEED = BY_KEY["seed"]
 _ALIASES = {flag.lstrip("-"): setting.typed for setting in SETTINGS for flag in setting.flags} | {
@@ -59,16 +63,30 @@ def setter(key: str) -> Reader:
     return read
 
 
+def switch(key: str) -> Reader:
+    """A command for a setting of the app that is on or off; without a word it is switched over."""
+
+    def read(argument: str, _sources: Sources) -> Read:
+        try:
+            return UseSwitch(key, BY_KEY[key].kind.read(argument) if argument else None)
+        except BadValue as error:
+            return Refusal(error.about(BY_KEY[key].typed, argument))
+
+    return read
+
+
 def read_set(argument: str, sources: Sources) -> Read:
     """The name of a setting and a value."""
     live = live_knobs(sources.drafters, sources.k_max)
     typed, _, value = argument.partition(" ")
     name, value = setting_named(typed), value.strip()
-    known = (*live, _SEED.typed, *LOAD_KNOBS)
+    known = (*live, _SEED.typed, *SWITCHES, *LOAD_KNOBS)
     if not typed:
         return Refusal(f"name the setting: use {', '.join(known)}")
     if name == _SEED.typed:
         return _read_seed(value)
+    if name in SWITCHES:
+        return switch(SWITCHES[name].key)(value, sources) if value else Refusal(f"{name} needs a value: use on or off")
     if name in LOAD_KNOBS:
         return _refused(LOAD_KNOBS[name], value, LoadOptions()) or Reload(LOAD_KNOBS[name], value)
     if name in live:

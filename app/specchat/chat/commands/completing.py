@@ -67,9 +67,10 @@ def _arguments(command: Command, text: str, start: int, cursor: int, sources: So
             before, start = gap[0].strip().lower(), gap.end()
             continue
         end = _line_end(text) if last else _word_end(text, start)
-        if isinstance(words, Files):
+        offered = words if isinstance(words, Files) else words(sources, before)
+        if isinstance(offered, Files):
             return _files(text[start:cursor], start, end, sources)
-        return list(_matching(words(sources, before), text[start:cursor], start, end, "" if last else " "))
+        return list(_matching(offered, text[start:cursor], start, end, "" if last else " "))
     return []
 
 

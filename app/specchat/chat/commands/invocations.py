@@ -44,6 +44,13 @@ class ShowSessions(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class ShowBeside(Invocation):
+    """A second conversation beside this one: a session with these words, `new`, or `off`; the last one for nothing."""
+
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SetTags(Invocation):
     """Further tags of this session; without any, what it has is shown."""
 
@@ -216,6 +223,14 @@ class SetTheme(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class UseSwitch(Invocation):
+    """A setting of the app that is on or off; None switches it over."""
+
+    key: str
+    on: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ShowStatistics(Invocation):
     """The statistics of the last turn, of the session, or of the pair on this machine."""
 
@@ -267,6 +282,13 @@ class Export(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class Import(Invocation):
+    """The conversations in an export of another chat, or in those of a folder."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Attach(Invocation):
     """A file for the message that is written next. The prompt handles it itself."""
 
@@ -296,6 +318,13 @@ class UseTools(Invocation):
     on: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class NameFile(Invocation):
+    """Let the model read a file with a tool."""
+
+    path: Path
+
+
 LearnAction = Literal["show", "on", "off", "back", "forget"]
 
 
@@ -321,6 +350,13 @@ class Regenerate(Invocation):
 @dataclass(frozen=True, slots=True)
 class EditLast(Invocation):
     """Put the last message back into the prompt, to change and send it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditAnswer(Invocation):
+    """Another text for the last answer, from whose end the model goes on; None lets the user write it."""
+
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

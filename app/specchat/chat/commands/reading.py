@@ -11,13 +11,17 @@ from typing import get_args
 from specchat.chat.commands.invocations import (
     Attach,
     Copy,
+    EditAnswer,
+    EditLast,
     Export,
     ExportKind,
+    Import,
     Invocation,
     Learn,
     LearnAction,
     LoadDraft,
     LoadTarget,
+    NameFile,
     NewSession,
     Part,
     Predict,
@@ -26,6 +30,7 @@ from specchat.chat.commands.invocations import (
     Scope,
     SetSystem,
     SetTheme,
+    ShowBeside,
     ShowHelp,
     ShowModels,
     ShowSessions,
@@ -55,8 +60,8 @@ class Sources:
     """What commands can name: used to complete and to check arguments. The lists are read again each time.
 
     `themes`, `presets`, `prompts` and `roles` are complete: other names are rejected, the first two unless the list is
-    empty. `sessions`, `models` and `tags` are suggestions, `own_tags` those of the conversation. A relative path
-    starts from `folder`.
+    empty. `sessions`, `models`, `tags` and `tools` are suggestions, `own_tags` those of the conversation. A relative
+    path starts from `folder`.
     """
 
     drafters: tuple[str, ...] = DRAFTERS
@@ -69,6 +74,7 @@ class Sources:
     roles: Names = no_names
     tags: Names = no_names
     own_tags: Names = no_names
+    tools: Names = no_names
     folder: Path = field(default_factory=Path.cwd)
 
 
@@ -78,6 +84,8 @@ Reader = Callable[[str, Sources], Read]
 NONE = "none"
 EXPORT_KINDS: tuple[ExportKind, ...] = get_args(ExportKind)
 SWITCH = ("on", "off")
+TOOL_FILE = "file"
+BESIDE = ("new", "off")
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -101,6 +109,28 @@ def alone(invocation: Invocation) -> Reader:
         return invocation if not argument else Refusal(f"this command takes no arguments: omit {argument!r}")
 
     return read
+
+
+def read_edit(argument: str, _sources: Sources) -> Read:
+    """Nothing for the last message; `answer` for the last answer, with a text for it or without."""
+    word, _, text = argument.partition(" ")
+    if not word:
+        return EditLast()
+    if word.lower() != "answer":
+        return Refusal(f"/edit edits the last message, /edit answer the last answer: omit {word!r}")
+    return EditAnswer(text.strip() or None)
+
+
+def read_import(argument: str, sources: Sources) -> Read:
+    """A file or a folder."""
+    if not argument:
+        return Refusal("name the export: /import FILE, or a folder with exports")
+    return Import(_path(argument, sources))
+
+
+def read_beside(argument: str, _sources: Sources) -> Read:
+    """Words of a session, `new` or `off`."""
+    return ShowBeside(argument.lower() if argument.lower() in BESIDE else argument)
 
 
 def read_help(argument: str, _sources: Sources) -> Read:
@@ -192,13 +222,15 @@ def read_store(argument: str, _sources: Sources) -> Read:
     return UseStore(name.strip(), switch.lower() == "on")
 
 
-def read_tools(argument: str, _sources: Sources) -> Read:
-    """on or off with the name of a server, or with "builtin"; nothing to show them."""
+def read_tools(argument: str, sources: Sources) -> Read:
+    """on or off with the name of a server or "builtin", or the name of a file to read; nothing to show the tools."""
     if not argument:
         return UseTools()
     switch, _, name = argument.partition(" ")
+    if name.strip() and switch.lower() == TOOL_FILE:
+        return NameFile(_path(name.strip().removeprefix("@"), sources))
     if switch.lower() not in SWITCH or not name.strip():
-        return Refusal(f"{argument!r} says nothing about tools: /tools on NAME, /tools off NAME, or /tools alone")
+        return Refusal(f"{argument!r} says nothing about tools: /tools on NAME, off NAME, file PATH, or /tools alone")
     return UseTools(name.strip(), switch.lower() == "on")
 
 

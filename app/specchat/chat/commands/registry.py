@@ -16,15 +16,16 @@ from specchat.settings.schema import BY_KEY
 from specchat.terminal.filter import clean_line
 from specchat_engine.allowed import AUTO
 
-Choices = Callable[[Sources, str], Iterable[tuple[str, str]]]
-"""What a word can be, each with a few words about it; the text is the word before.
-
-If one ends in a blank, more has to be typed after it.
-"""
-
 
 class Files:
     """Stands for the names of files among what a word can be."""
+
+
+Choices = Callable[[Sources, str], Iterable[tuple[str, str]] | Files]
+"""What a word can be, each with a few words about it, or files; the text is the word before.
+
+If one ends in a blank, more has to be typed after it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,15 @@ def _settings(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     live = live_knobs(sources.drafters, sources.k_max)
     yield from ((name, knob.setting.help) for name, knob in live.items())
     yield "seed", BY_KEY["seed"].help
+    yield from ((name, setting.help) for name, setting in changing.SWITCHES.items())
     for name, knob in LOAD_KNOBS.items():
         yield name, knob.setting.help if knob.setting.is_threads else f"{knob.setting.help} (loads the models again)"
 
 
 def _values(sources: Sources, before: str) -> Iterable[tuple[str, str]]:
     name = changing.setting_named(before)
+    if name in changing.SWITCHES:
+        return ((value, "") for value in reading.SWITCH)
     knob = LOAD_KNOBS.get(name) or live_knobs(sources.drafters, sources.k_max).get(name)
     return ((value, "") for value in knob.names) if knob is not None else ()
 
@@ -102,6 +106,20 @@ def _tags(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     return (*others, *_forgotten(own.items()))
 
 
+def _tool_words(_sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
+    return (
+        ("on", "NAME: offers the tools of a server, or the built-in ones"),
+        ("off", "NAME: offers them no longer"),
+        (reading.TOOL_FILE, "PATH: lets the model read a file"),
+    )
+
+
+def _tool_names(sources: Sources, before: str) -> Iterable[tuple[str, str]] | Files:
+    if before == reading.TOOL_FILE:
+        return Files()
+    return sources.tools() if before in reading.SWITCH else ()
+
+
 def _forgotten(known: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     return ((f"{saved.FORGET} {name}", "removes it") for name, _ in known)
 
@@ -110,7 +128,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "help",
         "[COMMAND|WORDS]",
-        "The keys, the colours, the figures and the commands; with words, a search of the help and the docs.",
+        "Keys, colours, figures, commands; with words, a search.",
         reading.read_help,
         (_commands,),
         open_ended=True,
@@ -253,6 +271,15 @@ COMMANDS: tuple[Command, ...] = (
         open_ended=True,
         plain=True,
     ),
+    Command(
+        "import",
+        "FILE|FOLDER",
+        "Add the conversations of an export of ChatGPT, Open WebUI, LM Studio or oterm.",
+        reading.read_import,
+        (Files(),),
+        open_ended=True,
+        plain=True,
+    ),
     Command("attach", "FILE", "Add a file to the next message; so does @FILE.", reading.read_attach, (Files(),)),
     Command(
         "store",
@@ -265,10 +292,10 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "tools",
-        "[on|off NAME]",
-        "Functions that the model may call: the built-in ones, and servers of config.toml.",
+        "[on|off NAME|file PATH]",
+        "Functions that the model may call: the built-in ones, servers of config.toml, a file to read.",
         reading.read_tools,
-        (_fixed("on ", "off "),),
+        (_tool_words, _tool_names),
         open_ended=True,
         plain=True,
     ),
@@ -298,10 +325,30 @@ COMMANDS: tuple[Command, ...] = (
         open_ended=True,
     ),
     Command("regen", "", "Another answer to the last message.", reading.alone(asked.Regenerate()), plain=True),
-    Command("edit", "", "Change the last message and send it again.", reading.alone(asked.EditLast())),
+    Command(
+        "edit",
+        "[answer [TEXT]]",
+        "Change the last message and send it again, or the last answer, from whose end the model goes on.",
+        reading.read_edit,
+        (_fixed("answer"),),
+        open_ended=True,
+        plain="With `answer`: change the last answer in your editor, or to TEXT; the model goes on from there.",
+    ),
+    Command(
+        "beside",
+        "[WORDS|new|off]",
+        "A second conversation beside this one, from 120 columns on; F10 goes to the other.",
+        reading.read_beside,
+        (_fixed(*reading.BESIDE),),
+        open_ended=True,
+    ),
     Command("branch", "", "Continue in a copy of the conversation.", reading.alone(asked.Branch())),
     Command("clear", "", "Remove the messages and keep the session.", reading.alone(asked.Clear())),
     Command("theme", "[NAME]", "Other colours.", reading.read_theme, (lambda sources, _: sources.themes(),)),
+    Command(
+        "math", "[on|off]", "Formulas in answers shown in Unicode.", changing.switch("math"), (_fixed(*reading.SWITCH),)
+    ),
+    Command("vi", "[on|off]", "vi's keys in the prompt.", changing.switch("vi_keys"), (_fixed(*reading.SWITCH),)),
     Command("tour", "", "A tour of two minutes.", reading.alone(asked.Tour())),
     Command("quit", "", "Leave; the conversation is saved.", reading.alone(asked.Quit()), plain=True),
 )

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from specchat.errors import ExportError
 from specchat.models.formatting import recorded_pair, recorded_target
 from specchat.terminal.filter import clean, clean_line
-from specchat.traces.exports.document import Document, SaidMessage, conversation
+from specchat.traces.exports.document import Document, SaidMessage, conversation, fenced
 from specchat.traces.exports.html import html
 from specchat.traces.exports.svg import svg
 from specchat.traces.trace import Trace
@@ -35,18 +35,11 @@ def markdown(document: Document) -> str:
     parts = [f"# {_escaped(document.title)}", *_models(document)]
     for role, content, figures in document.messages:
         answer = role == "assistant"
-        name = (answered_by or "Assistant") if answer else _NAMES.get(role, clean_line(role).capitalize())
+        name = (answered_by or "Assistant") if answer else _NAMES.get(role, _capitalized(clean_line(role)))
         parts += [f"## {_escaped(name)}", _answer(content) if answer else fenced(content)]
         if figures:
             parts.append(f"`{clean_line(figures).replace('`', chr(39))}`")
     return "\n\n".join(parts) + "\n"
-
-
-def fenced(text: str) -> str:
-    """A text in a fence that no line of the text closes."""
-    safe = clean(text).removesuffix("\n")
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", safe)), default=0))
-    return f"{fence}text\n{safe}\n{fence}"
 
 
 def _answer(content: str) -> str:
@@ -59,6 +52,10 @@ def _ends_by_itself(text: str) -> bool:
     """True if the text leaves no fence, comment or HTML block open, so that a paragraph after it is one."""
     tokens = MarkdownIt("commonmark").parse(f"{text}\n\n{_NEXT}")
     return bool(text.strip()) and [token.level for token in tokens[-3:]] == [0, 1, 0] and tokens[-2].content == _NEXT
+
+
+def _capitalized(role: str) -> str:
+    return role[:1].upper() + role[1:]
 
 
 def _models(document: Document) -> Iterator[str]:

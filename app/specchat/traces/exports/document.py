@@ -5,14 +5,19 @@ The colours are the palette as a style sheet for light and dark pages, with a sh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from specchat.stats.line import statistics_line, with_ending
+from specchat.terminal.filter import clean
 from specchat.terminal.palette import LOOKS, ON_LIGHT, Look
 from specchat.terminal.pieces import Ink
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Outcome, TokenKind
+from specchat_engine.errors import SettingError
+from specchat_engine.prompt.messages import Message
 
 SaidMessage = tuple[str, str, str]
 """Role, content and a line of figures, which may be empty."""
@@ -36,13 +41,47 @@ def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:
     """The messages of recorded turns, each answer with its figures. Repeated messages appear once."""
     said: list[SaidMessage] = []
     for trace in traces:
-        asked = [(message["role"], message["content"]) for message in trace.start["messages"]]
-        known = [(role, content) for role, content, _ in said]
-        if known != asked[: len(known)]:
-            known = []
-        said += [(role, content, "") for role, content in asked[len(known) :]]
+        messages = trace.start["messages"]
+        asked = [_told(message) for message in messages]
+        goes_on = len(said) <= len(asked) and all(
+            message.get("tool_calls") or known[:2] == told
+            for known, told, message in zip(said, asked, messages, strict=False)
+        )
+        begin = len(said) if goes_on else 0
+        for place, told in enumerate(asked[:begin]):
+            said[place] = (*told, said[place][2])  # an answer that is sent again has its calls apart
+        said += [(*told, "") for told in asked[begin:]]
         said.append(("assistant", trace.text, figures_of(trace)))
     return said
+
+
+def _told(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Role and content of a message in a trace, which may come from anyone."""
+    try:
+        said = Message.of(message)
+    except SettingError:
+        return message["role"], message["content"]
+    if said.role == "tool":
+        return result_of(said.name), said.content
+    return message["role"], with_calls(said.content, ((call.name, call.arguments) for call in said.tool_calls))
+
+
+def with_calls(content: str, calls: Iterable[tuple[str, str]]) -> str:
+    """An answer with its calls, each a name and arguments, as Markdown."""
+    told = (f"Calls `{name}` with:\n\n{fenced(arguments, 'json')}" for name, arguments in calls)
+    return "\n\n".join(part for part in (content, *told) if part)
+
+
+def result_of(name: str) -> str:
+    """The role of a message that is the result of a call."""
+    return f"result of {name or 'a call'}"
+
+
+def fenced(text: str, kind: str = "text") -> str:
+    """A text in a fence that no line of the text closes."""
+    safe = clean(text).removesuffix("\n")
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", safe)), default=0))
+    return f"{fence}{kind}\n{safe}\n{fence}"
 
 
 FOLDED = "⋯"

@@ -50,7 +50,7 @@ def turn_data(trace: Trace) -> dict[str, Any]:
     inker = Inker()
     start = trace.start
     return {
-        "question": clean(trace.question),
+        "question": clean(trace.asked),
         "pair": recorded_pair(start),
         "rule": rule_label(start["verifier"], lossless=start["lossless"]),
         "figures": figures_of(trace),

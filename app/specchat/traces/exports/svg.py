@@ -105,7 +105,7 @@ def _fills(*, dark: bool) -> str:
 
 def _turn(page: _Page, trace: Trace) -> None:
     page.rule()
-    for place, line in enumerate(_wrapped(clean(trace.question), COLUMNS - 2)):
+    for place, line in enumerate(_wrapped(clean(trace.asked), COLUMNS - 2)):
         page.line([("› " if place == 0 else "  ", "quiet"), (line, "quiet")])
     page.rows += 1
     for pieces in _answer(trace):

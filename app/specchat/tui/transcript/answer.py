@@ -48,6 +48,7 @@ class Answer(Entry):
         self._given = ""
         self._unread: Callable[[], Sequence[Round]] | None = None
         self._chosen = False
+        self._calls = False
 
     @classmethod
     def stored(
@@ -60,13 +61,14 @@ class Answer(Entry):
         view: View = View.MARKDOWN,
         key: object = None,
         siblings: Siblings = NO_SIBLINGS,
+        calls: bool = False,
     ) -> Answer:
-        """A finished answer from its text.
+        """A finished answer from its text; with `calls`, from the text beside them.
 
         `trace` holds its rounds, or is a function that reads them when they are needed.
         """
         answer = cls(name, view, key=key, siblings=siblings)
-        answer.live = False
+        answer.live, answer._calls = False, calls
         answer.figures, answer._final = clean_line(figures), text
         if callable(trace):
             answer._unread = trace
@@ -117,16 +119,16 @@ class Answer(Entry):
         self._parts.take(rounds)
         self.changed()
 
-    def finish(self, figures: str, text: str | None = None) -> None:
-        """End the answer. `text` is the answer where a stop string cut it.
+    def finish(self, figures: str, text: str | None = None, *, calls: bool = False) -> None:
+        """End the answer. `text` is the answer where a stop string cut it, or what it says beside its `calls`.
 
-        The answer becomes Markdown, unless the user chose a view while it streamed.
+        The answer becomes Markdown, unless the user chose a view while it streamed. Calls are shown in the other views.
         """
-        self.live = False
+        self.live, self._calls = False, calls
         self.figures = clean_line(figures)
         self._parts.finish()
         self._unfold_lone_thought()
-        if text is not None and shown(text) != self._parts.text:
+        if text is not None and (calls or shown(text) != self._parts.text):
             self._final = text
             self._cut()
         self.show(self.view if self._chosen else View.MARKDOWN)
@@ -142,7 +144,7 @@ class Answer(Entry):
         if view is not View.MARKDOWN:
             self._read_trace()
         self.cursor = None
-        self.view, self._bodies = view, []
+        self._use(view)
         self.changed()
 
     @property
@@ -180,7 +182,8 @@ class Answer(Entry):
         self._read_trace()
         if not self.rounds:
             return None
-        self.view, self._bodies, self._chosen = View.TRACE, [], True
+        self._use(View.TRACE)
+        self._chosen = True
         self._unfolded.update(range(len(self._parts.parts)))
         self.cursor = TokenCursor(self.rounds)
         self.changed()
@@ -217,7 +220,8 @@ class Answer(Entry):
         if any(body.stale for body in self._bodies):
             self._bodies = []
         for number in range(len(self._bodies), len(parts)):
-            self._bodies.append(Body(parts[number], number, self.view, self._width))
+            formulas = self.host is None or self.host.shows_formulas
+            self._bodies.append(Body(parts[number], number, self.view, self._width, formulas=formulas))
         found = [self._head()]
         codes = 0
         for number, body in enumerate(self._bodies):
@@ -226,6 +230,11 @@ class Answer(Entry):
         if parts[-1].thought:
             found[-1] = []  # the lines below have a gap of their own
         return [*found, self._foot()]
+
+    def _use(self, view: View) -> None:
+        self.view, self._bodies = view, []
+        if self._calls:
+            self._take_all(self.rounds)
 
     def _text_section(self, number: int) -> tuple[int, list[Line]]:
         """The first row of a part's text, and all its rows."""
@@ -260,11 +269,13 @@ class Answer(Entry):
 
     def _unfold_lone_thought(self) -> None:
         """Show a thought that nothing follows: it is all there is to read."""
-        if len(self._parts.parts) == 1:
+        if len(self._parts.parts) == 1 and not self._calls:
             self._unfolded.add(0)
 
     def _cut(self) -> None:
-        """End the answer where its text ends. Tokens decoded after that stay in the trace."""
+        """End the answer where its text ends. Tokens decoded after that stay in the trace, and so do calls."""
+        if self._calls and self.rounds and self.view is not View.MARKDOWN:
+            return
         if not self._parts.cut(self.text):
             self._parts = Parts()
             self._parts.take_text(self.text)
@@ -282,7 +293,7 @@ class Answer(Entry):
         if not lines:
             return []
         wrapper = Wrapper(self._width)
-        if self._parts.parts[0].pieces:
+        if self._parts.parts[0].pieces and self._parts.parts[0].kept != 0:
             wrapper.write([Piece("\n", "")])
         for number, piece in enumerate(lines):
             wrapper.write([*([Piece("\n", "")] if number else []), piece])

@@ -37,12 +37,14 @@ class Body:
     `changed_from` is the first row of text that changed when rows were last asked for.
     """
 
-    def __init__(self, part: Part, number: int, view: View, width: int) -> None:
+    def __init__(self, part: Part, number: int, view: View, width: int, *, formulas: bool = True) -> None:
+        """`formulas` are shown in Unicode in the Markdown view."""
         self.part = part
         self._number = number
         self._view = view
         self._width = width
         self._thought = part.thought
+        self._formulas = formulas
         self._rows: Wrapper | MarkdownRows | None = None
         self._written = 0
         self.changed_from = 0
@@ -85,7 +87,7 @@ class Body:
         if self._view is View.MARKDOWN and not self.part.thought:
             text = "".join(piece.text for piece in pieces if piece.emitted)[: self.part.kept]
             if self._rows is None or isinstance(self._rows, Wrapper):
-                self._rows = MarkdownRows(self._width, text, codes_above=codes_above)
+                self._rows = MarkdownRows(self._width, text, codes_above=codes_above, formulas=self._formulas)
             elif text:
                 self.changed_from = self._rows.write(text)
         else:

@@ -23,6 +23,10 @@ class Anchor(NamedTuple):
 class Host(Protocol):
     """What an entry needs from the view that shows it."""
 
+    @property
+    def shows_formulas(self) -> bool:
+        """Whether Markdown shows formulas in Unicode."""
+
     def entry_changed(self, entry: Entry, first_row: int) -> None:
         """Draw the rows of an entry from this one on again."""
 

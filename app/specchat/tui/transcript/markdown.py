@@ -26,15 +26,20 @@ _BULLETS = "•◦▪"
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser(formulas: bool) -> MarkdownIt:
     from markdown_it import MarkdownIt  # takes 0.08 s to import, and the first screen needs none
 
-    return MarkdownIt("gfm-like")
+    parser = MarkdownIt("gfm-like")
+    if formulas:
+        from specchat.tui.transcript.formulas import read_formulas
+
+        read_formulas(parser)
+    return parser
 
 
-def parse(source: str) -> list[Token]:
+def parse(source: str, *, formulas: bool = True) -> list[Token]:
     """Parse a source that passed the terminal filter."""
-    return _parser().parse(source)
+    return _parser(formulas).parse(source)
 
 
 def last_part(tokens: Sequence[Token]) -> tuple[int, bool]:
@@ -116,6 +121,9 @@ class _Reader:
                 language = token.info.split()[0] if token.info.strip() else ""
                 margin, gap = self._placed()
                 yield CodeBlock(token.content.rstrip("\n"), language, margin=margin, gap=gap)
+            case "formula_block":
+                margin, gap = self._placed()
+                yield TextBlock([Piece(shown(token.content), _FORMULA)], margin.joined(_INDENT), gap)
             case "hr":
                 yield RuleBlock(*self._placed())
             case "html_block":
@@ -149,6 +157,8 @@ class _Reader:
 
 _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 _CODE = "$text-accent on $surface"
+_FORMULA = "italic"
+_INDENT = Margin("    ", "    ")
 _LINK = "underline $text-primary"
 
 
@@ -184,6 +194,8 @@ def _text_of(token: Token) -> tuple[str, tuple[str, ...]]:
             return "\n", ()
         case "code_inline":
             return token.content, (_CODE,)
+        case "formula":
+            return _safe(token.content), (_FORMULA,)
         case "image":
             return _safe(f"🖼 {token.content or token.attrs.get('src', '')}"), ("$quiet",)
         case _:
@@ -202,9 +214,10 @@ _BLOCK = 1 << 32
 class MarkdownRows:
     """The rows of a Markdown text at one width. The text must have passed `pieces.shown`."""
 
-    def __init__(self, width: int, text: str = "", *, codes_above: int = 0) -> None:
-        """`codes_above` is the number of code blocks before this text."""
+    def __init__(self, width: int, text: str = "", *, codes_above: int = 0, formulas: bool = True) -> None:
+        """`codes_above` is the number of code blocks before this text. `formulas` are shown in Unicode."""
         self.width = width
+        self._formulas = formulas
         self._codes_above = codes_above
         self.lines: list[Line] = []
         self._sealed: list[Block] = []
@@ -223,15 +236,15 @@ class MarkdownRows:
         """Append text. Returns the index of the first row that changed."""
         first = self._sealed_lines
         self._tail += text
-        tokens = parse(self._tail)
+        tokens = parse(self._tail, formulas=self._formulas)
         line, inside_list = last_part(tokens)
         if line:
             cut = _offset_of_line(self._tail, line)
-            self._lay(blocks_of(parse(self._tail[:cut]), inside_list=self._inside_list))
+            self._lay(blocks_of(parse(self._tail[:cut], formulas=self._formulas), inside_list=self._inside_list))
             self._sealed += self._live
             self._sealed_lines = len(self.lines)
             self._tail, self._inside_list = self._tail[cut:], inside_list
-            tokens = parse(self._tail)
+            tokens = parse(self._tail, formulas=self._formulas)
         blocks = blocks_of(tokens, inside_list=self._inside_list)
         if not blocks and self._tail.strip():
             blocks = [TextBlock([Piece(self._tail.strip(), "")])]

@@ -16,7 +16,9 @@ from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.body import TOGGLE_THOUGHT
 from specchat.tui.transcript.entries import NEXT, PREVIOUS, Entry, UserMessage, Welcome
 from specchat.tui.transcript.painter import CLICK
+from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.tui.transcript.thumbnail import SHOW_IMAGE
+from specchat.tui.transcript.tool_entry import TOGGLE_CALL, ToolEntry
 from specchat.tui.transcript.view import JUMP_TO_END, EntriesView
 
 _FOR_ANSWERS = ("regenerate", "inspect", "explain", "play", "tokens", "thoughts")
@@ -40,6 +42,7 @@ class Transcript(EntriesView, can_focus=True):
         Binding("t", "tokens", "Tokens", id="messages.tokens"),
         Binding("o", "thoughts", "Thoughts", id="messages.thoughts"),
         Binding("o", "show_image", "Image", id="messages.image"),
+        Binding("o", "open_call", "Open", id="messages.open_call"),
         Binding("i", "inspect", "Inspect", id="messages.inspect"),
         Binding("question_mark", "explain", "Explain", key_display="?", id="messages.explain"),
         Binding("p", "ask('play')", "Play", id="messages.play"),
@@ -166,10 +169,12 @@ class Transcript(EntriesView, can_focus=True):
             self.follow()
         elif action == OPEN_LINK:
             self.post_message(self.LinkClicked(argument))
-        elif action == TOGGLE_THOUGHT and isinstance(entry, Answer):
+        elif action == TOGGLE_THOUGHT and isinstance(entry, Answer | SummaryEntry):
             entry.toggle_thought(int(argument))
         elif action == SHOW_IMAGE and isinstance(entry, UserMessage):
             self._show_image(entry, argument)
+        elif action == TOGGLE_CALL and isinstance(entry, ToolEntry):
+            entry.toggle()
         elif action in (PREVIOUS, NEXT) and entry is not None:
             self.post_message(self.Sibling(entry, 1 if action == NEXT else -1))
         if action:
@@ -180,12 +185,14 @@ class Transcript(EntriesView, can_focus=True):
         if action == "copy_code":
             return self.selected is not None and "```" in self.selected.raw
         if action == "thoughts":
-            return isinstance(self.selected, Answer) and self.selected.has_thoughts
+            return isinstance(self.selected, Answer | SummaryEntry) and self.selected.has_thoughts
         if action == "show_image":
             return isinstance(self.selected, UserMessage) and bool(self.selected.images)
         name = str(parameters[0]) if action == "ask" else action
         if name == "edit":
-            return isinstance(self.selected, UserMessage)
+            return isinstance(self.selected, UserMessage | Answer)
+        if name in ("open_call", "branch"):
+            return isinstance(self.selected, ToolEntry) is (name == "open_call")
         return name not in _FOR_ANSWERS or isinstance(self.selected, Answer)
 
     def select(self, entry: Entry | None) -> None:
@@ -276,8 +283,8 @@ class Transcript(EntriesView, can_focus=True):
             self.post_message(self.Explain(self.selected, *_marked(self.selected)))
 
     def action_thoughts(self) -> None:
-        """Unfold or fold the answer's thoughts."""
-        if isinstance(self.selected, Answer):
+        """Unfold or fold the answer's thoughts, or a summary."""
+        if isinstance(self.selected, Answer | SummaryEntry):
             self.selected.toggle_thought()
 
     def action_show_image(self) -> None:
@@ -290,6 +297,11 @@ class Transcript(EntriesView, can_focus=True):
             if image.sha256 == sha256:
                 self.post_message(self.ImageWanted(image))
                 return
+
+    def action_open_call(self) -> None:
+        """Unfold or fold a call and its result."""
+        if isinstance(self.selected, ToolEntry):
+            self.selected.toggle()
 
     def action_leave(self) -> None:
         """Go back: from the tokens to the message, from the message to the prompt."""

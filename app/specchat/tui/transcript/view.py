@@ -24,6 +24,9 @@ from specchat.tui.transcript.stack import GAP, Stack
 JUMP_TO_END = "jump_to_end"
 """What a click on the last row does while the end is out of sight."""
 
+RAW_FORMULAS = "-raw-formulas"
+"""The class of an app that shows formulas as they are written."""
+
 _LEFT = 2
 _RIGHT = 1
 _BOTTOM = 1
@@ -60,6 +63,17 @@ class EntriesView(ScrollView):
     def entries(self) -> list[Entry]:
         """All entries, from top to bottom."""
         return self._stack.entries
+
+    @property
+    def shows_formulas(self) -> bool:
+        """Whether Markdown shows formulas in Unicode; a class of the app says if not."""
+        return not self.app.has_class(RAW_FORMULAS)
+
+    def lay_again(self) -> None:
+        """Lay all entries out again, as formulas are shown in another way now."""
+        self._stack.resize(self._stack.width)
+        self._settle()
+        self.redraw()
 
     def show_entries(self, entries: Sequence[Entry]) -> None:
         """Replace all entries and go to the end."""

@@ -116,9 +116,9 @@ class Composer(TextArea, inherit_bindings=False):
     def select_variable(self) -> bool:
         """Selects the next `{{variable}}` after the cursor, or the first one. Returns False if there is none."""
         text = self.text
-        span = variable_after(text, _index(text, self.cursor_location))
+        span = variable_after(text, index_of(text, self.cursor_location))
         if span is not None:
-            self.selection = Selection(*(_location(text, place) for place in span))
+            self.selection = Selection(*(location_of(text, place) for place in span))
         return span is not None
 
     def selected_in_full(self) -> str:
@@ -164,13 +164,13 @@ class Composer(TextArea, inherit_bindings=False):
         return None
 
 
-def _index(text: str, location: Location) -> int:
+def index_of(text: str, location: Location) -> int:
     """The place of a location in a text."""
     row, column = location
     return sum(len(line) + 1 for line in text.split("\n")[:row]) + column
 
 
-def _location(text: str, index: int) -> Location:
+def location_of(text: str, index: int) -> Location:
     """The row and the column of a place in a text."""
     before = text[:index]
     return before.count("\n"), index - (before.rfind("\n") + 1)

@@ -67,18 +67,22 @@ class Header(Lines):
 
 def header(view: HeaderView, note: str, width: int) -> Content:
     """The header in exactly `width` cells. On narrow screens the least important parts are left out first."""
-    used = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
+    used = f"ctx {view.ctx_used}/{view.ctx_size}{'!' if view.when_full else ''}" if view.ctx_size else ""
     thinking = f"think {view.thinking}" if view.thinking else ""
     context = "   ".join(part for part in (thinking, used) if part)
+    near = f"{context} {view.when_full}" if view.when_full else context
     status = _status(view)
     names = (view.pair, *view.shorter)
+    without = [*(("", "", thinking, name) for name in names), ("", "", "", names[-1])]
+    narrowest = [("", "", used, names[-1])] if view.when_full else without
     for app, word, right, pair in (
-        ("specchat   ", "speculation ", f"{context}   seed {view.seed}", view.pair),
-        ("specchat   ", "speculation ", context, view.pair),
+        ("specchat   ", "speculation ", f"{near}   seed {view.seed}", view.pair),
+        ("specchat   ", "speculation ", near, view.pair),
+        ("", "speculation ", near, view.pair),
+        ("", "", near, view.pair),
         ("", "speculation ", context, view.pair),
         *(("", "", context, name) for name in names),
-        *(("", "", thinking, name) for name in names),
-        ("", "", "", names[-1]),
+        *narrowest,
     ):
         right = note or right
         left_width, chip_width = cell_len(app + pair), cell_len(word + status)
@@ -87,7 +91,7 @@ def header(view: HeaderView, note: str, width: int) -> Content:
             break
     left = Content.assemble((app, "bold"), (pair, "$text-secondary"))
     chip = Content.assemble((word, "$quiet"), (status, _STYLES[view.state]))
-    end = Content.styled(right, "bold $text-warning" if note else "$quiet")
+    end = Content.styled(right, _end_style(view, note))
     if free >= _APART:
         half = max((width - chip_width) // 2 - left_width, 2)
         before = min(half, free - 2)
@@ -97,6 +101,12 @@ def header(view: HeaderView, note: str, width: int) -> Content:
     left = Content.styled(_shortened(pair, view.host, room), "$text-secondary")
     gap = max(width - left.cell_length - chip.cell_length - end.cell_length - 2, 1)
     return Content("").join([left, Content("  "), chip, Content(" " * gap), end]).truncate(width)
+
+
+def _end_style(view: HeaderView, note: str) -> str:
+    if note:
+        return "bold $text-warning"
+    return "$text-warning" if view.when_full else "$quiet"
 
 
 def _shortened(pair: str, host: str, room: int) -> str:

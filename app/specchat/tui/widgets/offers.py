@@ -74,6 +74,11 @@ class Offers:
         self._seen: tuple[str, int] | None = None
         self._closed_at: int | None = None
 
+    @property
+    def is_searching(self) -> bool:
+        """Whether the history is searched."""
+        return self._search is not None
+
     def update(self) -> None:
         """Offer completions of the word at the cursor, if it has changed."""
         if self._search is not None or self._sources is None or not self._composer.has_focus:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Key, Resize
@@ -23,6 +23,9 @@ from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.handover import Handover
 from specchat.tui.widgets.offers import Offers
 from specchat.tui.widgets.popup import Popup
+
+if TYPE_CHECKING:
+    from specchat.tui.widgets.vi_keys import ViKeys
 
 _CHORD, _AFTER_CHORD = "ctrl+x", "ctrl+e"
 """Together they open the editor, as in a shell."""
@@ -89,6 +92,13 @@ class Prompt(Composer):
             self.pages = pages
             self.fetch = fetch
 
+    class ModeChanged(Message):
+        """The mode of vi's keys: insert, normal, or empty if they are off."""
+
+        def __init__(self, mode: str) -> None:
+            super().__init__()
+            self.mode = mode
+
     class EditorWanted(Message):
         """The user wants to write the message in their own editor."""
 
@@ -115,11 +125,14 @@ class Prompt(Composer):
         self.spared: frozenset[str] = frozenset()
         self.left_to_queue: frozenset[str] = frozenset()
         """Keys that an empty prompt leaves to the queued messages."""
+        self.verbatim = False
+        """Whether what is written is sent to the letter: no command, no attached file, no part of the history."""
         self._chord_begun = False
         self._filling = False
         """Whether variables of a stored prompt are left to fill in."""
         self._handover = Handover(self)
         self._attaching = Attaching(self, lambda words: self.post_message(self.Refused(words)))
+        self._vi: ViKeys | None = None
         self._sent: tuple[str, Entry] | None = None
 
     def on_mount(self) -> None:
@@ -143,7 +156,7 @@ class Prompt(Composer):
         if chord_begun and event.key == _CHORD:
             super().action_cut()
             return True
-        if self._offers.takes_key(event):
+        if self._may_offer(event) and self._offers.takes_key(event):
             return True
         if self._filling and event.key == "tab":
             self._filling = self.select_variable()
@@ -151,15 +164,31 @@ class Prompt(Composer):
         spared = event.key in self.spared | self.left_to_queue and not self.text
         if spared:
             self.post_message(self.Spared(event.key))
-        return spared
+        return spared or (self._vi is not None and self._vi.takes_key(event))
+
+    @property
+    def has_vi_keys(self) -> bool:
+        """Whether vi's keys are on."""
+        return self._vi is not None
+
+    def use_vi_keys(self, on: bool) -> None:
+        """Takes the keys of vi, beginning in insert mode, or no longer does."""
+        self._vi = None
+        if on:
+            from specchat.tui.widgets.vi_keys import ViKeys  # only for those who want them
+
+            self._vi = ViKeys(self, self._mode_changed)
+        self._mode_changed()
 
     def on_text_area_changed(self) -> None:
         """Offers completions."""
-        self._offers.update()
+        if self._is_writing:
+            self._offers.update()
 
     def on_text_area_selection_changed(self) -> None:
         """Offers completions of the word at the cursor."""
-        self._offers.update()
+        if self._is_writing:
+            self._offers.update()
 
     def on_popup_picked(self, message: Popup.Picked) -> None:
         """Takes the row that was clicked."""
@@ -193,6 +222,11 @@ class Prompt(Composer):
         else:
             self.write(text)
         return True
+
+    def write_verbatim(self, text: str) -> None:
+        """Writes a text that is sent to the letter."""
+        self.verbatim = True
+        self.write(text)
 
     def unfolded(self) -> str:
         """The whole text, with pastes in place of their labels."""
@@ -252,7 +286,7 @@ class Prompt(Composer):
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Moves up; on the first line, to the previous message."""
-        if select or not self.cursor_at_first_line:
+        if select or self.verbatim or not self.cursor_at_first_line:
             super().action_cursor_up(select)
             return
         if self._recall is None:
@@ -278,6 +312,19 @@ class Prompt(Composer):
         else:
             self.screen.call_next(self.screen.run_action, "copy_or_quit")
 
+    @property
+    def _is_writing(self) -> bool:
+        """Whether keys write a message: not in vi's normal mode, and not in an answer."""
+        return not self.verbatim and (self._vi is None or self._vi.inserting)
+
+    def _may_offer(self, event: Key) -> bool:
+        """Whether the popup may take a key. With vi's keys, Esc leaves insert mode and closes the popup as well."""
+        return self._is_writing and (self._vi is None or event.key != "escape" or self._offers.is_searching)
+
+    def _mode_changed(self) -> None:
+        self._offers.close()
+        self.post_message(self.ModeChanged("" if self._vi is None else "insert" if self._vi.inserting else "normal"))
+
     def _write(self, entry: Entry) -> None:
         self.write(entry.text, entry.pasted)
 
@@ -291,6 +338,10 @@ class Prompt(Composer):
             return
         text = self._folds.unfolded(entry.text)
         shown = entry.text
+        if self.verbatim:
+            self._sent = text, entry
+            self._handover.begin(self.Submitted(text, shown, entry))
+            return
         if self._sources is not None and text.lstrip().startswith(("/", "!")):
             command = parse(text, self._sources())
             if command is not None:
@@ -326,7 +377,10 @@ class Prompt(Composer):
 
     def _remember(self, entry: Entry) -> None:
         """Adds the entry to the history and empties the prompt."""
-        if entry.text:
+        if entry.text and not self.verbatim:
             self._history.add(entry)
+        self.verbatim = False
         self._recall = None
         self.write("")
+        if self._vi is not None:
+            self._vi.insert()

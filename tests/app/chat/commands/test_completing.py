@@ -20,6 +20,7 @@ def sources(tmp_path: Path) -> Sources:
         drafters=("lookup", "none"),
         sessions=lambda: (("A long talk", "3 turns"), ("Small talk", "1 turn"), ("Talking", "")),
         themes=lambda: (("nord", "dark"), ("specchat-dark", "")),
+        tools=lambda: (("builtin", "off"), ("time", "off")),
         presets=lambda: (("greedy", "the likeliest"), ("letters to Ann", "warm")),
         folder=folder,
     )
@@ -57,6 +58,13 @@ def test_arguments_are_completed(sources: Sources) -> None:
     assert offered("/export h", sources) == ["/export html "]
     assert offered("/draft n", sources) == ["/draft none"]
     assert offered("/help wh", sources) == ["/help why"]
+
+
+def test_tools_are_completed_by_what_is_to_be_done_with_them(sources: Sources) -> None:
+    assert offered("/tools ", sources) == ["/tools on ", "/tools off ", "/tools file "]
+    assert offered("/tools on ", sources) == ["/tools on builtin", "/tools on time"]
+    assert offered("/tools off t", sources) == ["/tools off time"]
+    assert offered("/tools file no", sources) == ["/tools file notes.txt"]
 
 
 def test_every_preset_can_be_applied_and_only_the_users_own_removed(sources: Sources) -> None:

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from specchat.errors import ExportError
 from specchat.traces.exports import KINDS, conversation, export_session, fenced, kind_of, markdown
 from specchat.traces.exports.document import Document
-from specchat.traces.trace import read_trace
+from specchat.traces.trace import Trace, read_trace
 from support.sample_traces import sample_trace
 
 TRACE = sample_trace()
@@ -167,3 +167,31 @@ def test_titles_and_figures_cannot_be_markup_and_control_characters_are_gone() -
     assert "# a \\<b\\> \\*c\\* \ufffd\\[2J" in text
     assert headings(text)[1:] == ["Tool \\# x"]
     assert "`'1' # token`" in text
+
+
+def _after_a_call() -> list[Trace]:
+    """A turn that calls a tool, and the answer after the result."""
+    question = {"role": "user", "content": "What is 6 * 7?"}
+    function = {"name": "calculate", "arguments": '{"expression": "6 * 7"}'}
+    called = {"role": "assistant", "content": "Let me see.", "tool_calls": [{"type": "function", "function": function}]}
+    result = {"role": "tool", "content": "42", "name": "calculate"}
+    return [
+        TRACE._replace(start={**TRACE.start, "messages": messages})
+        for messages in ([question], [question, called, result])
+    ]
+
+
+def test_calls_and_their_results_are_told_once() -> None:
+    traces = _after_a_call()
+    told = conversation(traces)
+    assert [role for role, _, _ in told] == ["user", "assistant", "result of calculate", "assistant"]
+    page = markdown(Document("Sums", tuple(told), tuple(traces)))
+    assert "Let me see.\n\nCalls `calculate` with:\n\n```json\n" in page
+    assert "## Result of calculate\n\n```text\n42\n```" in page
+    assert page.count("What is 6 \\* 7?") + page.count("What is 6 * 7?") == 1
+
+
+def test_a_page_asks_with_the_results_where_the_answer_follows_them(folder: Path) -> None:
+    path = folder / "out.html"
+    export_session("html", "Sums", [], _after_a_call(), path)
+    assert "Result of calculate: 42" in path.read_text("utf-8")

@@ -122,7 +122,7 @@ async def test_help_with_words_searches_for_them() -> None:
     async with chat(ScriptedClient(), SMALL) as pilot:
         await command(pilot, "/help import chatgpt")
         await pilot.pause(0.3)
-        assert results(pilot)[0] == Place("sessions.md", "Import")
+        assert Place("sessions.md", "Import") in results(pilot)
 
 
 @asynccontextmanager

@@ -237,6 +237,7 @@ async def test_keys_select_messages_and_post_what_to_do_with_them() -> None:
                 Transcript.Copy(answer, "a = 1", "code block 1 of 2"),
                 Transcript.Copy(answer, "b = 2", "code block 2 of 2"),
                 Transcript.Copy(answer, "a = 1", "code block 1 of 2"),
+                Transcript.Request(answer, "edit"),
                 Transcript.Request(answer, "regenerate"),
                 Transcript.Request(question, "edit"),
                 Transcript.Left(),

@@ -23,6 +23,7 @@ from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.chat.view import LOADING, message_id
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.transcript.view import RAW_FORMULAS
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import USUAL_K
 
@@ -63,10 +64,18 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.shell.start(command)
         case asked.SetTheme(name):
             _set_theme(parts, name)
+        case asked.UseSwitch("math", on):
+            _show_formulas(parts, on)
+        case asked.UseSwitch(_, on):
+            _use_vi_keys(parts, on)
         case asked.Regenerate():
             parts.turns.regenerate()
         case asked.EditLast():
             parts.turns.edit()
+        case asked.EditAnswer(text):
+            parts.turns.edit_answer(text)
+        case asked.ShowBeside(what):
+            await parts.beside.show(what)
         case asked.Branch():
             parts.conversations.fork()
         case asked.Clear():
@@ -75,8 +84,10 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             _note(parts, lambda: parts.state.session.predict(file))
         case asked.UseStore(name, used):
             _note(parts, lambda: parts.state.session.use_store(name, on=used))
-        case asked.UseTools():
-            parts.view.note("the model can call tools only in the plain chat: start specchat with --plain")
+        case asked.UseTools(server, used):
+            parts.tools.use(server, on=used)
+        case asked.NameFile(path):
+            parts.tools.name_file(path)
         case asked.Learn("show"):
             await parts.answer_windows.statistics("Learning")
         case asked.Learn(action):
@@ -85,6 +96,9 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             _copy_part(parts, part)
         case asked.Export(kind, path):
             await _export(parts, kind, path)
+        case asked.Import(path):
+            parts.view.note(f"importing {path.name} in the background")
+            parts.screen.run_worker(_import(parts, path), group="import")
         case asked.StepMode(on):
             parts.step_mode.turn(on)
         case asked.LoadTarget(model):
@@ -114,6 +128,9 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
 async def act_on_entry(parts: ChatParts, message: Transcript.OfEntry) -> None:
     """Does what the transcript asks for."""
     key = message_id(message.entry)
+    if message.entry not in parts.view.transcript.entries:
+        parts.view.note("this is the other conversation: go there first")
+        return
     match message:
         case Transcript.Copy():
             copy_text(parts, message.text, message.what)
@@ -221,6 +238,23 @@ def _tag(parts: ChatParts, invocation: OfTags) -> None:
     parts.view.note(done.words)
 
 
+def _use_vi_keys(parts: ChatParts, on: bool | None) -> None:
+    """Switches vi's keys in the prompt."""
+    prompt = parts.view.prompt
+    prompt.use_vi_keys(on := not prompt.has_vi_keys if on is None else on)
+    parts.view.note("vi's keys are on: Esc, then i a o; vi_keys in config.toml" if on else "vi's keys are off")
+
+
+def _show_formulas(parts: ChatParts, on: bool | None) -> None:
+    """Shows formulas in Unicode or as they are written."""
+    app = parts.screen.app
+    raw = not app.has_class(RAW_FORMULAS) if on is None else not on
+    app.set_class(raw, RAW_FORMULAS)
+    for transcript in parts.screen.query(Transcript):
+        transcript.lay_again()
+    parts.view.note("formulas are shown " + ("as they are written" if raw else "in Unicode"))
+
+
 def _tell(parts: ChatParts, words: str) -> None:
     """Shows one line as a note, and a list as a notice."""
     if "\n" in words:
@@ -257,8 +291,10 @@ def _copy_part(parts: ChatParts, part: str | int) -> None:
         copy_text(parts, codes[part - 1], f"code block {part}")
         return
     if part == "chat":
-        messages = parts.state.session.conversation.path()
-        text = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
+        from specchat.chat.telling import told_with_calls
+
+        told = map(told_with_calls, parts.state.session.conversation.path())
+        text = "\n\n".join(f"{role}: {content}" for role, content in told)
     elif part == "code":
         text = next((entry.codes[-1] for entry in reversed(answers) if entry.codes), "")
     else:
@@ -275,6 +311,13 @@ async def _export(parts: ChatParts, kind: str, path: Path | None = None) -> None
         parts.view.notice(f"nothing was exported: {error}", failure=True)
     else:
         parts.view.notice(f"exported to {written}")
+
+
+async def _import(parts: ChatParts, path: Path) -> None:
+    """Imports conversations while the chat goes on."""
+    from specchat.chat.importing import import_beside  # few chats need it
+
+    parts.view.notice(await import_beside(path))
 
 
 def _set_theme(parts: ChatParts, name: str | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from specchat.chat.session import new_conversation
 from specchat.chat.turn import TurnView
 from specchat.errors import SpecchatError
 from specchat.store.records import new_seed
+from specchat.tools.consent import Consent
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
@@ -88,6 +89,8 @@ class Conversations:
         self._view = view
         self._turns = turns
         self._caches = caches
+        self.on_enter: Callable[[], None] = lambda: None
+        """Called when another conversation is shown."""
         self.resumed: int | None = None
         """The conversation that the app was started with, until the models are loaded."""
 
@@ -107,6 +110,13 @@ class Conversations:
         if await self._show_stored(session):
             await self._caches.restore(session)
             self.use_stored_settings()
+
+    async def enter(self, conversation: Conversation) -> None:
+        """Goes on with a conversation that is in memory."""
+        await self.leave()
+        self._enter(conversation)
+        await self._caches.restore(conversation.id)
+        self.use_stored_settings()
 
     async def resume(self, session: int) -> None:
         """Shows the stored conversation that the app was started with; the models are loaded later."""
@@ -128,7 +138,7 @@ class Conversations:
 
     async def leave(self) -> None:
         """Stops a running answer, else saves the prompt cache of the conversation, which is left now."""
-        if self._state.turn is not None:
+        if self._state.turn is not None or self._state.calling:
             self._turns.leave()
         else:
             await self.save_prompt_cache()
@@ -136,7 +146,7 @@ class Conversations:
     async def save_prompt_cache(self) -> None:
         """Saves what the engine has read of the conversation, unless an answer is running."""
         session = self._state.session
-        if self._state.turn is None and session.loaded is not None:
+        if not self._state.busy and session.loaded is not None:
             await self._caches.save(session.conversation.id, session.used)
 
     async def restore_prompt_cache(self) -> None:
@@ -177,8 +187,7 @@ class Conversations:
         if conversation is None:
             self._view.note("this session is not there any more")
             return False
-        if self._state.turn is not None:
-            self._turns.leave()
+        self._turns.leave()
         self._enter(conversation)
         return True
 
@@ -188,12 +197,14 @@ class Conversations:
         if count := self._state.outbox.clear():
             view.note(f"{count} queued message{'' if count == 1 else 's'} not sent: ↑ recalls what was written")
         self._state.commands_allowed = False
+        self._state.consent, self._state.named_files = Consent(), ()
         view.show_outbox()
-        self._state.editing = None
+        self._turns.stop_editing()
         self._state.session = self._state.session.renewed(conversation)
         view.show_conversation()
         view.show_figures(TurnView())
         view.show_header()
+        self.on_enter()
 
     def use_stored_settings(self) -> None:
         """Applies the settings of the session, as far as the loaded pair supports them."""

@@ -22,6 +22,7 @@ from specchat.settings.paths import memories_folder
 from specchat.settings.presets import preset_names
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.advisor import Advisor
+from specchat.tui.screens.chat.beside import Beside
 from specchat.tui.screens.chat.conversations import Conversations, PromptCaches
 from specchat.tui.screens.chat.image_viewer import ImageViewer
 from specchat.tui.screens.chat.model_loader import ModelLoader
@@ -31,6 +32,7 @@ from specchat.tui.screens.chat.queue import Queue
 from specchat.tui.screens.chat.shell_commands import ShellCommands
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.step_mode import StepMode
+from specchat.tui.screens.chat.tools import ChatTools
 from specchat.tui.screens.chat.tour import TourGuide
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
@@ -63,13 +65,15 @@ class ChatParts:
         self.state = ChatState(ChatSession(options), archive)
         self.history = History(history_file())
         self.view = ChatView(self.state, self._sources, self.history, downloads)
-        self.turns = TurnRunner(screen, self.state, self.view, self.link, self._turn_changed)
+        self.tools = ChatTools(screen, self.state, self.view, screen.refresh_bindings)
+        self.turns = TurnRunner(screen, self.state, self.view, self.link, self.tools, self._turn_changed)
         self.queue = Queue(self.state, self.view, self.turns, screen.refresh_bindings)
         self.shell = ShellCommands(screen, self.state, self.view)
         self.outside_editor = OutsideEditor(screen, self.view)
         self.image_viewer = ImageViewer(screen, self.view)
         caches = PromptCaches(client, memories_folder())
         self.conversations = Conversations(self.state, self.view, self.turns, caches)
+        self.beside = Beside(screen, self.state, self.view, self.conversations)
         self.loader = ModelLoader(self.state, self.view, self.link, self.library)
         self.step_mode = StepMode(screen, self.state, self.view, client)
         self.tour = TourGuide(self.state, self.view, self.turns, self.conversations)
@@ -148,11 +152,13 @@ class ChatParts:
             prompts=saved_prompts().names,
             roles=saved_roles().names,
             tags=self.state.archive.tags,
+            tools=self.tools.names,
             own_tags=dict.fromkeys(self.state.session.conversation.session.tags, "").items,
         )
 
     def _turn_changed(self) -> None:
         self.step_mode.show()
+        self.beside.show_titles()
         self.screen.refresh_bindings()
 
     async def _loaded(self, event: Loaded) -> None:
@@ -174,7 +180,9 @@ class ChatParts:
         session, settings = self.state.session, self.state.settings
         self.turns.finish(turn, last)
         self.view.load_knobs.tell_machine(session.machine)
-        if isinstance(last, Ended) and last.reason != "cancelled":
+        if isinstance(last, Ended) and last.calls:
+            self.turns.call(last.calls)
+        elif isinstance(last, Ended) and last.reason != "cancelled":
             self.panels.offer_docs(turn.answer, turn.message.id, last.text)
             if settings is not None and session.server is None:
                 self.screen.run_worker(self.advisor.look_back(session, settings, turn, last), group="advice")

@@ -31,11 +31,16 @@ class Queue:
         return bool(outbox.messages or outbox.outputs) and not self._view.prompt.text
 
     def submit(self, message: QueuedMessage) -> None:
-        """Takes a message from the prompt."""
+        """Takes a message from the prompt, or the new text of an answer, which does not wait for others."""
         state = self._state
+        if self._turns.edits_answer:
+            if not self._view.is_busy():
+                self._view.prompt.taken()
+                self._turns.go_on_with(message.text)
+            return
         message = replace(message, outputs=state.outbox.take_outputs())
         self._view.prompt.taken()
-        if state.turn is None and state.waiting is None:
+        if not state.busy:
             self._send(message)
         else:
             state.outbox.add(message)
@@ -78,7 +83,7 @@ class Queue:
         outbox = self._state.outbox
         if key == "up" and outbox.messages:
             self.take_back()
-        elif key == "enter" and outbox.held and self._state.turn is None:
+        elif key == "enter" and outbox.held and not self._state.busy:
             self.send_next()
         else:
             return False

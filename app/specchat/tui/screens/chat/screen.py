@@ -20,6 +20,7 @@ from specchat.tui.dashboard.dashboard import Dashboard
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.commands import act_on_entry, copy_text, perform
 from specchat.tui.screens.chat.parts import ChatParts
+from specchat.tui.transcript.conversation_pane import ConversationPane
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
@@ -38,6 +39,7 @@ class ChatScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop_command", "Stop command", id="chat.stop_command"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
+        Binding("escape", "stop_call", "Stop call", id="chat.stop_call"),
         Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
         Binding("escape", "take_back", "Take back", id="chat.take_back"),
         Binding("escape", "leave_tour", "Leave tour", id="chat.leave_tour"),
@@ -53,6 +55,7 @@ class ChatScreen(Screen[None]):
         Binding("f7", "statistics", "Stats", id="chat.statistics"),
         Binding("f9", "figures", "Figures", id="chat.figures"),
         Binding("f12", "explain", "Explain", id="chat.explain"),
+        Binding("f10", "swap", "Other chat", id="chat.swap"),
         Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),
         Binding("ctrl+z", "app.suspend_process", "Suspend", show=False, priority=True, id="chat.suspend"),
         Binding("ctrl+up,alt+up", "turn_k(1)", "Raise k", show=False, id="chat.raise_k"),
@@ -72,9 +75,11 @@ class ChatScreen(Screen[None]):
         resume: int | None = None,
         first_run: bool = False,
         own_keys: Mapping[str, str] | None = None,
+        vi_keys: bool = False,
     ) -> None:
         """`resume` is the stored session to open with; `own_keys` are keys that the user configured, by binding."""
         super().__init__()
+        self._vi_keys = vi_keys
         self._resume = resume
         self._first_run = first_run
         self._quit_pressed = float("-inf")
@@ -87,6 +92,8 @@ class ChatScreen(Screen[None]):
     async def on_mount(self) -> None:
         """Shows the session to resume, and loads the models after the first frame."""
         self.parts.view.knobs.display = False
+        if self._vi_keys:
+            self.parts.view.prompt.use_vi_keys(True)
         if self._resume is not None:
             await self.parts.conversations.resume(self._resume)
         if self._first_run:
@@ -95,13 +102,18 @@ class ChatScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What Esc does: it stops, leaves the knobs, takes back what is queued, or leaves the tour, in this order."""
+        if action == "swap":
+            return self.parts.beside.is_shown
         runs, knobs = self.parts.shell.running, self.has_class("-knobs")
-        idle = self.parts.state.turn is None and not runs
+        answers, calls = self.parts.state.turn is not None, self.parts.tools.running
+        idle = not (runs or answers or calls)
         match action:
             case "stop_command":
                 return runs
             case "stop":
-                return not runs and not idle
+                return answers and not runs
+            case "stop_call":
+                return calls and not answers and not runs
             case "leave_knobs":
                 return idle and knobs
             case "take_back":
@@ -109,6 +121,10 @@ class ChatScreen(Screen[None]):
             case "leave_tour":
                 return idle and not knobs and not self.parts.queue.can_take_back and self.parts.tour.active
         return True
+
+    def on_resize(self) -> None:
+        """Shows two conversations only if both have room."""
+        self.parts.beside.fit()
 
     async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
         """Takes events of the engine."""
@@ -145,6 +161,10 @@ class ChatScreen(Screen[None]):
         from specchat.tui.screens.page_consent import PageConsentScreen
 
         self.app.push_screen(PageConsentScreen(message.pages), lambda agreed: message.fetch() if agreed else None)
+
+    def on_prompt_mode_changed(self, message: Prompt.ModeChanged) -> None:
+        """Shows the mode of vi's keys above the prompt."""
+        self.parts.view.show_mode(message.mode)
 
     def on_prompt_editor_wanted(self) -> None:
         """Opens the user's editor."""
@@ -211,6 +231,11 @@ class ChatScreen(Screen[None]):
         """Goes back to the prompt."""
         self.parts.view.prompt.focus()
 
+    async def on_conversation_pane_chosen(self, message: ConversationPane.Chosen) -> None:
+        """Goes to the conversation whose title was clicked."""
+        if message.pane is not self.parts.view.pane:
+            await self.parts.beside.swap()
+
     # Keys
 
     def action_stop_command(self) -> None:
@@ -220,6 +245,10 @@ class ChatScreen(Screen[None]):
     def action_stop(self) -> None:
         """Stops the answer."""
         self.parts.turns.stop()
+
+    def action_stop_call(self) -> None:
+        """Stops the call of a tool, or the server that starts."""
+        self.parts.tools.stop()
 
     async def action_leave_knobs(self) -> None:
         """Goes back from the knobs to the prompt."""
@@ -287,6 +316,10 @@ class ChatScreen(Screen[None]):
     async def action_explain(self) -> None:
         """Explains the figures of the answer in view."""
         await self.parts.answer_windows.explain()
+
+    async def action_swap(self) -> None:
+        """Goes to the conversation beside this one."""
+        await self.parts.beside.swap()
 
     def action_turn_k(self, steps: int) -> None:
         """Raises or lowers k."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from specchat.chat.archive import Archive
@@ -14,9 +15,10 @@ from specchat.models.formatting import model_name
 from specchat.stats.line import rule_label, with_ending
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean
+from specchat.tools.consent import Consent
 from specchat.traces.trace import Trace
 from specchat.tui.transcript.answer import Answer, View
-from specchat.worker.protocol import Ended, WorkerFailed
+from specchat.worker.protocol import Ended, Prefix, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import LOSSY_VERIFIERS, Settings
@@ -37,10 +39,17 @@ class RunningTurn:
     """A turn that is being answered. `answer` is its entry of the transcript, `view` returns the figures so far."""
 
     def __init__(
-        self, session: ChatSession, message: StoredMessage, view: View, settings: Settings, source: str = ""
+        self,
+        session: ChatSession,
+        message: StoredMessage,
+        view: View,
+        settings: Settings,
+        source: str = "",
+        prefix: Prefix = (),
     ) -> None:
-        """`message` is the answer in the conversation, `source` names what it quotes."""
+        """`message` is the answer in the conversation, `source` names what it quotes, `prefix` is how it begins."""
         self.message = message
+        self._given = prefix if isinstance(prefix, str) else ""
         self._source = source
         self._session = session
         self._verifiers = [settings.verifier]
@@ -58,7 +67,8 @@ class RunningTurn:
     @property
     def text(self) -> str:
         """The answer so far, including the prefix that it was given."""
-        return str(self._start.get("prefix_text", "")) + "".join(self._text)
+        begun = str(self._start.get("prefix_text", "")) if self._start else self._given
+        return begun + "".join(self._text)
 
     def view(self) -> TurnView:
         """The figures so far."""
@@ -107,8 +117,11 @@ class RunningTurn:
         judged = self._verifiers if view.figures.num_draft_tokens else ()
         rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in judged]
         line = with_ending(ended.reason if ended else "error", view.summary(), *rules, self._source)
-        self.answer.finish(line, ended.text if ended else None)
-        text = ended.text if ended else self.text
+        text = self.text if ended is None or (self._given and not ended.text) else ended.text
+        if ended and ended.calls:
+            self.answer.finish(line, ended.content, calls=True)
+        else:
+            self.answer.finish(line, text if ended or not self._start else None)
         unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)
         if isinstance(last, WorkerFailed):
             gave_up = self._session.broke(last.died)
@@ -139,8 +152,14 @@ class ChatState:
     editing: int | None = None
     live_view: View = View.TRACE
     frozen: bool = False
+    calling: bool = False
+    """Whether the calls of the last answer are made."""
     commands_allowed: bool = False
     """Whether shell commands run in this conversation without asking again."""
+    consent: Consent = field(default_factory=Consent)
+    """The tools that are called in this conversation without asking again."""
+    named_files: tuple[Path, ...] = ()
+    """The files that a tool may read in this conversation."""
     docs_offer: tuple[int, str] | None = None
     """The id of an answer in which the guide said that it does not know, and the words to search the docs for."""
     sent: QueuedMessage | None = None
@@ -152,6 +171,11 @@ class ChatState:
     def settings(self) -> Settings | None:
         """The settings in force; None until a pair is loaded."""
         return self.session.settings
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last message is being answered, waits for the models, or waits for calls of tools."""
+        return self.turn is not None or self.waiting is not None or self.calling
 
     @property
     def docs_search(self) -> str:

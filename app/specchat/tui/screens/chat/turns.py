@@ -12,18 +12,21 @@ from typing import Any
 from textual.widget import Widget
 
 from specchat.chat.session import Phase
+from specchat.remote.limits import CANNOT_CONTINUE
 from specchat.stats.line import STOPPED
 from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage
-from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.pace import Pace
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
+from specchat.tui.screens.chat.tools import ChatTools
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.entries import Siblings, UserMessage
-from specchat.worker.protocol import Ended, Summarised, WorkerFailed
+from specchat.tui.transcript.summary_entry import SummaryEntry
+from specchat.worker.protocol import Ended, Prefix, Summarised, WorkerFailed
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
 
 _FIGURES_PAUSE = 0.5
@@ -35,12 +38,19 @@ class TurnRunner:
     """Answers one message at a time."""
 
     def __init__(
-        self, owner: Widget, state: ChatState, view: ChatView, link: EngineLink, on_change: Callable[[], None]
+        self,
+        owner: Widget,
+        state: ChatState,
+        view: ChatView,
+        link: EngineLink,
+        tools: ChatTools,
+        on_change: Callable[[], None],
     ) -> None:
         """`on_change` is called when an answer begins or ends."""
         self._state = state
         self._view = view
         self._link = link
+        self._tools = tools
         self._on_change = on_change
         self._figures = Pace(owner, _FIGURES_PAUSE, self._show_figures)
         self._reading = Pace(owner, _READING_PAUSE, self._read_ahead)
@@ -52,7 +62,12 @@ class TurnRunner:
         It is stored at once, and waits while the models are loading. Call it while nothing is answered.
         """
         state, view, session = self._state, self._view, self._state.session
-        edited, state.editing = state.editing, None
+        edited = state.editing
+        self.stop_editing()
+        if edited is None:
+            for result in session.conversation.close_calls():
+                state.archive.said(session.conversation, result)
+                view.show_last(result)
         view.transcript.add(UserMessage(shown or text, images=images), follow=True)
         state.archive.said(session.conversation, session.ask(text, edited, images))
         if edited is not None:
@@ -70,17 +85,39 @@ class TurnRunner:
             self._state.waiting = None
             self.answer(settings, waiting=waiting)
 
-    def answer(self, settings: Settings, prefix: tuple[int, ...] = (), *, waiting: StoredMessage | None = None) -> None:
-        """Begins an answer to the end of the conversation, or the one that waited; its first tokens are `prefix`."""
+    def answer(
+        self,
+        settings: Settings,
+        prefix: Prefix = (),
+        *,
+        waiting: StoredMessage | None = None,
+        goes_on: bool = False,
+    ) -> None:
+        """Begins an answer to the end of the conversation, or the one that waited; it begins with `prefix`.
+
+        One that `goes_on` follows the results of calls in the same turn.
+        """
         state, session = self._state, self._state.session
-        message, question = session.begin(prefix, frozen=state.frozen, answer=waiting)
+        if not goes_on:
+            self._tools.begin()
+        message, question = session.begin(prefix, frozen=state.frozen, answer=waiting, tools=self._tools.offer)
         if waiting is None:
             state.archive.said(session.conversation, message)
-        state.turn = RunningTurn(session, message, state.live_view, settings, question.source)
+        state.turn = RunningTurn(session, message, state.live_view, settings, question.source, prefix)
         state.turn.answer.siblings = Siblings(*session.conversation.place(message.id))
         self._view.transcript.add(state.turn.answer)
         self._link.ask(question, settings)
         self._on_change()
+
+    def call(self, calls: tuple[ToolCall, ...]) -> None:
+        """Makes the calls of the answer that has ended; the next answer follows their results."""
+        session = self._state.session
+
+        def go_on() -> None:
+            if self._state.settings is not None and session is self._state.session:
+                self.answer(self._state.settings, goes_on=True)
+
+        self._tools.make(calls, go_on)
 
     def regenerate(self, answer: int | None = None) -> None:
         """Adds another answer beside this one, or beside the last one."""
@@ -92,8 +129,8 @@ class TurnRunner:
             return
         self.answer_again(last.id if answer is None else answer)
 
-    def answer_again(self, answer: int, prefix: tuple[int, ...] = ()) -> None:
-        """Adds another answer beside this one; its first tokens are `prefix`."""
+    def answer_again(self, answer: int, prefix: Prefix = ()) -> None:
+        """Adds another answer beside this one; it begins with `prefix`."""
         conversation, settings = self._state.session.conversation, self._state.settings
         if self._view.is_busy() or settings is None:
             return
@@ -101,8 +138,55 @@ class TurnRunner:
         self._view.show_conversation()
         self.answer(settings, prefix)
 
-    def edit(self, question: int | None = None) -> None:
-        """Puts this message of the user, or the last one, back into the prompt."""
+    @property
+    def edits_answer(self) -> bool:
+        """Whether the prompt holds the text of an answer, to be changed."""
+        editing, conversation = self._state.editing, self._state.session.conversation
+        return editing is not None and conversation.message(editing).role == "assistant"
+
+    def edit_answer(self, text: str | None = None, answer: int | None = None) -> None:
+        """Lets the model go on from another text of this answer, or of the last one; without a text, the prompt gets
+        the present one to be changed."""
+        state, view = self._state, self._view
+        if view.is_busy():
+            return
+        last = state.last_answer
+        if last is None or state.settings is None:
+            view.note("there is no answer yet")
+        elif state.session.server is not None:
+            view.note(CANNOT_CONTINUE)
+        elif text is not None:
+            self.answer_again(last.id, text)
+        elif view.prompt.text:
+            view.note("send or delete what you are writing first")
+        else:
+            state.editing = last.id if answer is None else answer
+            view.prompt.write_verbatim(state.session.conversation.message(state.editing).content)
+            view.prompt.focus()
+            view.show_editing("the model goes on from the end of this text")
+            view.note("change the answer; Enter lets the model go on, beside the first one")
+
+    def go_on_with(self, text: str) -> None:
+        """Lets the model go on from the text of the answer that was edited."""
+        answer = self._state.editing
+        self.stop_editing()
+        if answer is not None:
+            self.answer_again(answer, text)
+
+    def stop_editing(self) -> None:
+        """Makes what is written a new message."""
+        self._state.editing = None
+        self._view.prompt.verbatim = False
+        self._view.show_editing("")
+
+    def edit(self, message: int | None = None) -> None:
+        """Puts this message, or the user's last one, back into the prompt."""
+        if message is not None and self._state.session.conversation.message(message).role == "assistant":
+            self.edit_answer(answer=message)
+        else:
+            self._edit_question(message)
+
+    def _edit_question(self, question: int | None) -> None:
         if self._view.is_busy():
             return
         last = self._state.last_question
@@ -133,13 +217,17 @@ class TurnRunner:
             self._state.turn.started(line)
 
     def summarised(self, event: Summarised) -> None:
-        """Stores the summary of the oldest turns, and shows it."""
-        state = self._state
+        """Stores the summary of the oldest turns, and shows it before the answer."""
+        state, transcript = self._state, self._view.transcript
         if state.turn is not None:
             kept = state.session.conversation.summarise(state.turn.message.id, event.num_messages, event.text)
             if kept is not None:
                 state.archive.summarised(kept)
-        self._view.notice(f"From now on the model reads this in place of the oldest turns:\n{clean(event.text)}")
+        if state.turn is not None:
+            state.turn.answer.remove()
+        transcript.add(SummaryEntry(event.text))
+        if state.turn is not None:
+            transcript.add(state.turn.answer)
 
     def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
         """Adds rounds to the answer that is being written."""
@@ -177,8 +265,10 @@ class TurnRunner:
         self._on_change()
 
     def leave(self) -> None:
-        """Stops the running answer, without waiting for its end; its text so far is stored as stopped."""
+        """Stops the running answer or call, without waiting for its end; the text so far is stored as stopped."""
         turn, self._state.turn = self._state.turn, None
+        if self._state.calling:
+            self._tools.leave()
         if turn is None:
             return
         session = self._state.session
@@ -220,7 +310,7 @@ class TurnRunner:
     def prompt_changed(self) -> None:
         """Lets the engine read what is being written. An emptied prompt ends the editing of an earlier message."""
         if self._state.editing is not None and not self._view.prompt.text:
-            self._state.editing = None
+            self.stop_editing()
             self._view.note("what you write now is a new message")
         self._reading.request()
 
@@ -250,11 +340,13 @@ class TurnRunner:
             archive.changed(conversation.session)
         elif trace is not None and loaded is not None:
             archive.answered(conversation.message(answer.id), loaded.pair_name, trace)
+        else:
+            archive.left(conversation.message(answer.id))
 
     def _read_ahead(self) -> None:
         text, session = self._view.prompt.text.strip(), self._state.session
-        if text and session.settings is not None and session.phase is Phase.READY:
-            self._link.prepare(session, session.settings, text)
+        if text and self._state.editing is None and session.settings is not None and session.phase is Phase.READY:
+            self._link.prepare(session, session.settings, text, self._tools.next_offer)
 
     def _show_figures(self) -> None:
         if self._state.turn is not None:

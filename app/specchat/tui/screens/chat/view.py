@@ -10,6 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from specchat.chat.commands.reading import Sources
+from specchat.chat.conversation import Conversation
 from specchat.chat.history import History
 from specchat.chat.turn import TurnView
 from specchat.models.formatting import model_name
@@ -20,7 +21,9 @@ from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.conversation_pane import ConversationPane
 from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, UserMessage
+from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.download_bar import DownloadBar, LazyDownloads
@@ -45,6 +48,7 @@ class ChatView:
         self._state = state
         self.header = Header(state.session.header())
         self.transcript = Transcript(id="transcript")
+        self.pane = ConversationPane(self.transcript)
         self.dashboard = Dashboard(id="dashboard")
         self.dashboard_row = DashboardRow(id="row")
         self.knobs = Knobs(id="knobs")
@@ -55,12 +59,14 @@ class ChatView:
         self.note_bar = NoteBar()
         self.outbox_bar = OutboxBar()
         self.prompt = Prompt(sources, history)
+        self._entry_row = Horizontal(id="entry")
+        self._mode = self._editing = ""
 
     def compose(self) -> ComposeResult:
         """Rows from top to bottom; the side panel is beside the transcript if there is room."""
         yield self.header
         with Horizontal(id="middle"):
-            yield self.transcript
+            yield self.pane
             with Vertical(id="side"):
                 yield self.dashboard
                 with Vertical(id="turned"):
@@ -72,12 +78,26 @@ class ChatView:
         yield self.tour_bar
         yield self.note_bar
         yield self.outbox_bar
-        with Horizontal(id="entry"):
+        with self._entry_row:
             yield Static("›", id="sign")
             yield self.prompt
         with Horizontal(id="keys"):
             yield KeyRow()
             yield Static(legend_line(), id="legend")
+
+    def use_pane(self, pane: ConversationPane) -> None:
+        """Shows the conversation in this pane from now on."""
+        self.pane, self.transcript = pane, pane.transcript
+
+    def show_mode(self, mode: str) -> None:
+        """Shows the mode of vi's keys in the border of the prompt."""
+        self._mode = mode
+        self._show_above_prompt()
+
+    def show_editing(self, what: str) -> None:
+        """Says in the border of the prompt what becomes of what is edited in it; empty for a new message."""
+        self._editing = what
+        self._show_above_prompt()
 
     def note(self, text: str) -> None:
         """Shows a text for a moment, in the header if there is room, else above the prompt."""
@@ -94,12 +114,14 @@ class ChatView:
             self.transcript.add(notice)
 
     def is_busy(self) -> bool:
-        """Whether an answer is being written or waits for the models; if so, a note says so."""
+        """Whether an answer is being written, waits for the models, or calls tools; if so, a note says so."""
         if self._state.turn is not None:
             self.note("Esc stops the answer first")
+        elif self._state.calling:
+            self.note("Esc stops the call first")
         elif self._state.waiting is not None:
             self.note(LOADING)
-        return self._state.turn is not None or self._state.waiting is not None
+        return self._state.busy
 
     def needs_local(self, what: str) -> bool:
         """Whether a server answers, which cannot do this; if so, a note says so."""
@@ -127,7 +149,20 @@ class ChatView:
 
     def show_conversation(self) -> None:
         """Shows the whole conversation, scrolled to its end."""
-        self.transcript.load([self._entry(message) for message in self._state.session.conversation.path()])
+        self.transcript.load(self.entries_of(self._state.session.conversation))
+
+    def entries_of(self, conversation: Conversation) -> list[Entry]:
+        """What the transcript shows of a conversation: its messages, and the summaries where the model reads them."""
+        entries: list[Entry] = []
+        for message in conversation.path():
+            entries.append(self._entry(conversation, message))
+            if message.summary is not None:
+                entries.append(SummaryEntry(message.summary))
+        return entries
+
+    def show_last(self, message: StoredMessage) -> None:
+        """Shows a message that was added to the conversation."""
+        self.transcript.add(self._entry(self._state.session.conversation, message))
 
     def answer_in_view(self) -> int | None:
         """The id of the answer that the user looks at."""
@@ -157,11 +192,14 @@ class ChatView:
         self.show_outbox()
         return True
 
-    def _entry(self, message: StoredMessage) -> Entry:
+    def _show_above_prompt(self) -> None:
+        self._entry_row.border_title = " · ".join(filter(None, (self._mode, self._editing)))
+
+    def _entry(self, conversation: Conversation, message: StoredMessage) -> Entry:
         session = self._state.session
-        siblings = Siblings(*session.conversation.place(message.id))
+        siblings = Siblings(*conversation.place(message.id))
         if message.role == "tool":
-            return self._tool_entry(message, message.tools or ToolUse())
+            return self._tool_entry(conversation, message, message.tools or ToolUse())
         if message.role != "assistant":
             return UserMessage(message.content, key=message.id, siblings=siblings, images=message.images)
         return Answer.stored(
@@ -171,14 +209,15 @@ class ChatView:
             trace=partial(self._state.archive.rounds, message.id),
             key=message.id,
             siblings=siblings,
+            calls=message.tools is not None,
         )
 
-    def _tool_entry(self, result: StoredMessage, of: ToolUse) -> ToolEntry:
+    @staticmethod
+    def _tool_entry(conversation: Conversation, result: StoredMessage, of: ToolUse) -> ToolEntry:
         """A result with the arguments of its call, which are in the answer before it."""
-        before = self._state.session.conversation.before(result.id)
-        calls = (call for message in reversed(before) if message.tools for call in message.tools.calls)
-        arguments = next((call.arguments for call in calls if call.id == of.call_id), "")
-        return ToolEntry(of.name, arguments, result.content, failed=of.failed)
+        entry = ToolEntry(of.name, conversation.arguments_of(result.id))
+        entry.finish(result.content, failed=of.failed, seconds=of.seconds)
+        return entry
 
 
 def message_id(entry: object) -> int | None:

@@ -46,7 +46,9 @@ async def test_calls_of_a_stored_session_are_shown_with_their_results_and_sent_a
         await quiet(pilot)
         assert len(questions(pilot)) == 1
         (entry,) = (entry for entry in transcript(pilot).entries if isinstance(entry, ToolEntry))
-        assert entry.text == 'list_files called {"in": "\ufffd[2Jhome"}\na\nb\nc\n… 2 more lines'
+        assert entry.text == '▸ called list_files {"in": "\ufffd[2Jhome"}'
+        entry.toggle()
+        assert entry.text.endswith("result\na\nb\nc\nd\ne")
         assert entry.raw == "a\nb\nc\nd\ne"
         await ask(pilot, "Thanks")
         assert [message.role for message in client.asked[-1]] == ["user", "assistant", "tool", "assistant", "user"]

@@ -11,6 +11,7 @@ from app.tui.chatting import (
     figures,
     header,
     notices,
+    parts,
     prompt,
     questions,
     quiet,
@@ -23,6 +24,7 @@ from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
 from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import View
+from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.worker.protocol import ChatMessage, Event, Loading, Notice, Summarised, WorkerFailed
 
 
@@ -57,13 +59,22 @@ async def test_a_summary_is_shown_and_read_in_place_of_the_oldest_turns_also_whe
     async with chat(client) as pilot:
         for text in ("One", "Two", "Three"):
             await ask(pilot, text)
-        assert notices(pilot)[-2].endswith("the context is nearly full")
-        assert "in place of the oldest turns:\nwhat was " in notices(pilot)[-1]
-        assert "\x1b" not in notices(pilot)[-1]
+        assert notices(pilot)[-1].endswith("the context is nearly full")
+        assert [row.strip() for row in seen(pilot) if "summary" in row] == [
+            "▌ ▸ the model reads a summary in place of the oldest turns · 3 words"
+        ]
+        assert not any("what was" in row for row in seen(pilot))
+        entries = parts(pilot).view.transcript.entries
+        assert isinstance(entries[-2], SummaryEntry)
+        await pilot.press("tab", "up", "o")
+        assert any("what was " in row for row in seen(pilot))
+        assert not any("\x1b" in row for row in seen(pilot))
+        await pilot.press("escape")
         assert [shown(pilot)[0], len(shown(pilot))] == ["One", 6]
     app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
     async with app.run_test(size=(140, 40)) as pilot:
         await quiet(pilot)
+        assert sum("▸ the model reads a summary" in row for row in seen(pilot)) == 1
         await ask(pilot, "Four")
         read = [message.content for message in client.asked[-1]]
         assert read[0] == "Summary of the conversation so far:\nwhat was \x1b[31msaid"

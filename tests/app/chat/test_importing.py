@@ -1,0 +1,50 @@
+"""An import in a process of its own, with what it says in one line; `tests/app/imports` has the formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.tui.chatting import chat, command, notices, quiet
+from app.tui.scripted_client import ScriptedClient
+from specchat.chat.importing import import_beside
+from specchat.settings.paths import sessions_db
+from specchat.store.store import Store
+
+SAMPLES = Path(__file__).parents[1] / "imports" / "samples"
+
+
+def titles() -> list[str]:
+    with Store.open(sessions_db()) as store:
+        return sorted(session.title for session in store.sessions(50))
+
+
+async def test_an_export_is_imported_once_and_the_line_says_so(tmp_path: Path) -> None:
+    sample = SAMPLES / "conversations.json"
+    told = await import_beside(sample)
+    assert told.startswith(f"{sample.name}: ")
+    assert " imported" in told
+    assert titles()
+    assert "0 imported" in await import_beside(sample)
+
+
+@pytest.mark.parametrize(("content", "why"), [(None, "there is no"), ("{}", "no export")])
+async def test_what_cannot_be_imported_is_one_line_too(tmp_path: Path, content: Any, why: str) -> None:
+    file = tmp_path / "conversations.json"
+    if content is not None:
+        file.write_text(content)
+    told = await import_beside(file)
+    assert why in told
+    assert "\n" not in told
+    assert titles() == []
+
+
+async def test_the_app_imports_while_the_chat_goes_on() -> None:
+    sample = SAMPLES / "conversations.json"
+    async with chat(ScriptedClient()) as pilot:
+        await command(pilot, f"/import {sample}")
+        await pilot.app.workers.wait_for_complete()
+        await quiet(pilot)
+        assert " imported" in notices(pilot)[-1]

@@ -1,0 +1,164 @@
+"""Two conversations side by side: one is active, and the other can be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.tui.chatting import Chat, answer, ask, chat, command, header, note_above_the_prompt, parts, prompt, quiet
+from app.tui.scripted_client import ScriptedClient, script
+from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.conversation_pane import ConversationPane, PaneTitle
+from specchat.tui.transcript.entries import UserMessage
+from specchat.tui.transcript.transcript import Transcript
+
+
+def panes(pilot: Chat) -> list[list[str]]:
+    """What each pane shows, from left to right."""
+    found = [pane for pane in pilot.app.screen.query(ConversationPane) if pane.display]
+    found.sort(key=lambda pane: pane.region.x)
+    return [
+        [entry.raw for entry in pane.query_one(Transcript).entries if isinstance(entry, UserMessage | Answer)]
+        for pane in found
+    ]
+
+
+def titles(pilot: Chat) -> list[str]:
+    found = sorted(pilot.app.screen.query(ConversationPane), key=lambda pane: pane.region.x)
+    return [str(pane.query_one(PaneTitle).render()) for pane in found]
+
+
+def note(pilot: Chat) -> str:
+    return header(pilot) + note_above_the_prompt(pilot)
+
+
+async def two(pilot: Chat, client: ScriptedClient) -> None:
+    """Two conversations of one exchange each; the newer one is active."""
+    await ask(pilot, "Fox?")
+    await pilot.press("ctrl+n")
+    await quiet(pilot)
+    client.rounds = script("> two")
+    await ask(pilot, "Lamp?")
+    await command(pilot, "/beside")
+
+
+async def test_the_last_session_is_shown_beside_and_what_is_written_goes_to_the_active_one() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        assert panes(pilot) == [["Lamp?", " two"], ["Fox?", " one"]]
+        assert titles(pilot) == ["● Lamp?", "○ Fox?"]
+        await ask(pilot, "More?")
+        assert panes(pilot) == [["Lamp?", " two", "More?", " two"], ["Fox?", " one"]]
+        await pilot.press("f10")
+        await quiet(pilot)
+        assert titles(pilot) == ["○ Lamp?", "● Fox?"]
+        client.rounds = script("> three")
+        await ask(pilot, "Why?")
+        assert panes(pilot) == [["Lamp?", " two", "More?", " two"], ["Fox?", " one", "Why?", " three"]]
+        assert [message.content for message in client.asked[-1]] == ["Fox?", " one", "Why?"]
+        await pilot.press("f10")
+        await quiet(pilot)
+        await ask(pilot, "Oil?")
+        assert [message.content for message in client.asked[-1]][:3] == ["Lamp?", " two", "More?"]
+
+
+async def test_both_are_stored_where_they_were_asked() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        await pilot.press("f10")
+        await quiet(pilot)
+        await ask(pilot, "Why?")
+        archive = parts(pilot).state.archive
+        stored = [await archive.open(one.id) for one in await archive.do(lambda store: store.sessions(5))]
+        said = sorted([message.content for message in one.path()] for one in stored if one)
+        assert said == [["Fox?", " one", "Why?", " two"], ["Lamp?", " two"]]
+
+
+async def test_a_click_on_the_title_of_the_other_one_goes_there() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        other = max(pilot.app.screen.query(ConversationPane), key=lambda pane: pane.region.x)
+        for expected in (["○ Lamp?", "● Fox?"], ["○ Lamp?", "● Fox?"]):  # the second click changes nothing
+            await pilot.click(offset=(other.region.x + 5, other.region.y))
+            await quiet(pilot)
+            assert titles(pilot) == expected
+
+
+async def test_words_choose_the_session_and_new_is_an_empty_one() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        await command(pilot, "/beside lamp")
+        assert "no other session has these words" in note(pilot)
+        await command(pilot, "/beside new")
+        assert panes(pilot) == [["Lamp?", " two"], []]
+        assert titles(pilot)[1] == "○ a new conversation"
+        await command(pilot, "/beside fox")
+        assert panes(pilot)[1] == ["Fox?", " one"]
+        await command(pilot, "/beside off")
+        assert panes(pilot) == [["Lamp?", " two"]]
+        assert not parts(pilot).beside.is_shown
+
+
+async def test_an_answer_that_streams_is_not_left() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        client.rounds, client.hold_after = script("> three| four"), 1
+        await pilot.press(*"Hm?", "enter")
+        await pilot.pause(0.3)
+        await pilot.press("f10")
+        assert titles(pilot)[0] == "● Lamp?"
+        assert "Esc stops the answer first" in note(pilot)
+        client.go.set()
+        await quiet(pilot)
+        assert answer(pilot).raw.endswith("four")
+
+
+async def test_the_session_that_is_opened_in_both_is_shown_once() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        sessions = await parts(pilot).state.archive.do(lambda store: store.sessions(5))
+        fox = next(one.id for one in sessions if one.title == "Fox?")
+        await parts(pilot).conversations.open(fox)
+        await quiet(pilot)
+        assert panes(pilot) == [["Fox?", " one"]]
+
+
+async def test_keys_of_messages_are_those_of_the_active_one() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        await pilot.press("tab", "e")
+        await quiet(pilot)
+        assert prompt(pilot).text == " two"
+        other = max(pilot.app.screen.query(Transcript), key=lambda found: found.region.x)
+        other.post_message(Transcript.Request(other.entries[0], "edit"))
+        await quiet(pilot)
+        assert "the other conversation" in note(pilot)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (119, 40)])
+async def test_a_narrow_terminal_says_how_many_columns_it_takes(size: tuple[int, int]) -> None:
+    async with chat(ScriptedClient(), size) as pilot:
+        await command(pilot, "/beside")
+        assert f"two conversations need 120 columns, this terminal has {size[0]}" in note(pilot)
+        assert len(panes(pilot)) == 1
+
+
+async def test_a_terminal_that_became_narrow_shows_the_active_one_alone() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        await pilot.resize_terminal(90, 30)
+        await quiet(pilot)
+        assert panes(pilot) == [["Lamp?", " two"]]
+        await pilot.press("f10")
+        await quiet(pilot)
+        assert panes(pilot) == [["Fox?", " one"]]
+        await pilot.resize_terminal(140, 30)
+        await quiet(pilot)
+        assert len(panes(pilot)) == 2

@@ -1,0 +1,48 @@
+"""vi's keys in the chat: switched while it runs, shown in the border, and Esc that still stops an answer."""
+
+from app.tui.chatting import Chat, answer, chat, command, header, prompt, quiet
+from app.tui.scripted_client import ScriptedClient, chat_options, script
+from specchat.tui.app import SpecchatApp
+from specchat.tui.appearance import Appearance
+
+
+def mode(pilot: Chat) -> str | None:
+    return pilot.app.screen.query_one("#entry").border_title
+
+
+async def test_the_keys_are_switched_while_the_chat_runs_and_the_border_shows_the_mode() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        assert not mode(pilot)
+        await command(pilot, "/vi")
+        assert mode(pilot) == "insert"
+        assert "vi's keys are on" in header(pilot)
+        await pilot.press(*"one", "escape")
+        await pilot.pause()
+        assert mode(pilot) == "normal"
+        await pilot.press("x", "i")
+        await pilot.pause()
+        assert (prompt(pilot).text, mode(pilot)) == ("on", "insert")
+        await command(pilot, "/set vi-keys off")
+        await pilot.press("escape", "x")
+        assert (prompt(pilot).text, mode(pilot)) == ("x", "")
+
+
+async def test_the_first_esc_leaves_insert_mode_and_the_second_stops_the_answer() -> None:
+    client = ScriptedClient(rounds=script("> one| two> three> four"), hold_after=1)
+    async with chat(client) as pilot:
+        await command(pilot, "/vi on")
+        await pilot.press(*"Hi", "enter")
+        await pilot.pause(0.3)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not client.stopped
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert client.stopped
+        assert "stopped" in answer(pilot).figures
+
+
+async def test_the_appearance_turns_them_on_from_the_start() -> None:
+    async with SpecchatApp(chat_options(), ScriptedClient(), Appearance(vi_keys=True)).run_test() as pilot:
+        await quiet(pilot)
+        assert mode(pilot) == "insert"
