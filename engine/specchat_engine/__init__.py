@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from specchat_engine.decoding.verification import Verdict, Verifier
     from specchat_engine.drafters import MakeDrafter, ModelDrafter, PromptLookupDrafter
     from specchat_engine.engine import Engine
+    from specchat_engine.prompt.images import Image
     from specchat_engine.prompt.messages import Message, Prompt, ToolCall
     from specchat_engine.session import Session
 
@@ -64,6 +65,7 @@ _LAZY = {
     "decoding.verification": ("Verdict", "Verifier"),
     "drafters": ("MakeDrafter", "ModelDrafter", "PromptLookupDrafter"),
     "engine": ("Engine",),
+    "prompt.images": ("Image",),
     "prompt.messages": ("Message", "Prompt", "ToolCall"),
     "session": ("Session",),
 }
@@ -83,6 +85,7 @@ __all__ = [
     "Engine",
     "EngineError",
     "HeaderError",
+    "Image",
     "InspectedToken",
     "Inspection",
     "LoadOptions",

@@ -37,6 +37,7 @@ from specchat_engine.llama.logs import last_words
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
+from specchat_engine.llama.vision import Vision, projector_for
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, versions
@@ -66,6 +67,7 @@ class Engine:
     `draft` is the first draft model, and `further` has those beside it, by the names of their drafters.
     `head` is the head that drafts from the target's hidden states, if one is loaded.
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
+    `blind_because` says why messages may have no images, empty if they may.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
     `threads` has the thread counts in force, and the reasons.
     """
@@ -81,11 +83,13 @@ class Engine:
         head: tuple[Head, LlamaModel | StateHead] | None = None,
         stores: Mapping[str, Path] | None = None,
         further: Sequence[tuple[LlamaModel, str]] = (),
+        vision: Vision | str = "this model sees no images",
     ) -> None:
         """Takes over loaded models that were checked to be a pair; use `Engine.load`.
 
         `further` draft models come with the reason why they draft through text, empty if they do not. `head` comes with
-        what computes it: its model, which is the target for layers of its own, or its weights. Raises
+        what computes it: its model, which is the target for layers of its own, or its weights. `vision` reads images
+        for the target, or is the reason why nothing does. Raises
         PairError for a draft model that cannot go back, ModelFileError, and SettingError for a drafter's name.
         """
         self._plugins = with_installed(drafters or {})
@@ -99,6 +103,8 @@ class Engine:
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
         self._head: HeadContext | StateHeadModel | None = None
+        self._vision = vision if isinstance(vision, Vision) else None
+        self.blind_because = "" if isinstance(vision, Vision) else vision
         self._lock = RLock()
         self._joint: JointPasses | None = None
         with ExitStack() as undo:
@@ -108,6 +114,8 @@ class Engine:
                 self._joint = JointPasses(self._lock, native)
             undo.callback(native.close)
             self._targets = self._open_texts(native)
+            for text in self._targets:
+                text.vision = self._vision
             self._drafts = DraftModels(self._target, options, usual, self._open_texts)
             for model, because in [(draft, self.translated_because), *further] if draft else further:
                 name = self._drafts.add(model, because, first=model is draft)
@@ -199,6 +207,11 @@ class Engine:
         options = replace(options, drafts=tuple(files), head=of_head_file)
         header = read_model(Path(target))
         draft, chosen = what_drafts(header, draft, options.head)
+        projector, blind = projector_for(Path(target), options.mmproj, chosen.name if chosen else "")
+        if chosen and projector:
+            if options.head != AUTO:
+                raise PairError(f"the head {chosen.name} cannot draft for a target with a projector: use head none")
+            chosen = None
         if chosen and options.parallel > 1:
             if options.head != AUTO:
                 raise PairError(f"the head {chosen.name} drafts for one answer at a time: use parallel 1, or head none")
@@ -209,7 +222,8 @@ class Engine:
         more = [(Path(path), read_model(Path(path))) for path in options.drafts]
         whys = [check_pair(header, one) for _, one in more]
         beside = [one for _, one in more]
-        options, shortened = with_room(header, small or of_head, options, this_machine(), beside)
+        seeing = projector.stat().st_size if projector and projector.is_file() else 0
+        options, shortened = with_room(header, small or of_head, options, this_machine(), beside, seeing)
         with ExitStack() as undo:
 
             def loaded(path: str | Path, layers: int, devices: Sequence[str], **more: Any) -> LlamaModel:
@@ -226,6 +240,11 @@ class Engine:
                 header=header,
                 own_head=chosen is not None and not chosen.path,
             )
+            vision = Vision(big, projector, threads=read_processors().usual) if projector else None
+            if vision:
+                undo.callback(vision.close)
+                if options.mmproj != AUTO:
+                    vision.open()
             there = options.gpu_layers_draft, options.devices_draft
             model = loaded(draft, *there, header=small, tokenizer=bool(because)) if draft else None
             further = [
@@ -237,7 +256,7 @@ class Engine:
                 head = chosen, read_state_head(Path(chosen.path), of_head, this_machine().host.free)
             elif chosen:
                 head = chosen, loaded(chosen.path, *there, header=of_head) if chosen.path else big
-            engine = cls(big, model, options, because, shortened, drafters, head, stores, further)
+            engine = cls(big, model, options, because, shortened, drafters, head, stores, further, vision or blind)
             undo.pop_all()
         return engine
 
@@ -348,6 +367,8 @@ class Engine:
             away=partial(joint.away, place) if joint else nullcontext,
             company=partial(joint.company, place) if joint else lambda: ALONE,
             answer_format=self.answer_format,
+            read_image=self._vision.tokens if self._vision else None,
+            blind_because=self.blind_because,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
 
@@ -441,7 +462,8 @@ class Engine:
     @property
     def _files(self) -> str:
         """What saved caches belong to. Other weights of the same name and size would read them without an error."""
-        found = [(model.path.resolve(), model.path.stat()) for model in self._models]
+        paths = [model.path for model in self._models] + ([self._vision.path] if self._vision else [])
+        found = [(path.resolve(), path.stat()) for path in paths]
         return repr((self.identity, [(str(path), stat.st_size, stat.st_mtime_ns) for path, stat in found]))
 
     @property
@@ -450,7 +472,7 @@ class Engine:
 
         It stays the same when a draft model is unloaded.
         """
-        options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO)
+        options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO, mmproj=AUTO)
         infos = (self.target, self._recorded_draft)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
@@ -589,6 +611,8 @@ class Engine:
         with self._lock:
             for context in (*self._drafting, self._target):
                 context.close()
+            if self._vision:
+                self._vision.close()
             for model in self._models:
                 model.close()
 

@@ -44,7 +44,9 @@ class LoadOptions:
     names "model-2", "model-3" and so on. With `hierarchy` on, a draft model is itself sped up by lookup. `parallel`
     answers can be given at the same time, each with a context of its own. `head` is the file of a head that drafts from
     the target's hidden states, "mtp" for the target's own layers for multi-token prediction, "none", or "auto", which
-    takes the target's own if it has some. Raises SettingError for a value that is not allowed.
+    takes the target's own if it has some. `mmproj` is the file of the projector with which the target sees images,
+    "none", or "auto", which takes one in the target's folder at the first image; it excludes heads. Raises SettingError
+    for a value that is not allowed.
     """
 
     n_ctx: int = setting(0, Range(0, CONTEXT_LIMIT, "0 is the model's own", whole=True))
@@ -66,6 +68,7 @@ class LoadOptions:
     drafts: tuple[str, ...] = ()
     hierarchy: str = setting("off", OneOf(("off", "on")))
     parallel: int = setting(1, Range(1, PARALLEL_LIMIT, whole=True))
+    mmproj: str = AUTO
 
     def __post_init__(self) -> None:
         check(self)

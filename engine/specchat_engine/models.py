@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.grammar.constraint import GrammarVocabulary
 from specchat_engine.prompt.encoding import Tokenizer
+from specchat_engine.prompt.images import ImageRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,14 @@ class ForkingModel(CausalModel, Protocol):
 
         The first `known` tokens do.
         """
+
+
+@runtime_checkable
+class SeeingModel(CausalModel, Protocol):
+    """A model that can read images in its text."""
+
+    def see(self, images: Sequence[ImageRun]) -> None:
+        """Says where images stand in the texts that are read from now on; their tokens have placeholders there."""
 
 
 class SessionModel(CausalModel, Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from threading import RLock
@@ -21,9 +21,10 @@ from specchat_engine.drafters import (
     Translation,
     drafting_with,
 )
-from specchat_engine.models import ALONE, Company, SessionModel, SessionVocabulary
+from specchat_engine.models import ALONE, Company, SeeingModel, SessionModel, SessionVocabulary
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import PlannedDrafter
+from specchat_engine.prompt.images import ImageRun, ReadImage
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.threads.cpu_contention import Passes
 
@@ -39,7 +40,8 @@ class Pair:
     target cannot speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of
     the target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so
     that their time tells about other programs. Where several answers share passes, `answering` is entered for each,
-    `away` while the caller has a round, and `company` tells who shared an answer's last pass.
+    `away` while the caller has a round, and `company` tells who shared an answer's last pass. `read_image` gives the
+    tokens of an image, None if the target sees none; `blind_because` says why.
     """
 
     target: SessionModel
@@ -59,6 +61,8 @@ class Pair:
     answering: Callable[[], AbstractContextManager[None]] = nullcontext
     away: Callable[[], AbstractContextManager[None]] = nullcontext
     company: Callable[[], Company] = lambda: ALONE
+    read_image: ReadImage | None = None
+    blind_because: str = "this model sees no images"
     answer_format: AnswerFormat = field(default_factory=AnswerFormat)
 
     def drafters(self) -> list[PlannedDrafter]:
@@ -99,6 +103,11 @@ class Pair:
                 yield
             finally:
                 self.lock.acquire()
+
+    def see(self, images: Sequence[ImageRun]) -> None:
+        """Tells the target where images stand in what it reads next."""
+        if isinstance(self.target, SeeingModel):
+            self.target.see(images)
 
     def clear(self) -> None:
         """Empties the memory of all models."""

@@ -46,7 +46,8 @@ from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.planner import Planner
-from specchat_engine.prompt.encoding import Fitted, encode, encode_text, fit, shown_tokens
+from specchat_engine.prompt.encoding import Fitted, encode_text, encode_with_images, fit, shown_tokens
+from specchat_engine.prompt.images import Image, ImageRun
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.params import SamplingParams
@@ -166,9 +167,9 @@ class Session:
         """The token ids of the answer so far."""
         return self._turn.answer_ids
 
-    def generate(self, prompt: str) -> Iterator[Round]:
+    def generate(self, prompt: str, images: Sequence[Image] = ()) -> Iterator[Round]:
         """Answers one more message of the user. Keeps both in `messages`, also if the answer was cut short."""
-        return self._alone(self._converse(prompt))
+        return self._alone(self._converse(Message("user", prompt, images=tuple(images))))
 
     def answer(self, asked: Asked, turn: int, attempt: int = 0, prefix: Sequence[int] | str = ()) -> Iterator[Round]:
         """Answers the messages of a whole transcript, or a prompt; what it shares with the last one is not read again.
@@ -192,6 +193,7 @@ class Session:
             with self.pair.lock, suppress(Cancelled, ContextOverflowError, TemplateError, SettingError):
                 self._follow_drafts()
                 fitted = self._fit(asked)
+                self.pair.see(fitted.images)
                 self.pair.target.read(fitted.tokens[:-1], cancelled)
                 self._planner.prepare(fitted, self.settings, cancelled)
 
@@ -205,7 +207,10 @@ class Session:
         pair = self.pair
         with pair.lock, pair.answering():
             try:
-                return score_prompt(pair.target, self._fit(asked).tokens, likeliest, cancelled)
+                fitted = self._fit(asked)
+                if fitted.images:
+                    raise SettingError("a prompt with images cannot be scored: leave them out")
+                return score_prompt(pair.target, fitted.tokens, likeliest, cancelled)
             except DecodeError:
                 pair.clear()
                 raise
@@ -233,12 +238,14 @@ class Session:
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
                 given, prompt = self._turn.prompt, self.prompt_ids
-                tokens, shown = self.answer_ids, self._turn.shown
+                tokens, shown, images = self.answer_ids, self._turn.shown, self._turn.images
             else:
                 given = Prompt.of(messages)
-                prompt = self._fit(given).tokens
+                fitted = self._fit(given)
+                prompt, images = fitted.tokens, fitted.images
                 shown = shown_tokens(given.shown, pair.vocabulary)
             sampling, start = self._constrained(sampling, given, prompt)
+            pair.see(images)
             place = Place(prompt, tokens, position, sampling, sharpness, shown, start)
             try:
                 return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
@@ -296,9 +303,9 @@ class Session:
             self._planner.use(self.pair.drafters())
             self._drafts = tuple(self.pair.drafts)
 
-    def _converse(self, prompt: str) -> Generator[Round]:
+    def _converse(self, question: Message) -> Generator[Round]:
         number = sum(message.role == "user" for message in self.messages)
-        asked = [*self.messages, Message("user", prompt)]
+        asked = [*self.messages, question]
         try:
             yield from self._answer(asked, number)
         finally:
@@ -321,7 +328,7 @@ class Session:
             times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
             turn.shown = shown_tokens(turn.prompt.shown, pair.vocabulary)
             fitted = self._fit(turn.prompt)
-            turn.prompt_ids = fitted.tokens
+            turn.prompt_ids, turn.images = fitted.tokens, fitted.images
             opened = self._opens_reasoning(fitted.tokens)
             turn.reasoning = ReasoningCounter(pair.answer_format, opened=opened)
             turn.part = self._part(turn.prompt, opened=opened)
@@ -411,6 +418,7 @@ class Session:
         turn.reasoning.skip(turn.text)
         tokens = [*fitted.tokens, *turn.prefix]
         start = perf_counter_ns()
+        pair.see(fitted.images)
         cached = pair.target.read(tokens[:-1], turn.cancel)
         turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6, cached_tokens=min(cached, length))
         self._planner.begin(tokens, fitted, settings, turn.cancel)
@@ -520,15 +528,23 @@ class Session:
 
     def _fit(self, asked: Asked) -> Fitted:
         prompt, pair = self._thinking(Prompt.of(asked)), self.pair
+        images: Sequence[ImageRun] = ()
+        if pair.read_image is None and any(message.images for message in prompt.messages):
+            raise SettingError(pair.blind_because)
 
         def encoded(kept: Sequence[Message]) -> list[int]:
-            return encode(replace(prompt, messages=kept), pair.template, pair.vocabulary)
+            nonlocal images
+            made = encode_with_images(replace(prompt, messages=kept), pair.template, pair.vocabulary, pair.read_image)
+            images = made.images
+            return made.tokens
 
-        if self.settings.context_full != "stop" or prompt.whole:
-            return fit(prompt, encoded, pair.target.capacity)
+        whole = prompt.whole or self.settings.context_full == "stop"
         try:
-            return fit(replace(prompt, whole=True), encoded, pair.target.capacity)
+            fitted = fit(replace(prompt, whole=whole), encoded, pair.target.capacity)
+            return replace(fitted, images=tuple(images))
         except ContextOverflowError as error:
+            if prompt.whole or not whole:
+                raise
             raise ContextOverflowError(f"{error}, or set context-full to drop or summarise") from None
 
     def _empty_transcript(self) -> Transcript:

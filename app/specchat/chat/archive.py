@@ -19,6 +19,7 @@ from specchat.errors import ConfigError, SpecchatError
 from specchat.models.formatting import model_name
 from specchat.settings.paths import expanded
 from specchat.stats.summary import Summary
+from specchat.store.images import forget_images
 from specchat.store.keeper import Keeper
 from specchat.store.records import State, StoredMessage, StoredSession
 from specchat.store.store import Store
@@ -32,7 +33,8 @@ from specchat_engine.settings import Settings
 T = TypeVar("T")
 
 _MOMENT = 2.0
-_KEPT_SECONDS = 30 * 24 * 3600
+_DAY = 24 * 3600
+_KEPT_SECONDS = 30 * _DAY
 """How long a deleted session can be restored."""
 
 _TRACES_AT_HAND = 32
@@ -130,8 +132,13 @@ class Archive:
             self._keeper.do(lambda store: store.set_settings(session.id, kept), instead_of=("turned", session.id))
 
     def tidy(self) -> None:
-        """Erases sessions that were deleted long ago."""
-        self._keeper.do(lambda store: store.purge(_KEPT_SECONDS), spare=True)
+        """Erases sessions that were deleted long ago, and images that no message shows any more."""
+
+        def erase(store: Store) -> None:
+            store.purge(_KEPT_SECONDS)
+            forget_images(store.images_in_use(), _DAY)
+
+        self._keeper.do(erase, spare=True)
 
     async def open(self, session: int) -> Conversation | None:
         """A stored conversation, read after all waiting writes; None if there is none."""

@@ -1,16 +1,23 @@
-"""Text files named in a message with `@`. They are read when it is sent, and appended to it in full."""
+"""Files and pages named in a message with `@`. They are read when it is sent.
+
+Their text is appended to the message in full. Documents and pictures are read by a process of their own, which takes a
+moment; a page is fetched, which the user has to be asked about.
+"""
 
 from __future__ import annotations
 
-import os
+import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 
+from specchat.attachments.client import Stopped, page_at, picture_in, text_in
+from specchat.attachments.kinds import is_page, kind_of_name
+from specchat.attachments.protocol import LARGEST_FILE, Picture
+from specchat.chat.mentions import Mention, mentions
 from specchat.errors import AttachmentError
+from specchat.store.images import StoredImage, keep_image
 from specchat.terminal.filter import clean_line
 
 MOST_BYTES = 256 * 1024
@@ -18,50 +25,115 @@ MOST_BYTES = 256 * 1024
 
 _TRAILING = ".,;:!?)]}'"
 _FILE_SUFFIX = re.compile(
-    r"\.(c|cc|cfg|conf|cpp|css|csv|gguf|go|h|hpp|html|ini|java|jpe?g|jsx?|jsonl?|kt|log|lua|md|pdf|php|pl|png|py|rb|rs"
+    r"\.(c|cc|cfg|conf|cpp|css|csv|gguf|go|h|hpp|html|ini|java|docx|xlsx|pptx|webp|jpe?g|jsx?|jsonl?|kt|log|lua|md|pdf|php|pl|png|py|rb|rs"
     r"|rst|sh|sql|swift|tex|toml|tsx?|tsv|txt|xml|ya?ml|zip)",
     re.IGNORECASE,
 )
 
 
+MOST_IMAGES = 8
+"""The limit for the pictures of a message. Each takes hundreds of tokens of the context."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file's name as written in the message, and its text."""
+    """A file's or a page's name as written in the message, and its text, or its picture."""
 
     name: str
-    text: str
+    text: str = ""
+    image: StoredImage | None = None
+
+    @property
+    def language(self) -> str:
+        """The language of the text for a code block, empty for what was converted."""
+        return "" if is_page(self.name) or kind_of_name(self.name) else Path(self.name).suffix[1:]
 
 
-def read_attachments(message: str, folder: Path) -> tuple[Attachment, ...]:
-    """The files that a message names, each once, in order. Relative names start from `folder`.
+def pages_named(message: str) -> tuple[str, ...]:
+    """The addresses of the pages that a message names. Ask the user before `read_attachments` fetches them."""
+    names = (mention.name if mention.quoted else mention.name.rstrip(_TRAILING) for mention in mentions(message))
+    return tuple(dict.fromkeys(name for name in names if is_page(name)))
+
+
+def takes_time(message: str, folder: Path) -> bool:
+    """Whether reading what a message names takes more than a moment."""
+    if pages_named(message):
+        return True
+    names = (mention.name if mention.quoted else mention.name.rstrip(_TRAILING) for mention in mentions(message))
+    return any(kind_of_name(name) and (path := _path(name, folder)) and path.is_file() for name in names)
+
+
+def read_attachments(message: str, folder: Path, stopped: Stopped = bool) -> tuple[Attachment, ...]:
+    """The files and pages that a message names, each once, in order. Relative names start from `folder`.
 
     A name that is not a file and does not look like one is part of the message, as in `@property`. Raises
-    AttachmentError, naming the file, if a file is missing, is not text, or is too large.
+    AttachmentError, naming the file, if a file is missing, cannot be read, or is too large, and once it is `stopped`.
     """
-    found: dict[Path, Attachment] = {}
+    found: dict[Path | str, Attachment] = {}
     left = MOST_BYTES
     for mention in mentions(message):
+        page = mention.name if mention.quoted else mention.name.rstrip(_TRAILING)
+        if is_page(page):
+            if page not in found:
+                found[page] = _page(page, left, stopped)
+                left -= len(found[page].text.encode())
+            continue
         named = _file(mention, folder)
         if named is None or named[1] in found:
             continue
         name, path = named
-        content = _content(name, path, left)
-        left -= len(content)
-        found[path] = Attachment(clean_line(name), _decoded(name, content))
+        found[path] = _attached(clean_line(name), path, left, stopped)
+        left -= len(found[path].text.encode())
+        if sum(each.image is not None for each in found.values()) > MOST_IMAGES:
+            raise AttachmentError(f"{clean_line(name)} is one picture too many: the limit is {MOST_IMAGES} a message")
     return tuple(found.values())
 
 
 def read_attachment(path: Path) -> Attachment:
-    """One file. Raises AttachmentError if it is missing, is not text, or is too large."""
+    """One file with text. Raises AttachmentError if it is missing, cannot be read, or is too large."""
     name = str(path)
-    return Attachment(clean_line(path.name), _decoded(name, _content(name, path, MOST_BYTES)))
+    if kind_of_name(name) == "image":
+        raise AttachmentError(f"{clean_line(path.name)} is a picture: name a file with text")
+    return Attachment(clean_line(path.name), _attached(clean_line(name), path, MOST_BYTES).text)
 
 
 def with_attachments(message: str, attachments: Sequence[Attachment]) -> str:
-    """The message followed by each file, in a fence that is longer than any in the file."""
+    """The message followed by the text of each file, in a fence that is longer than any in the file."""
     return message + "".join(
-        f"\n\n{each.name}:\n\n{fenced(each.text, Path(each.name).suffix[1:])}" for each in attachments
+        f"\n\n{each.name}:\n\n{fenced(each.text, each.language)}" for each in attachments if each.image is None
     )
+
+
+def images_of(attachments: Sequence[Attachment]) -> tuple[StoredImage, ...]:
+    """The pictures among the attachments."""
+    return tuple(each.image for each in attachments if each.image is not None)
+
+
+def _attached(name: str, path: Path, left: int, stopped: Stopped = bool) -> Attachment:
+    kind = kind_of_name(path.name)
+    if kind is None:
+        return Attachment(name, _decoded(name, _content(name, path, left)))
+    _check(name, path)
+    if path.stat().st_size > LARGEST_FILE:
+        raise AttachmentError(f"{name} has {path.stat().st_size >> 20} MiB: the limit is {LARGEST_FILE >> 20} MiB")
+    if kind == "image":
+        return _shown(name, picture_in(name, str(path), stopped))
+    return Attachment(name, text_in(name, str(path), kind, left, stopped))
+
+
+def _page(url: str, left: int, stopped: Stopped) -> Attachment:
+    found = page_at(url, left, stopped)
+    return _shown(clean_line(url), found) if isinstance(found, Picture) else Attachment(clean_line(url), found.text)
+
+
+def _shown(name: str, picture: Picture) -> Attachment:
+    """A picture, kept where the conversation finds it again."""
+    try:
+        png, thumbnail = base64.b64decode(picture.png), base64.b64decode(picture.thumbnail)
+        image = keep_image(png, thumbnail, name, picture.width, picture.height)
+    except OSError as error:
+        raise AttachmentError(f"{name} cannot be kept with the conversation: {error.strerror or error}") from None
+    return Attachment(name, image=image)
 
 
 def _file(mention: Mention, folder: Path) -> tuple[str, Path] | None:
@@ -97,15 +169,22 @@ def _looks_like_a_path(name: str, folder: Path) -> bool:
     return "/" in name and first is not None and first.is_dir()
 
 
-def _content(name: str, path: Path, left: int) -> bytes:
-    name = clean_line(name)
+def _check(name: str, path: Path) -> None:
+    """Raises AttachmentError for a path that is no file."""
     try:
         if path.is_dir():
             raise AttachmentError(f"{name} is a folder: name a file in it")
         if not path.exists():
             raise AttachmentError(f"there is no file {name}: correct its path")
         if not path.is_file():
-            raise AttachmentError(f"{name} is not a regular file: only text files can be attached")
+            raise AttachmentError(f"{name} is not a regular file: it cannot be attached")
+    except OSError as error:
+        raise AttachmentError(f"{name} cannot be read: {error.strerror or error}; check the path") from None
+
+
+def _content(name: str, path: Path, left: int) -> bytes:
+    _check(name, path)
+    try:
         with path.open("rb") as file:
             content = file.read(left + 1)
         size = path.stat().st_size
@@ -124,7 +203,7 @@ def _decoded(name: str, content: bytes) -> str:
             return content.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError:
             pass
-    raise AttachmentError(f"{clean_line(name)} is not text in UTF-8: only text files can be attached")
+    raise AttachmentError(f"{name} is not text in UTF-8: text, documents and pictures can be attached")
 
 
 def fenced(text: str, kind: str = "") -> str:
@@ -132,81 +211,3 @@ def fenced(text: str, kind: str = "") -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{kind if kind.isalnum() else ''}\n{text.removesuffix(chr(10))}\n{fence}"
-
-
-_MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]*)("?)|([^\s"]\S*)?)')
-_CODE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)|(`+)[^`\n]+\2")
-_LOOK_AT = 50_000
-_MOST = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A file named in a text: the name as written, and its position, including the `@`."""
-
-    name: str
-    start: int
-    end: int
-    quoted: bool = False
-    closed: bool = True
-
-
-def mentions(text: str) -> Iterator[Mention]:
-    """All mentions, in order. A lone `@`, and one in Markdown code, is not a mention."""
-    code = [match.span() for match in _CODE.finditer(text)]
-    for match in _MENTION.finditer(text):
-        mention = _mention(match)
-        if mention.name and not any(start <= mention.start < end for start, end in code):
-            yield mention
-
-
-def mention_at(text: str, cursor: int) -> Mention | None:
-    """The mention at the cursor, which may be only an `@` so far."""
-    start = text.rfind("\n", 0, cursor) + 1
-    end = text.find("\n", cursor)
-    found = _MENTION.finditer(text, start, end if end >= 0 else len(text))
-    return next((_mention(match) for match in found if match.start() < cursor <= match.end()), None)
-
-
-def written(name: str, *, closed: bool = True) -> str:
-    """A file's name as a mention or an argument: in quotes if it contains spaces."""
-    if not re.search(r"\s", name):
-        return name
-    return f'"{name}"' if closed else f'"{name}'
-
-
-def paths_beginning(typed: str, folder: Path) -> list[str]:
-    """At most 500 files and folders whose path begins with what was typed. Folders come first and end with a slash.
-
-    Hidden ones are left out unless the dot was typed; `~` is the home folder. Case is ignored. A folder that cannot be
-    read counts as empty, and only a part of a very large one is examined.
-    """
-    if typed == "~":
-        return ["~/"]
-    place, name = typed[: typed.rfind("/") + 1], typed[typed.rfind("/") + 1 :].casefold()
-    try:
-        path = folder / Path(place).expanduser()
-        entries = _listed(str(path), path.stat().st_mtime_ns)
-    except (OSError, RuntimeError, ValueError):
-        return []
-    found = (each for folded, each in entries if folded.startswith(name) and (name or not folded.startswith(".")))
-    return [f"{place}{each}" for each in islice(found, _MOST)]
-
-
-@lru_cache(maxsize=4)
-def _listed(folder: str, changed_ns: int) -> tuple[tuple[str, str], ...]:
-    """The names in a folder, each folded and as it is. Read again when the folder has changed."""
-    del changed_ns
-    with os.scandir(folder) as entries:
-        usable = [
-            (not entry.is_dir(), entry.name.casefold(), entry.name)
-            for entry in islice(entries, _LOOK_AT)
-            if entry.name.isprintable() and '"' not in entry.name
-        ]
-    return tuple((folded, name if is_file else f"{name}/") for is_file, folded, name in sorted(usable))
-
-
-def _mention(match: re.Match[str]) -> Mention:
-    if match[1] is not None:
-        return Mention(match[1], match.start(), match.end(), quoted=True, closed=bool(match[2]))
-    return Mention(match[3] or "", match.start(), match.end())

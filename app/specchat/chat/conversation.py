@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, newest_leaf, path_to, siblings
 from specchat.worker.protocol import ChatMessage
 from specchat.worker.summary import with_summary
@@ -81,13 +82,14 @@ class Conversation:
         beside = [node.id for node in siblings([*self._messages.values()], message)]
         return beside.index(message) + 1, len(beside)
 
-    def ask(self, text: str) -> StoredMessage:
+    def ask(self, text: str, images: tuple[StoredImage, ...] = ()) -> StoredMessage:
         """Adds a message of the user."""
-        return self._add(StoredMessage(new_id(), self.id, self.head, "user", text))
+        return self._add(StoredMessage(new_id(), self.id, self.head, "user", text, images=images))
 
-    def edit(self, message: int, text: str) -> StoredMessage:
+    def edit(self, message: int, text: str, images: tuple[StoredImage, ...] = ()) -> StoredMessage:
         """Adds an edited version of an earlier message of the user as a new branch."""
-        return self._add(StoredMessage(new_id(), self.id, self._messages[message].parent, "user", text))
+        parent = self._messages[message].parent
+        return self._add(StoredMessage(new_id(), self.id, parent, "user", text, images=images))
 
     def add_result(self, call: ToolCall, result: str, *, failed: bool = False, seconds: float = 0.0) -> StoredMessage:
         """Adds what a call of the last answer gave, and how long it took."""
@@ -191,7 +193,7 @@ def chat_message(message: StoredMessage) -> ChatMessage:
             return ChatMessage("assistant", message.content, tools.calls)
         case "tool":
             return ChatMessage("tool", message.content, (), tools.call_id, tools.name)
-    return ChatMessage("user", message.content)
+    return ChatMessage("user", message.content, images=tuple(str(image.path) for image in message.images))
 
 
 def _since_summary(said: list[StoredMessage]) -> tuple[str | None, list[StoredMessage]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from specchat.chat.attachments import fenced
 from specchat.chat.history import Entry
+from specchat.store.images import StoredImage
 from specchat.terminal.blocks import cut
 from specchat.terminal.filter import clean_line
 from specchat.terminal.shell import CommandOutput
@@ -16,12 +17,13 @@ _MOST_OF_NAME = 30
 
 @dataclass(frozen=True, slots=True)
 class QueuedMessage:
-    """A message with the outputs of commands: its text, as the transcript shows it, and what was typed."""
+    """A message with images and the outputs of commands: its text, as the transcript shows it, and what was typed."""
 
     typed_text: str
     typed: str
     entry: Entry
     outputs: tuple[CommandOutput, ...] = ()
+    images: tuple[StoredImage, ...] = ()
 
     @property
     def text(self) -> str:

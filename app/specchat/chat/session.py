@@ -16,6 +16,7 @@ from specchat.errors import LibraryError
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
+from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, new_seed
 from specchat.terminal.filter import clean_line
 from specchat.worker.protocol import NO_TOOLS, ChatMessage, Ended, Loaded, Offer, Prefix, ServerInfo
@@ -154,13 +155,20 @@ class ChatSession:
         self.progress = 1.0
         return settings
 
-    def ask(self, text: str, instead_of: int | None = None) -> StoredMessage:
+    @property
+    def blind_because(self) -> str:
+        """Why messages may have no images; empty if they may, or as long as nothing is loaded."""
+        return self.loaded.blind_because if self.loaded else ""
+
+    def ask(self, text: str, instead_of: int | None = None, images: tuple[StoredImage, ...] = ()) -> StoredMessage:
         """Adds the user's message, or an edited version of an earlier one. The first one names the session."""
         conversation = self.conversation
         if conversation.empty:
             self.name_pair()
             conversation.change(title=conversation.session.title or title_of(text))
-        return conversation.ask(text) if instead_of is None else conversation.edit(instead_of, text)
+        if instead_of is None:
+            return conversation.ask(text, images)
+        return conversation.edit(instead_of, text, images)
 
     def name_pair(self) -> StoredSession:
         """Notes in the conversation that it continues with this pair."""

@@ -88,6 +88,10 @@ Kinds = Annotated[
     typer.Option("--kind", help="Kind of text, repeatable, such as code, thoughts or calls.", metavar="NAME"),
 ]
 
+ShownImage = Annotated[
+    Path | None,
+    typer.Option("--image", metavar="FILE", help="Ask after a message with this PNG or JPEG, which the model sees."),
+]
 Arms = Annotated[
     str | None,
     typer.Option(
@@ -240,6 +244,7 @@ def run(
 def verify(
     prompts: Prompts = 2,
     kinds: Kinds = None,
+    image: ShownImage = None,
     json: Json = False,
     debug: Debug = False,
     remote: NoRemote = None,
@@ -256,9 +261,8 @@ def verify(
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
 
-        raise typer.Exit(
-            verify_pair(chat_options(read_config(flags)), flags.keys(), prompts, as_json=json, kinds=kinds or ())
-        )
+        options = chat_options(read_config(flags))
+        raise typer.Exit(verify_pair(options, flags.keys(), prompts, as_json=json, kinds=kinds or (), image=image))
 
 
 @app.command()

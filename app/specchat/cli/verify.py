@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from specchat.bench.plan import NEED_MODELS
@@ -16,7 +17,7 @@ from specchat.cli.verify_reports import described, measured, report_for
 from specchat.errors import FAILED, INTERRUPTED
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import data_folder
-from specchat_engine import Engine, EngineError, SamplingParams, Session, SettingError, Settings
+from specchat_engine import Engine, EngineError, Image, Message, SamplingParams, Session, SettingError, Settings
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.audit import Case, Finding, audit
 from specchat_engine.codec import to_json
@@ -66,14 +67,22 @@ class Scope:
 
 
 def verify(
-    options: ChatOptions, given: Collection[str], prompts: int, *, as_json: bool, kinds: Sequence[str] = ()
+    options: ChatOptions,
+    given: Collection[str],
+    prompts: int,
+    *,
+    as_json: bool,
+    kinds: Sequence[str] = (),
+    image: Path | None = None,
 ) -> int:
     """Compares, prints what differs, and returns the exit code: 1 if a difference is not numerics.
 
     `given` are the flags that stood on the command line, by name: one that chooses a drafter, k, temperature or
-    verifier narrows what is compared, and so do `kinds`. Raises SettingError if nothing is left, EngineError if loading
+    verifier narrows what is compared, and so do `kinds`. With an `image` each prompt comes after a message that shows
+    it. Raises SettingError if nothing is left, or for an image that cannot be read or seen, EngineError if loading
     fails.
     """
+    before = _seen(image) if image else []
     scope_of(options, given, DRAFTERS)
     check_kinds(kinds)
     one_line_from_native_code()
@@ -84,13 +93,17 @@ def verify(
         if engine.plain_because:
             say(f"there is nothing to verify, speculation is off: {engine.plain_because}")
             return FAILED
+        if image and engine.blind_because:
+            raise SettingError(engine.blind_because)
         scope = scope_of(options, given, engine.drafters)
         asks = asks_by_kind(kinds, engine, prompts)
         cases = [*all_cases(scope, options, engine.recommended, asks, branches=engine.can_branch)]
         seed = SEED if options.seed is None else options.seed
 
         def session_for(settings: Settings) -> Session:
-            return engine.session(options.system, settings, seed)
+            session = engine.session(options.system, settings, seed)
+            session.messages += before
+            return session
 
         report = report_for(engine, cases, seed, as_json=as_json)
         kept = _DifferenceFile()
@@ -115,6 +128,15 @@ def verify(
         return 0
     say(kept.summary())
     return FAILED
+
+
+def _seen(image: Path) -> list[Message]:
+    """A conversation in which an image was shown. Raises SettingError if it cannot be read."""
+    try:
+        data = image.read_bytes()
+    except OSError as error:
+        raise SettingError(f"--image {image} cannot be read: {error.strerror or error}") from None
+    return [Message("user", "Look at this image.", images=(Image(data),)), Message("assistant", "I see it.")]
 
 
 def scope_of(options: ChatOptions, given: Collection[str], loaded: Sequence[str]) -> Scope:

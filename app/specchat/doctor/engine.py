@@ -38,7 +38,7 @@ def engine_findings() -> Iterator[Finding]:
     for package in ("llama-cpp-python", "textual"):
         yield _package(package)
     try:
-        from specchat_engine.llama import library, machine
+        from specchat_engine.llama import library, machine, mtmd
     except NativeLibraryError as error:
         yield Finding("Versions", "llama.cpp", error.reason.removeprefix("llama.cpp "), Status.LACK, error.remedy)
         return
@@ -52,6 +52,10 @@ def engine_findings() -> Iterator[Finding]:
         yield Finding("Build", "GPU offload", "built in", Status.NOTE, _OFFLOAD)
     else:
         yield Finding("Build", "GPU offload", "not built in", Status.NOTE, f"for a machine with a GPU, {_GPU_BUILDS}")
+    if mtmd.has_mtmd():
+        yield Finding("Build", "images", "libmtmd is built in")
+    else:
+        yield Finding("Build", "images", "not built in", Status.NOTE, f"for models that see, {mtmd.BUILD_WITH}")
     if machine.crashes_on_tiles():
         told = "not used for quantised weights: this build's compiler does not set up the tiles correctly"
         yield Finding("Build", "AMX", told, Status.NOTE, _NO_TILES)

@@ -11,7 +11,7 @@ from specchat.errors import LibraryError
 from specchat.models.finding import find_path
 from specchat.models.preferences import read_preferences
 from specchat.settings.options import ChatOptions
-from specchat.settings.paths import data_folder, sessions_db
+from specchat.settings.paths import data_folder, expanded, sessions_db
 from specchat.settings.schema import Config
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
@@ -35,6 +35,8 @@ def chat_options(config: Config) -> ChatOptions:
     options = load_options(config)
     if options.head not in _HEADS:
         options = replace(options, head=str(find_path(options.head)))
+    if options.mmproj not in (AUTO, "none"):
+        options = replace(options, mmproj=str(expanded(Path(options.mmproj))))
     options = replace(options, drafts=tuple(str(find_path(name)) for name in options.drafts))
     if draft and _is_head(draft) and options.head == AUTO and not options.drafts:
         draft, options = None, replace(options, head=str(draft))

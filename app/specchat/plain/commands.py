@@ -32,6 +32,7 @@ from specchat.settings.presets import preset_names
 from specchat.stats.explain import Figure, Shown, explanations, in_short
 from specchat.stats.explanations.figures import explain_figure
 from specchat.stats.summary import Summary
+from specchat.store.images import StoredImage
 from specchat.store.records import StoredMessage
 from specchat.terminal.editor import edited, editor_command
 from specchat.traces.trace import Trace, read_trace
@@ -82,12 +83,17 @@ class Commands:
             own_tags=dict.fromkeys(self._session.conversation.session.tags, "").items,
         )
 
-    def ask(self, text: str) -> None:
-        """Answers a message, with the outputs of the commands before it."""
+    def ask(self, text: str, images: tuple[StoredImage, ...] = ()) -> None:
+        """Answers a message with images, and with the outputs of the commands before it."""
+        if images and (why := self._session.blind_because):
+            self._paper.say(f"The message was not sent: {why}.")
+            return
+        for image in images:
+            self._paper.say(f"With the image {image.label}.")
         text = with_outputs(text, self._shell.take_outputs())
         for result in self._session.conversation.close_calls():
             self._archive.said(self._session.conversation, result)
-        self._archive.said(self._session.conversation, self._session.ask(text))
+        self._archive.said(self._session.conversation, self._session.ask(text, images=images))
         self._answer()
 
     def perform(self, invocation: asked.Invocation) -> bool:

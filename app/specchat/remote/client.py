@@ -237,6 +237,7 @@ class RemoteClient:
             recommended=server.sampling,
             refusal=None,
             n_ctx=model.n_ctx,
+            blind_because="images are not sent to a server yet: use a model on this machine",
             server=ServerInfo(
                 server.engine.value,
                 self._address.host,

@@ -32,8 +32,8 @@ class _Source:
 def read_config(flags: Mapping[str, object]) -> Config:
     """The configuration under these flags; `flags` holds those that were given, by their key.
 
-    A source that names a model but no draft or head hides those of the sources below it, which belong to another model.
-    In the same way one that names a grammar, in whatever form, hides all forms in the sources below.
+    A source that names a model but no draft, head or projector hides those of the sources below it, which belong to
+    another model. In the same way one that names a grammar, in whatever form, hides all forms in the sources below.
 
     Raises ConfigError with one line: the place of the value, the value, what to use instead.
     """
@@ -42,6 +42,7 @@ def read_config(flags: Mapping[str, object]) -> Config:
         if "model" in source.values:
             found.pop("draft", None)
             found.pop("head", None)
+            found.pop("mmproj", None)
         if not source.values.keys().isdisjoint(GRAMMAR_KEYS):
             found = {key: below for key, below in found.items() if key not in GRAMMAR_KEYS}
         found |= dict.fromkeys(source.values, source)

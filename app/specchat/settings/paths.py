@@ -52,6 +52,11 @@ def sessions_db() -> Path:
     return data_folder() / "sessions.db"
 
 
+def images_folder() -> Path:
+    """The pictures of the stored conversations; it need not exist."""
+    return data_folder() / "images"
+
+
 def unfinished_file() -> Path:
     """The list of the application's downloads that have not ended; it need not exist."""
     return data_folder() / "downloads.json"

@@ -85,6 +85,14 @@ class Config:
         usual="auto: the target's own, if it has one",
     )
 
+    mmproj: str = setting(
+        Group.MODELS,
+        "Projector with which the target sees images: a file or none",
+        "--mmproj",
+        of=(LoadOptions, "mmproj"),
+        kind=Text("FILE"),
+        usual="auto: an mmproj file beside the model",
+    )
     hierarchy: str = setting(
         Group.MODELS,
         "Whether lookup drafts for the draft model too, an experiment",

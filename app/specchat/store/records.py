@@ -9,6 +9,7 @@ from enum import StrEnum
 from random import SystemRandom
 from typing import Any, overload
 
+from specchat.store.images import StoredImage
 from specchat_engine.prompt.messages import ToolCall
 
 
@@ -76,7 +77,7 @@ class StoredMessage:
 
     `turn` and `attempt` are what an answer's seed was derived from. `figures` is the line of figures under an answer.
     `summary` stands for the branch up to this message in what the model reads.
-    `tools` is set for answers that call tools, and for results.
+    `tools` is set for answers that call tools, and for results. `images` are those that a message of the user shows.
     """
 
     id: int
@@ -91,6 +92,7 @@ class StoredMessage:
     figures: str | None = None
     summary: str | None = None
     tools: ToolUse | None = None
+    images: tuple[StoredImage, ...] = ()
 
 
 def path_to(messages: Sequence[StoredMessage], head: int | None) -> list[StoredMessage]:

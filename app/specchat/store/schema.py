@@ -119,7 +119,10 @@ _SUMMARIES = ("ALTER TABLE messages ADD COLUMN summary TEXT",)
 _TOOLS = ("ALTER TABLE messages ADD COLUMN tools TEXT",)
 """The calls of an answer, or of which call a message is the result, as JSON."""
 
-STEPS: tuple[Sequence[str], ...] = (_FIRST, _TAGS, _SUMMARIES, _TOOLS)
+_IMAGES = ("ALTER TABLE messages ADD COLUMN images TEXT",)
+"""The names and hashes of a message's images, as JSON."""
+
+STEPS: tuple[Sequence[str], ...] = (_FIRST, _TAGS, _SUMMARIES, _TOOLS, _IMAGES)
 """The migration steps. A published step never changes; a new format appends one."""
 
 

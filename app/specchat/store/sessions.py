@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from specchat.errors import StoreError
 from specchat.store.connection import Database
+from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, preview_of, storable
 from specchat.store.writers import is_alive
 from specchat_engine.codec import from_json, to_json
@@ -17,7 +18,7 @@ _OF_SESSION = (
     "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview,"
     " (SELECT group_concat(name, ' ') FROM tags WHERE session = sessions.id)"
 )
-_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures, summary, tools"
+_OF_MESSAGE = "id, session, parent, role, content, created, state, turn, attempt, figures, summary, tools, images"
 
 
 class Sessions(Database):
@@ -119,6 +120,11 @@ class Sessions(Database):
         with self.together():
             return self._run("DELETE FROM sessions WHERE deleted IS NOT NULL AND deleted <= ?", (deadline,))
 
+    def images_in_use(self) -> set[str]:
+        """The hashes of all images that messages show, also in sessions that were deleted and not yet purged."""
+        rows = self._rows("SELECT id, images FROM messages WHERE images IS NOT NULL")
+        return {image.sha256 for message, images in rows for image in _images(message, images)}
+
     def _add_tags(self, session: int, tags: Iterable[str]) -> None:
         for name in tags:
             self._run("INSERT OR IGNORE INTO tags (session, name) VALUES (?, ?)", (session, name))
@@ -133,7 +139,7 @@ class Sessions(Database):
         """
         with self.together():
             self._run(
-                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO messages ({_OF_MESSAGE}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     message.id,
                     message.session,
@@ -147,6 +153,7 @@ class Sessions(Database):
                     storable(message.figures),
                     storable(message.summary),
                     _tools_text(message.tools),
+                    _images_text(message.images),
                     self._writing(message.state),
                 ),
             )
@@ -282,13 +289,25 @@ def _settings_text(settings: Mapping[str, Any] | None) -> str | None:
 
 
 def _message(row: tuple[Any, ...]) -> StoredMessage:
-    (id_, session, parent, role, content, created, state, turn, attempt, figures, summary, tools) = row
+    (id_, session, parent, role, content, created, state, turn, attempt, figures, summary, tools, images) = row
     try:
         known = State(state)
     except ValueError:
         raise StoreError(f"message {id_} has the state {state!r}, which this specchat does not know") from None
     return StoredMessage(
-        id_, session, parent, role, content, created, known, turn, attempt, figures, summary, _tools(id_, tools)
+        id_,
+        session,
+        parent,
+        role,
+        content,
+        created,
+        known,
+        turn,
+        attempt,
+        figures,
+        summary,
+        _tools(id_, tools),
+        _images(id_, images),
     )
 
 
@@ -301,3 +320,14 @@ def _tools(message: int, text: str | None) -> ToolUse | None:
         return None if text is None else from_json(ToolUse, json.loads(text))
     except ValueError:
         raise StoreError(f"the tools of message {message} cannot be read: {text!r:.60}") from None
+
+
+def _images_text(images: Sequence[StoredImage]) -> str | None:
+    return json.dumps([to_json(image) for image in images]) if images else None
+
+
+def _images(message: int, text: str | None) -> tuple[StoredImage, ...]:
+    try:
+        return tuple(from_json(StoredImage, value) for value in json.loads(text or "[]"))
+    except (ValueError, TypeError):
+        raise StoreError(f"the images of message {message} cannot be read: {text!r:.60}") from None

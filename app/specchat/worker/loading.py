@@ -79,6 +79,7 @@ def describe(opened: Opened) -> Loaded:
         shortened_because=engine.shortened_because,
         plain_because=engine.plain_because,
         translated_because=engine.translated_because,
+        blind_because=engine.blind_because,
         head=engine.head,
         further=tuple(engine.further.values()),
         memory=engine.memory_use,

@@ -31,7 +31,7 @@ class ChatMessage:
     """One message of a conversation.
 
     An answer may have `tool_calls`. The role "tool" is that of a result: `tool_call_id` says of which call, and `name`
-    of which function.
+    of which function. `images` are the files of those that the message shows, on this machine.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -39,6 +39,7 @@ class ChatMessage:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     name: str = ""
+    images: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, message: Message) -> ChatMessage:
@@ -48,8 +49,8 @@ class ChatMessage:
         return cls(message.role, content, message.tool_calls, message.tool_call_id, message.name)
 
     def for_engine(self) -> Message:
-        """The same message as the engine takes it. An answer's thought is apart: the chat template decides whether the
-        model reads it again."""
+        """The same message as the engine takes it, without its images. An answer's thought is apart: the chat template
+        decides whether the model reads it again."""
         thought, content = split_thinking(self.content) if self.role == "assistant" else ("", self.content)
         return Message(self.role, content, self.tool_calls, self.tool_call_id, self.name, thought)
 
@@ -235,6 +236,7 @@ class Loaded:
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
     is what drafts from the target's hidden states, and `further` are the draft models beside the first.
+    `blind_because` says why messages may have no images, empty if they may.
     `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat template takes
     to think or not. `server` is where the models are, None for this machine.
     """
@@ -254,6 +256,7 @@ class Loaded:
     answer_format: AnswerFormat = field(default_factory=AnswerFormat)
     thinking: ThinkingSwitch = field(default_factory=ThinkingSwitch)
     server: ServerInfo | None = None
+    blind_because: str = ""
 
     @property
     def pair_name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from specchat.worker.images import messages_of
 from specchat.worker.protocol import ChatMessage, Generate, Offer
 from specchat_engine import Engine, Prompt, Session
 from specchat_engine.answers.format import AnswerFormat
@@ -23,8 +24,10 @@ class Called:
     content: str
 
 
-def prompt_of(messages: Sequence[ChatMessage], tools: Offer, answer_format: AnswerFormat | None) -> Prompt:
-    """The prompt of a conversation.
+def prompt_of(
+    messages: Sequence[ChatMessage], tools: Offer, answer_format: AnswerFormat | None, blind_because: str = ""
+) -> Prompt:
+    """The prompt of a conversation. Raises SettingError if it asks about an image, and the target sees none.
 
     The marks of thoughts are part of the answer's text, since the chat folds thoughts. If there are tools, so are all
     others that the parser of answers looks for.
@@ -32,7 +35,7 @@ def prompt_of(messages: Sequence[ChatMessage], tools: Offer, answer_format: Answ
     shown: Sequence[str] = ()
     if answer_format is not None:
         shown = answer_format.marks if tools.functions else answer_format.reasoning_marks
-    return Prompt([one.for_engine() for one in messages], tools.functions, shown=shown, must_call=tools.required)
+    return Prompt(messages_of(messages, blind_because), tools.functions, shown=shown, must_call=tools.required)
 
 
 def called(engine: Engine, session: Session, command: Generate) -> Called | None:

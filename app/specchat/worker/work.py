@@ -261,7 +261,7 @@ class Work:
 
         session.hold, session.prediction = hold, command.prediction
         self._use_stores()
-        learned = self._learned()
+        learned = None if any(one.images for one in command.messages) else self._learned()
         session.watch = TurnRecorder() if learned else None
         self._training.pause()
         try:
@@ -396,4 +396,6 @@ class Work:
 
     def _prompt(self, command: Generate | Prepare | Inspect) -> Prompt:
         """What a command asks."""
-        return prompt_of(command.messages, command.tools, self._engine.answer_format if self._engine else None)
+        if self._engine is None:
+            return prompt_of(command.messages, command.tools, None)
+        return prompt_of(command.messages, command.tools, self._engine.answer_format, self._engine.blind_because)

@@ -20,6 +20,7 @@ from specchat_engine.models import SessionVocabulary
 from specchat_engine.sampling.params import SamplingParams
 
 if TYPE_CHECKING:
+    from specchat_engine.prompt.images import ImageRun
     from specchat_engine.prompt.messages import Prompt
 
 
@@ -40,9 +41,9 @@ class Turn:
 
     `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
     `in_force` holds the sampling parameters with the output position from which they were used. `shown` are the control
-    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer, and `part`
-    tells what the model is writing. `grammar` is what the answer follows, from
-    `grammar_start` on if there is one.
+    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer, and `part` tells
+    what the model is writing. `grammar` is what the answer follows, from `grammar_start` on if there is one. `images`
+    says where images stand in the prompt.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Turn:
         self.end_reason: str | None = "error"
         self.notices: list[str] = []
         self.prompt_ids: list[int] = []
+        self.images: Sequence[ImageRun] = ()
         self.context: Context | None = None
         self.in_force: list[tuple[int, SamplingParams]] = []
         self.shown: Mapping[int, bytes] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, NoReturn
@@ -21,9 +21,11 @@ from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext, Pass
 from specchat_engine.llama.rollback import Rollback, find_ways
+from specchat_engine.llama.vision import Vision
 from specchat_engine.load_options import Buffers
 from specchat_engine.memory.attention import Attention
 from specchat_engine.prompt.encoding import common_prefix
+from specchat_engine.prompt.images import ImageRun, outside_images, with_images
 
 _INVALID = -1
 """The code for a batch that was not read at all, so that the memory is unchanged."""
@@ -42,7 +44,8 @@ class LlamaContext:
     `rollback_ns` is the total time of checkpoints, cuts and of reading again what a rollback lost. A pass gives at most
     `max_rows` rows of logits. `can_go_back` is False if tokens can only be dropped by reading again from the start.
 
-    `states`, where they were asked for, are the hidden states of the tokens, which heads draft from.
+    `states`, where they were asked for, are the hidden states of the tokens, which heads draft from. `vision`, where a
+    projector was loaded, reads images; `tokens` has other ids for them than a text, see `prompt.images`.
     """
 
     def __init__(
@@ -63,6 +66,9 @@ class LlamaContext:
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
         self.states: HiddenStates | None = None
+        self.vision: Vision | None = None
+        self._images: Sequence[ImageRun] = ()
+        self._saved_length = 0
         self.max_leaves: int
         self.can_go_back: bool
         self._tree: Branches | None = None
@@ -174,7 +180,7 @@ class LlamaContext:
 
         Raises DecodeError as `advance` does, and for a tree with too many leaves.
         """
-        rows, start = len(tree) + 1, self.length
+        rows, start = len(tree) + 1, self._position(self.length)
         branches = Branches(self._native.memory, start + 1, tree, parents)
         if rows > self.max_rows or branches.count > self.max_leaves:
             raise DecodeError(
@@ -245,12 +251,18 @@ class LlamaContext:
         """
         if self._rollback.bounded and self._rollback.has_checkpoints and self.tokens:
             begin = perf_counter_ns()
-            self._rollback.save(len(self.tokens))
+            self._rollback.save(self._position(len(self.tokens)))
+            self._saved_length = len(self.tokens)
             self.rollback_ns += perf_counter_ns() - begin
+
+    def see(self, images: Sequence[ImageRun]) -> None:
+        """Says where images stand in the texts that are read from now on; their tokens have placeholders there."""
+        self._images = images
 
     def keep(self, tokens: Sequence[int]) -> None:
         """Keeps the longest common prefix with these tokens, or less if the memory cannot go back that far."""
-        self._forget(common_prefix(self.tokens, tokens))
+        ids = with_images(tokens, self._images)
+        self._forget(common_prefix(self.tokens, ids))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
         """Makes the memory hold exactly these tokens, keeping the common prefix or taking over that of another text;
@@ -259,12 +271,13 @@ class LlamaContext:
         Raises Cancelled between two chunks; what was read so far stays, so that the next turn can use it.
         """
         self.keep(tokens)
-        self._share(tokens)
-        size, known = self._native.size, len(self.tokens)
-        for start in range(known, len(tokens), size):
+        ids = with_images(tokens, self._images)
+        self._share(ids)
+        known = len(self.tokens)
+        for part in self._parts(ids, known):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
-            self._decode(tokens[start : start + size], 0)
+            self._read_part(part)
         return known
 
     def rewind(self, length: int) -> None:
@@ -279,8 +292,8 @@ class LlamaContext:
         begin, busy = perf_counter_ns(), self.busy_ns
         lost = self._forget(length)
         if lost:
-            for start in range(0, len(lost), self._native.size):
-                self._decode(lost[start : start + self._native.size], 0)
+            for part in self._parts(lost, 0):
+                self._read_part(part)
             api.llama_synchronize(self.handle)
         self.busy_ns = busy
         self.rollback_ns += perf_counter_ns() - begin
@@ -319,6 +332,11 @@ class LlamaContext:
             self.clear()
             return False
         self.tokens = tokens[: count.value]
+        try:
+            self._position(self.length)
+        except DecodeError:  # images of another start, whose sizes are not known any more
+            self.clear()
+            return False
         return True
 
     def clear(self) -> None:
@@ -345,9 +363,10 @@ class LlamaContext:
             return
         own = len(self.tokens)
         other = max(self._texts, key=lambda text: common_prefix(text.tokens, tokens))
-        common = common_prefix(other.tokens, tokens)
+        common = outside_images(tokens, common_prefix(other.tokens, tokens))
         if other is not self and common > own:
-            api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, own, common)
+            begin, end = other._position(own), other._position(common)
+            api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, begin, end)
             self.tokens += tokens[own:common]
 
     def _end_tree(self, path: Sequence[int] = ()) -> None:
@@ -401,20 +420,22 @@ class LlamaContext:
         self.busy_ns = self.rollback_ns = 0
 
     def _forget(self, length: int) -> list[int]:
-        """Goes back to `length` tokens or, if that is impossible, to fewer; returns the tokens lost in between.
+        """Goes back to `length` tokens or, if that is impossible, to fewer; returns the tokens lost in between. The
+        length is moved to the beginning of an image that it cuts.
 
         Raises DecodeError if llama.cpp fails; the memory is then empty.
         """
         self._end_tree()
         self._end_fork()
+        length = outside_images(self.tokens, length)
         drop = len(self.tokens) - length
         if drop <= 0:
             return []
-        ways = self._rollback
-        if ways.can_cut(length, drop):
-            back, done = length, ways.cut(length)
-        elif 0 < ways.saved <= length:
-            back, done = ways.saved, ways.restore()
+        ways, position = self._rollback, self._position(length)
+        if ways.can_cut(position, drop):
+            back, done = length, ways.cut(position)
+        elif 0 < ways.saved <= position:
+            back, done = self._saved_length, ways.restore()
         else:
             back, done = 0, ways.cut(0)
         if not done:
@@ -428,11 +449,49 @@ class LlamaContext:
 
     def _decode(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         self._check_room(len(tokens))
-        logits = self._compute(Part.chain(tokens, len(self.tokens), rows, self._sequence))
+        logits = self._compute(Part.chain(tokens, self._position(len(self.tokens)), rows, self._sequence))
         self.tokens += tokens
         if self._rollback.bounded:
             self._rollback.passed(len(tokens))
         return logits
+
+    def _position(self, length: int) -> int:
+        """The position of the token after the first `length`: some models give an image fewer positions than tokens."""
+        if self.vision is None or not self.vision.saves_positions:
+            return length
+        saved = place = 0
+        while (first := next((at for at in range(place, length) if self.tokens[at] < 0), None)) is not None:
+            place = first + self.vision.length(self.tokens[first])
+            saved += place - first - self.vision.positions(self.tokens[first])
+        return length - saved
+
+    def _parts(self, ids: Sequence[int], start: int) -> Iterator[Sequence[int]]:
+        """The ids from `start` on in parts that are read in one go: tokens for a pass, or a run of an image."""
+        while start < len(ids):
+            if ids[start] < 0 and self.vision is not None:
+                end = start + self.vision.length(ids[start])
+            else:
+                limit = min(start + self._native.size, len(ids))
+                end = next((place for place in range(start + 1, limit) if ids[place] < 0), limit)
+            yield ids[start:end]
+            start = end
+
+    def _read_part(self, part: Sequence[int]) -> None:
+        if part[0] >= 0:
+            self._decode(part, 0)
+            return
+        if self.vision is None:
+            raise DecodeError("there is no projector to read an image with: load the model with --mmproj")
+        self._check_room(len(part))
+        start = len(self.tokens)
+        position = self._position(start)
+        code, nanoseconds = self._native.compute_image(self.vision, part[0], position, self._sequence)
+        self.busy_ns += nanoseconds
+        if code != 0:
+            self._fail(start, len(part), code)
+        self.tokens += part
+        if self._rollback.bounded:
+            self._rollback.passed(len(part))
 
     def _check_room(self, count: int) -> None:
         """Raises DecodeError if the memory cannot take so many more tokens, or once it is closed."""
@@ -460,7 +519,7 @@ class LlamaContext:
         if (
             self._tree
             or self._fork
-            or (code != _INVALID and (self._rollback.bounded or not self._rollback.cut(length)))
+            or (code != _INVALID and (self._rollback.bounded or not self._rollback.cut(self._position(length))))
         ):
             self.clear()
         meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"

@@ -31,11 +31,12 @@ class NativeLog:
         self.echo = False
         self.sizes: list[str] = []
         self._lines: deque[tuple[int, str]] = deque(maxlen=keep)
-        self._callback: Any = api.llama_log_callback(self._receive)
+        self.callback: Any = api.llama_log_callback(self._receive)
+        """What a library of llama.cpp can be told to log to."""
 
     def install(self) -> None:
         """Makes llama.cpp log here instead of to stderr."""
-        api.llama_log_set(self._callback, ctypes.c_void_p(0))
+        api.llama_log_set(self.callback, ctypes.c_void_p(0))
 
     def clear(self) -> None:
         """Drops all lines, so that the next error belongs to the next call."""

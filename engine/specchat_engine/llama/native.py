@@ -16,6 +16,7 @@ from specchat_engine.llama.library import api, floats
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.rollback import SNAPSHOTS
+from specchat_engine.llama.vision import Vision
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.attention import Attention, rounded
 
@@ -120,6 +121,20 @@ class NativeContext:
         logits = floats(pointer, rows if code == 0 else 0, self.model.vocabulary.size)
         ends = np.cumsum([part.rows for part in parts])
         return Pass(code, [logits[end - part.rows : end] for part, end in zip(parts, ends, strict=True)], took)
+
+    def compute_image(self, vision: Vision, first: int, start: int, sequence: int) -> tuple[int, int]:
+        """Reads the image, or the part of one, whose ids begin with this one: llama.cpp's code, and the time it took.
+
+        Raises DecodeError once the context is closed, and if the image cannot be computed.
+        """
+        self.check_open()
+        threads = self.threads, self.reading_threads
+        if threads != self._computing:
+            self._computing = threads
+            api.llama_set_n_threads(self.handle, *threads)
+        begin = perf_counter_ns()
+        code = vision.decode(self.handle, first, start, sequence, self.size)
+        return code, perf_counter_ns() - begin
 
     def check_open(self) -> None:
         """Raises DecodeError once it is closed."""

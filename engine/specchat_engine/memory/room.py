@@ -19,14 +19,20 @@ their files, so the system can drop and read them again."""
 
 
 def with_room(
-    target: Header, draft: Header | None, options: LoadOptions, machine: Machine, further: Sequence[Header] = ()
+    target: Header,
+    draft: Header | None,
+    options: LoadOptions,
+    machine: Machine,
+    further: Sequence[Header] = (),
+    projector: int = 0,
 ) -> tuple[LoadOptions, str]:
     """The options to load a pair with, and why their context is shorter than the model's own; empty if it is not.
 
-    `further` are more draft models. Only main memory is looked at, because the estimate for GPUs is too coarse. Raises
-    ModelFileError if a context that the options name does not fit, or none does.
+    `further` are more draft models, and a `projector` of so many bytes is loaded too. Only main memory is looked at,
+    because the estimate for GPUs is too coarse. Raises ModelFileError if a context that the options name does not fit,
+    or none does.
     """
-    free = machine.host.free
+    free = machine.host.free and max(machine.host.free - projector, 1)
     wanted = options.n_ctx or target.n_ctx_train
 
     def taken(n_ctx: int) -> tuple[int, int]:

@@ -22,7 +22,7 @@ def guarded(values: Mapping[str, Any], controls: Sequence[str]) -> tuple[dict[st
     Templates write names between brackets, as in `<function=name>`. So other names than usual ones, which are keys and
     values of "name", get marks around them too.
     """
-    mark = _unused(set().union(*controls, *_texts(values)))
+    mark = unused_sign(values, controls)
     parted = [control for control in controls if len(control) > 1]
     beginnings = {control[0] for control in parted}
 
@@ -38,6 +38,11 @@ def guarded(values: Mapping[str, Any], controls: Sequence[str]) -> tuple[dict[st
         return guard(name) if _PLAIN_NAME.fullmatch(name) else mark + guard(name) + mark
 
     return {key: _changed(value, guard, guard_name) for key, value in values.items()}, mark
+
+
+def unused_sign(values: Mapping[str, Any], controls: Sequence[str]) -> str:
+    """A character that is in none of these texts and controls."""
+    return _unused(set().union(*controls, *_texts(values)))
 
 
 def _changed(value: Any, text: Callable[[str], str], name: Callable[[str], str]) -> Any:

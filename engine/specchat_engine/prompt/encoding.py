@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from specchat_engine.errors import ContextOverflowError, SettingError, TemplateError
-from specchat_engine.prompt.control_tokens import guarded
+from specchat_engine.prompt.control_tokens import guarded, unused_sign
+from specchat_engine.prompt.images import ImageRun, ReadImage
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.settings import answer_reserve
@@ -33,26 +34,70 @@ class Tokenizer(Protocol):
         """The ids of a text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The ids of a prompt, and where images stand in it."""
+
+    tokens: list[int]
+    images: tuple[ImageRun, ...] = ()
+
+
 def encode(asked: Asked, template: ChatTemplate, tokenizer: Tokenizer) -> list[int]:
-    """The prompt's ids. Control tokens come from the template alone: if a message, a tool or a variable spells one out,
-    it stays text. A raw prompt takes no template, and its control tokens are read.
+    """The prompt's ids, without images. Control tokens come from the template alone: if a message, a tool or a variable
+    spells one out, it stays text. A raw prompt takes no template, and its control tokens are read.
 
     Raises TemplateError if the template fails or renders nothing, and SettingError for a raw prompt that is empty or
     has ids that the vocabulary does not have.
     """
+    return encode_with_images(asked, template, tokenizer, None).tokens
+
+
+def encode_with_images(
+    asked: Asked, template: ChatTemplate, tokenizer: Tokenizer, read_image: ReadImage | None
+) -> Encoded:
+    """The same with the images of the messages, which `read_image` gives the tokens of; without it they are left out.
+
+    The template sees a sign in the place of an image. Raises SettingError for an image that cannot be read.
+    """
     prompt = Prompt.of(asked)
     if prompt.raw is not None:
-        return _raw(prompt.raw, tokenizer)
+        return Encoded(_raw(prompt.raw, tokenizer))
+    images = [image for message in prompt.messages for image in message.images] if read_image else []
+    sign = ""
     try:
+        if images:
+            sign = unused_sign(template.values(prompt), tokenizer.special_texts)
+            prompt = replace(prompt, messages=[_signed(message, sign) for message in prompt.messages])
         values, mark = guarded(template.values(prompt), tokenizer.special_texts)
     except RecursionError:
         raise TemplateError("the messages or tools are nested too deep for a prompt: make them flatter") from None
-    first, *pieces = template.rendered(values).split(mark)
-    ids = _beginning(first, tokenizer)
-    for piece in pieces:
-        ids += tokenizer.tokenize(piece, special=True)
-    if not ids:
+    rendered = template.rendered(values)
+    parts = rendered.split(sign) if sign else [rendered]
+    if len(parts) != len(images) + 1:
+        raise TemplateError("the model's chat template loses images or repeats them: it cannot be used with images")
+    made = Encoded(_tokens(parts[0].split(mark), tokenizer, beginning=True))
+    runs: list[ImageRun] = []
+    for image, part in zip(images, parts[1:], strict=True):
+        assert read_image is not None
+        found = read_image(image)
+        runs += [run.moved(len(made.tokens)) for run in found.runs]
+        made.tokens.extend((*found.tokens, *_tokens(part.split(mark), tokenizer)))
+    if not made.tokens:
         raise TemplateError("the model's chat template makes an empty prompt of this conversation; try another file")
+    return replace(made, images=tuple(runs))
+
+
+def _signed(message: Message, sign: str) -> Message:
+    """The message with a sign before its text for each image."""
+    return replace(message, content=f"{sign * len(message.images)}\n{message.content}") if message.images else message
+
+
+def _tokens(pieces: Sequence[str], tokenizer: Tokenizer, *, beginning: bool = False) -> list[int]:
+    """The ids of pieces of a prompt, which are tokenized one by one."""
+    first, *others = pieces
+    ids = _beginning(first, tokenizer) if beginning else tokenizer.tokenize(first, special=True)
+    for piece in others:
+        ids += tokenizer.tokenize(piece, special=True)
     return ids
 
 
@@ -114,13 +159,14 @@ def _exactly(text: str, tokenizer: Tokenizer, piece: Callable[[int], bytes]) -> 
 class Fitted:
     """The ids of a prompt that fits, what is asked in it, and how many of the oldest turns were dropped.
 
-    `prediction` has the ids of a text that the answer will probably repeat.
+    `prediction` has the ids of a text that the answer will probably repeat. `images` says where images stand.
     """
 
     tokens: list[int]
     asked: Asked
     dropped: int
     prediction: Sequence[int] = ()
+    images: tuple[ImageRun, ...] = ()
 
     @property
     def request(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from specchat_engine.errors import SettingError
+from specchat_engine.prompt.images import Image
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -44,7 +45,8 @@ class Message:
     """One message of a conversation.
 
     An answer may have `tool_calls`, and `reasoning_content` with what the model thought before it. The role "tool" is
-    that of a result: `tool_call_id` says of which call, and `name` of which function.
+    that of a result: `tool_call_id` says of which call, and `name` of which function. `images` stand before the
+    content.
     """
 
     role: Role
@@ -53,6 +55,7 @@ class Message:
     tool_call_id: str = ""
     name: str = ""
     reasoning_content: str = ""
+    images: tuple[Image, ...] = ()
 
     @classmethod
     def of(cls, values: Any) -> Message:
@@ -79,7 +82,7 @@ class Message:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The message in the form of OpenAI's chat API, without empty keys other than the content."""
+        """The message in the form of OpenAI's chat API, without images, and without empty keys but the content."""
         message: dict[str, Any] = {"role": self.role, "content": self.content}
         if self.tool_calls:
             message["tool_calls"] = [call.to_json() for call in self.tool_calls]

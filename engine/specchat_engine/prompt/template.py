@@ -73,7 +73,8 @@ class ChatTemplate:
     others as JSON. They get an object, as in transformers, unless a probe shows that it makes nothing useful, as in
     llama.cpp. If JSON does not either, calls become text. Arguments that are no JSON object stay as they are. Reasoning
     is in `reasoning_content`, and in `thinking` for templates that read that. If the template refuses system messages,
-    the first one becomes part of the question, as in llama.cpp.
+    the first one becomes part of the question, as in llama.cpp. Some templates of models that see images read contents
+    as lists of parts alone, and get such lists.
     """
 
     def __init__(self, source: str, *, bos: str = "", eos: str = "") -> None:
@@ -87,6 +88,7 @@ class ChatTemplate:
         self._tokens = {"bos_token": bos, "eos_token": eos}
         self.knows_tools = re.search(r"\btools\b", source) is not None
         self._reads_thinking = "message.thinking" in source
+        self._may_read_parts = re.search(r"""["'.]type\b""", source) is not None
 
     @cached_property
     def thinking(self) -> ThinkingSwitch:
@@ -132,9 +134,26 @@ class ChatTemplate:
             values["thinking"] = message.reasoning_content
             if message.tool_calls:
                 values["content"] = ""
+        if self._reads_parts:
+            values["content"] = [{"type": "text", "text": message.content}]
         for call in values.get("tool_calls", ()) if calls == "as objects" else ():
             call["function"]["arguments"] = _object_in(call["function"]["arguments"])
         return values
+
+    @cached_property
+    def _reads_parts(self) -> bool:
+        """Whether the template reads contents as lists of parts alone, found out by a probe."""
+        if not self._may_read_parts:
+            return False
+        parts = [{"type": "text", "text": _ARGUMENT}]
+        return [_ARGUMENT in self._rendered_with(content) for content in (_ARGUMENT, parts)] == [False, True]
+
+    def _rendered_with(self, content: Any) -> str:
+        """The prompt of one message with this content; empty if the template fails."""
+        values = {"add_generation_prompt": True, "messages": [{"role": "user", "content": content}]}
+        with suppress(TemplateError):
+            return self.rendered(values, SECONDS / 2)
+        return ""
 
     @cached_property
     def _refuses_system(self) -> bool:

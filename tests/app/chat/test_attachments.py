@@ -6,8 +6,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from specchat.chat.attachments import MOST_BYTES, Attachment, read_attachments, with_attachments
+from specchat.chat.attachments import (
+    MOST_BYTES,
+    Attachment,
+    images_of,
+    pages_named,
+    read_attachment,
+    read_attachments,
+    takes_time,
+    with_attachments,
+)
 from specchat.errors import AttachmentError
+from support.documents import write_pdf, write_picture
 
 
 @pytest.fixture
@@ -112,7 +122,9 @@ def test_a_folder_is_no_file(folder: Path) -> None:
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\0\0", b"caf\xe9", b"a\0b", "text".encode("utf-16")])
 def test_what_is_no_text_is_refused(folder: Path, content: bytes) -> None:
     (folder / "data.txt").write_bytes(content)
-    assert complaint("@data.txt", folder) == "data.txt is not text in UTF-8: only text files can be attached"
+    assert (
+        complaint("@data.txt", folder) == "data.txt is not text in UTF-8: text, documents and pictures can be attached"
+    )
 
 
 def test_the_byte_order_mark_goes(folder: Path) -> None:
@@ -138,7 +150,7 @@ def test_the_limit_is_for_all_files_together(folder: Path) -> None:
 
 
 def test_a_device_is_refused_instead_of_read(folder: Path) -> None:
-    assert complaint("@/dev/zero", folder) == "/dev/zero is not a regular file: only text files can be attached"
+    assert complaint("@/dev/zero", folder) == "/dev/zero is not a regular file: it cannot be attached"
 
 
 def test_a_file_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,3 +163,54 @@ def test_a_file_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.M
 
 def test_a_name_too_long_for_any_file_is_part_of_the_message(folder: Path) -> None:
     assert read_attachments("@" + "a" * 5000, folder) == ()
+
+
+def test_a_document_stands_in_the_message_as_text(folder: Path) -> None:
+    pytest.importorskip("pypdf", reason="needs the extra specchat[files]")
+    write_pdf(folder / "a.pdf", "A page")
+    assert sent("Sum up @a.pdf.", folder) == "Sum up @a.pdf.\n\na.pdf:\n\n```\nA page\n```"
+
+
+def test_a_document_counts_with_its_text_and_not_its_size(folder: Path) -> None:
+    pytest.importorskip("pypdf", reason="needs the extra specchat[files]")
+    (folder / "a.txt").write_text("a" * (MOST_BYTES - 5))
+    write_pdf(folder / "a.pdf", "Six...")
+    assert "a.pdf has more than 5 characters of text" in complaint("@a.txt @a.pdf", folder)
+
+
+def test_a_document_that_is_too_large_is_not_read(folder: Path) -> None:
+    with (folder / "a.pdf").open("wb") as file:
+        file.truncate(33 * 2**20)
+    assert complaint("@a.pdf", folder) == "a.pdf has 33 MiB: the limit is 32 MiB"
+
+
+def test_the_pages_that_a_message_names(folder: Path) -> None:
+    message = "Compare @https://a.org/x?y=1, and @https://a.org/x?y=1 with (see https://b.org) `@https://c.org` @a.txt"
+    assert pages_named(message) == ("https://a.org/x?y=1",)
+
+
+def test_only_documents_pictures_and_pages_take_time(folder: Path) -> None:
+    (folder / "a.pdf").touch()
+    assert [takes_time(f"see @{name}", folder) for name in ("src/app.py", "gone.pdf", "a.pdf", "http://a.org")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_a_picture_is_kept_and_adds_nothing_to_the_text(folder: Path) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    write_picture(folder / "a.jpg", (40, 30))
+    found = read_attachments("What is @a.jpg, and @src/app.py?", folder)
+    (image,) = images_of(found)
+    assert image.label == "a.jpg (40 × 30)"
+    assert image.path.read_bytes().startswith(b"\x89PNG")
+    assert len(image.thumbnail()) == 24
+    assert with_attachments("x", found) == "x\n\nsrc/app.py:\n\n```py\nprint('hi')\n```"
+
+
+def test_a_picture_is_nothing_to_predict_an_answer_from(folder: Path) -> None:
+    (folder / "a.png").touch()
+    with pytest.raises(AttachmentError, match=r"a\.png is a picture: name a file with text"):
+        read_attachment(folder / "a.png")

@@ -16,10 +16,12 @@ from specchat_engine import Engine
 from specchat_engine.analysis.audit import Audit, Case, Difference
 from specchat_engine.analysis.recording import Pass, Recording
 from specchat_engine.errors import DecodeError
+from specchat_engine.llama.mtmd import has_mtmd
 from specchat_engine.load_options import ThreadCount
 from specchat_engine.threads.processors import read_processors
 from support.thinking_models import write_thinking_pair
 from support.tiny_models import TinyModels
+from support.vision_models import png, write_projector
 
 FEW = ["verify", "--prompts", "1", "-n", "12", "-t", "1"]
 KINDS = 5
@@ -279,3 +281,23 @@ def test_control_c_reports_the_progress_and_keeps_the_findings(
     assert captured.err.startswith(f"specchat: stopped after 1 of {KINDS * 6} answers")
     assert ("not numerics" in captured.err) is not explained
     assert trace_folder.exists() is not explained
+
+
+@pytest.mark.skipif(not has_mtmd(), reason="this build of llama.cpp has no libmtmd: make test VISION=1")
+def test_prompts_after_an_image_have_no_unexplained_difference(
+    tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.png").write_bytes(png(1))
+    projector = write_projector(tmp_path / "mmproj.gguf")
+    assert main([*tiny, "--image", str(tmp_path / "a.png"), "--mmproj", str(projector), "-k", "4"]) == 0
+    assert ", 0 unexplained\n" in capsys.readouterr().out
+
+
+def test_an_image_that_cannot_be_read_or_seen_is_one_line(
+    tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*tiny, "--image", str(tmp_path / "gone.png")]) == 2
+    assert "gone.png cannot be read: No such file" in capsys.readouterr().err
+    (tmp_path / "a.png").write_bytes(png(1))
+    assert main([*tiny, "--image", str(tmp_path / "a.png")]) == 2
+    assert "name one with --mmproj FILE" in capsys.readouterr().err

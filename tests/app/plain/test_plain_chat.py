@@ -35,6 +35,7 @@ from specchat.worker.protocol import (
 )
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.prompt.messages import ToolCall
+from support.documents import write_picture
 from support.sample_traces import UNKNOWN
 
 
@@ -350,6 +351,28 @@ def test_a_shell_command_runs_when_it_is_confirmed_and_goes_with_the_next_messag
         "!now",
     ]
     assert "hello\nexit code 2; the next message" in chat.notes.getvalue()
+
+
+def test_a_page_is_fetched_when_a_line_with_only_a_sign_says_so(chat: Chat) -> None:
+    chat("Sum up @http://127.0.0.1:9/a", "@", "@", "Hi")
+    notes = chat.notes.getvalue()
+    assert "This fetches http://127.0.0.1:9/a. A line with only @ does it." in notes
+    assert notes.count("http://127.0.0.1:9/a cannot be fetched") == 1
+    assert "Name a file or a page, such as @notes.txt." in notes
+    assert [messages[-1].content for messages in chat.client.asked] == ["Hi"]
+
+
+def test_an_image_goes_to_a_model_that_sees_it(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    monkeypatch.chdir(tmp_path)
+    write_picture(tmp_path / "a.png", (4, 3))
+    chat("What is @a.png?")
+    assert len(chat.client.asked[0][-1].images) == 1
+    assert "With the image a.png (4 × 3)." in chat.notes.getvalue()
+    chat.client.load_events = [replace(LOADED, blind_because="it has no projector")]
+    chat("What is @a.png?")
+    assert len(chat.client.asked) == 1
+    assert "The message was not sent: it has no projector." in chat.notes.getvalue()
 
 
 def test_interrupting_a_shell_command_stops_it_and_not_the_chat(chat: Chat) -> None:

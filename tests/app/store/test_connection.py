@@ -220,7 +220,7 @@ def test_conversations_from_before_tools_are_read_as_they_were(path: Path) -> No
     connection.close()
     with Store.open(path) as store:
         (message,) = store.messages(1)
-    assert (message.content, message.tools) == ("Why?", None)
+    assert (message.content, message.tools, message.images) == ("Why?", None, ())
 
 
 def test_a_step_that_fails_leaves_the_format_as_it_was(store: Store, path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from specchat.errors import StoreError
 from specchat.store import State, Store, StoredMessage, ToolUse, new_id, newest_leaf, path_to, siblings
+from specchat.store.images import StoredImage
 from specchat_engine.prompt.messages import ToolCall
 from support.stored import begun, said
 
@@ -146,3 +147,11 @@ class TestTree:
         assert newest_leaf(messages, tree["question"]) == tree["more"]
         assert newest_leaf(messages, tree["answer"]) == tree["answer"]
         assert newest_leaf(messages, tree["otherwise"]) == tree["its answer"]
+
+
+def test_the_images_of_a_message_are_kept_by_name_and_hash(store: Store) -> None:
+    session = begun(store)
+    images = (StoredImage("a b.png", "0" * 64, 4, 3), StoredImage("é.jpg", "1" * 64))
+    asked = StoredMessage(new_id(), session, None, "user", "Look", 6.0, images=images)
+    store.add_message(asked)
+    assert store.messages(session) == [asked]

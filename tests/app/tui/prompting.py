@@ -40,6 +40,7 @@ class Host(App[None]):
         self.submitted: list[Prompt.Submitted] = []
         self.commands: list[Invocation] = []
         self.refusals: list[str] = []
+        self.pages: list[Prompt.PagesNamed] = []
 
     def compose(self) -> ComposeResult:
         yield Static("", id="above")
@@ -61,6 +62,9 @@ class Host(App[None]):
 
     def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
         self.commands.append(message.invocation)
+
+    def on_prompt_pages_named(self, message: Prompt.PagesNamed) -> None:
+        self.pages.append(message)
 
     def on_prompt_refused(self, message: Prompt.Refused) -> None:
         self.refusals.append(message.reason)

@@ -54,6 +54,15 @@ def test_a_context_that_was_asked_for_is_refused_with_one_that_fits() -> None:
     assert with_room(BUILTIN, None, LoadOptions(n_ctx=fitting), machine(2**31))[1] == ""
 
 
+def test_a_projector_takes_its_part_of_the_memory() -> None:
+    free = 2**32
+    alone, _ = with_room(TARGET, None, LoadOptions(), machine(free))
+    beside, because = with_room(TARGET, None, LoadOptions(), machine(free), projector=free // 2)
+    assert 0 < beside.n_ctx <= alone.n_ctx // 2
+    assert because
+    assert with_room(TARGET, None, LoadOptions(), machine(0), projector=free) == (LoadOptions(), "")
+
+
 def test_weights_that_need_all_memory_leave_an_eighth_to_caches_since_they_are_mapped() -> None:
     large = replace(TARGET, tensors=tuple(replace(one, size=1000 * (one.size or 0)) for one in TARGET.tensors))
     assert with_room(large, None, LoadOptions(n_ctx=1024), machine(2**34))[1] == ""

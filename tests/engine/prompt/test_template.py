@@ -264,3 +264,25 @@ def test_a_system_message_that_the_template_refuses_becomes_part_of_the_question
 def test_what_marks_an_answer_for_training_is_passed_over() -> None:
     source = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %};{% endfor %}"
     assert render(source) == "Be brief.;Hi;Hello.;Bye;"
+
+
+PARTS = (
+    "{% for message in messages %}{{ message['role'] | capitalize }}:{% for line in message['content'] %}"
+    "{% if line['type'] == 'text' %} {{ line['text'] }}{% elif line['type'] == 'image' %}<image>{% endif %}{% endfor %}"
+    "<end>\n{% endfor %}{% if add_generation_prompt %}Assistant:{% endif %}"
+)
+
+
+def test_a_template_that_reads_lists_of_parts_gets_them() -> None:
+    talk = [Message("system", "Be kind"), Message("user", "Hi"), Message("assistant", "Yes"), Message("user", "And?")]
+    assert ChatTemplate(PARTS).render(talk) == (
+        "System: Be kind<end>\nUser: Hi<end>\nAssistant: Yes<end>\nUser: And?<end>\nAssistant:"
+    )
+
+
+def test_a_template_that_reads_texts_too_gets_texts() -> None:
+    both = PARTS.replace(
+        "{% for line in", "{% if message['content'] is string %}={{ message['content'] }}{% else %}{% for line in", 1
+    )
+    both = both.replace("{% endif %}{% endfor %}<end>", "{% endif %}{% endfor %}{% endif %}<end>", 1)
+    assert ChatTemplate(both).render([Message("user", "Hi")]) == "User:=Hi<end>\nAssistant:"

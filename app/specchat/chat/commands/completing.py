@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from specchat.chat.attachments import mention_at, paths_beginning, written
 from specchat.chat.commands.reading import Sources, unquoted
 from specchat.chat.commands.registry import BY_NAME, COMMANDS, Command, Files
+from specchat.chat.mentions import mention_at, paths_beginning, written
 from specchat.terminal.filter import clean_line
 
 MOST = 200

@@ -280,7 +280,7 @@ COMMANDS: tuple[Command, ...] = (
         open_ended=True,
         plain=True,
     ),
-    Command("attach", "FILE", "Add a text file to the next message; so does @FILE.", reading.read_attach, (Files(),)),
+    Command("attach", "FILE", "Add a file to the next message; so does @FILE.", reading.read_attach, (Files(),)),
     Command(
         "store",
         "[on|off NAME]",

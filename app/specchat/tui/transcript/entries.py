@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from specchat.store.images import StoredImage
 from specchat.terminal.pieces import Clickable, Piece, shown
 from specchat.terminal.wrapping import Line, Wrapper
 from specchat.tui.appearance import legend_pieces
+from specchat.tui.transcript.thumbnail import thumbnail_pieces
 
 
 class Anchor(NamedTuple):
@@ -186,13 +188,22 @@ class UserMessage(TextEntry):
     can_be_selected = True
     edge = "$primary"
 
-    def __init__(self, text: str, *, key: object = None, siblings: Siblings = NO_SIBLINGS) -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        key: object = None,
+        siblings: Siblings = NO_SIBLINGS,
+        images: Sequence[StoredImage] = (),
+    ) -> None:
+        pictures = [piece for image in images for piece in thumbnail_pieces(image)]
         super().__init__(
-            [*siblings.pieces(), *([Piece("\n", "")] if siblings.several else []), Piece(shown(text), "")],
+            [*siblings.pieces(), *([Piece("\n", "")] if siblings.several else []), Piece(shown(text), ""), *pictures],
             ground=_GROUND,
         )
         self.key = key
         self.siblings = siblings
+        self.images = tuple(images)
         self._raw = text
 
     @property

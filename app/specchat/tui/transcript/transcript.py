@@ -10,12 +10,14 @@ from textual.binding import Binding, BindingType
 from textual.events import Click
 from textual.message import Message
 
+from specchat.store.images import StoredImage
 from specchat.terminal.pieces import OPEN_LINK
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.body import TOGGLE_THOUGHT
 from specchat.tui.transcript.entries import NEXT, PREVIOUS, Entry, UserMessage, Welcome
 from specchat.tui.transcript.painter import CLICK
 from specchat.tui.transcript.summary_entry import SummaryEntry
+from specchat.tui.transcript.thumbnail import SHOW_IMAGE
 from specchat.tui.transcript.tool_entry import TOGGLE_CALL, ToolEntry
 from specchat.tui.transcript.view import JUMP_TO_END, EntriesView
 
@@ -39,6 +41,7 @@ class Transcript(EntriesView, can_focus=True):
         Binding("n", "ask('branch')", "Branch", id="messages.branch"),
         Binding("t", "tokens", "Tokens", id="messages.tokens"),
         Binding("o", "thoughts", "Thoughts", id="messages.thoughts"),
+        Binding("o", "show_image", "Image", id="messages.image"),
         Binding("o", "open_call", "Open", id="messages.open_call"),
         Binding("i", "inspect", "Inspect", id="messages.inspect"),
         Binding("question_mark", "explain", "Explain", key_display="?", id="messages.explain"),
@@ -91,6 +94,12 @@ class Transcript(EntriesView, can_focus=True):
         """A link in an answer was clicked. The address comes from a model: show it before opening it."""
 
         href: str
+
+    @dataclass
+    class ImageWanted(Message):
+        """The user wants to see an image in full."""
+
+        image: StoredImage
 
     class Left(Message):
         """The user goes back to the prompt."""
@@ -162,6 +171,8 @@ class Transcript(EntriesView, can_focus=True):
             self.post_message(self.LinkClicked(argument))
         elif action == TOGGLE_THOUGHT and isinstance(entry, Answer | SummaryEntry):
             entry.toggle_thought(int(argument))
+        elif action == SHOW_IMAGE and isinstance(entry, UserMessage):
+            self._show_image(entry, argument)
         elif action == TOGGLE_CALL and isinstance(entry, ToolEntry):
             entry.toggle()
         elif action in (PREVIOUS, NEXT) and entry is not None:
@@ -175,6 +186,8 @@ class Transcript(EntriesView, can_focus=True):
             return self.selected is not None and "```" in self.selected.raw
         if action == "thoughts":
             return isinstance(self.selected, Answer | SummaryEntry) and self.selected.has_thoughts
+        if action == "show_image":
+            return isinstance(self.selected, UserMessage) and bool(self.selected.images)
         name = str(parameters[0]) if action == "ask" else action
         if name == "edit":
             return isinstance(self.selected, UserMessage | Answer)
@@ -273,6 +286,17 @@ class Transcript(EntriesView, can_focus=True):
         """Unfold or fold the answer's thoughts, or a summary."""
         if isinstance(self.selected, Answer | SummaryEntry):
             self.selected.toggle_thought()
+
+    def action_show_image(self) -> None:
+        """Ask for the first image of the message to be shown; a click on its name shows another one."""
+        if isinstance(self.selected, UserMessage) and self.selected.images:
+            self._show_image(self.selected, self.selected.images[0].sha256)
+
+    def _show_image(self, message: UserMessage, sha256: str) -> None:
+        for image in message.images:
+            if image.sha256 == sha256:
+                self.post_message(self.ImageWanted(image))
+                return
 
     def action_open_call(self) -> None:
         """Unfold or fold a call and its result."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Key, Resize
 from textual.message import Message
 
-from specchat.chat.attachments import read_attachments, with_attachments, written
+from specchat.chat.attachments import Attachment, images_of, pages_named, with_attachments
 from specchat.chat.commands.invocations import Attach, Invocation, Refusal
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.history import Entry, History, Recall
+from specchat.chat.mentions import pasted_mention, written
 from specchat.chat.variables import variables
-from specchat.errors import AttachmentError
+from specchat.store.images import StoredImage
+from specchat.tui.widgets.attaching import Attaching
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.handover import Handover
 from specchat.tui.widgets.offers import Offers
@@ -51,11 +54,18 @@ class Prompt(Composer):
     class Submitted(Message):
         """The user sent a message: `text` includes pastes and attached files, `shown` is as it was typed.
 
-        `entry` is what the history keeps.
+        `entry` is what the history keeps, and `images` are those that the message names.
         """
 
-        def __init__(self, text: str, shown: str = "", entry: Entry | None = None) -> None:
+        def __init__(
+            self,
+            text: str,
+            shown: str = "",
+            entry: Entry | None = None,
+            images: tuple[StoredImage, ...] = (),
+        ) -> None:
             super().__init__()
+            self.images = images
             self.text = text
             self.shown = shown
             self.entry = entry or Entry(shown or text)
@@ -73,6 +83,14 @@ class Prompt(Composer):
         def __init__(self, reason: str) -> None:
             super().__init__()
             self.reason = reason
+
+    class PagesNamed(Message):
+        """The message names pages, which are fetched if the user agrees: `fetch` does this and sends the message."""
+
+        def __init__(self, pages: tuple[str, ...], fetch: Callable[[], None]) -> None:
+            super().__init__()
+            self.pages = pages
+            self.fetch = fetch
 
     class ModeChanged(Message):
         """The mode of vi's keys: insert, normal, or empty if they are off."""
@@ -113,6 +131,7 @@ class Prompt(Composer):
         self._filling = False
         """Whether variables of a stored prompt are left to fill in."""
         self._handover = Handover(self)
+        self._attaching = Attaching(self, lambda words: self.post_message(self.Refused(words)))
         self._vi: ViKeys | None = None
         self._sent: tuple[str, Entry] | None = None
 
@@ -126,6 +145,10 @@ class Prompt(Composer):
 
     def takes_key(self, event: Key) -> bool:
         """The popup takes its keys first, then the screen those that are spared."""
+        if self._attaching.running:
+            if event.key == "escape":
+                self._attaching.stop()
+            return event.key in ("escape", "enter")
         chord_begun, self._chord_begun = self._chord_begun, False
         if chord_begun and event.key == _AFTER_CHORD:
             self.action_edit_outside()
@@ -225,6 +248,11 @@ class Prompt(Composer):
         if self._history.entries and self._history.entries[-1] == entry:
             self._recall.older(entry)
 
+    def paste(self, text: str) -> None:
+        """Pastes a text; the path of a document or a picture, as of a file that is dropped, attaches it."""
+        mention = pasted_mention(text, self._sources().folder) if self._sources is not None else None
+        super().paste(text if mention is None else mention)
+
     def action_send(self) -> None:
         """Sends the message or the command. A backslash at the end of a line starts a new line instead."""
         row, column = self.cursor_location
@@ -320,14 +348,22 @@ class Prompt(Composer):
                 self._give(command, entry)
                 return
             text, shown = message_text(text), message_text(shown)
-        if self._sources is not None and "@" in entry.text:
-            try:
-                text = with_attachments(text, read_attachments(entry.text, self._sources().folder))
-            except AttachmentError as error:
-                self.post_message(self.Refused(str(error)))
-                return
+        if self._sources is None or "@" not in entry.text:
+            self._submit(text, shown, entry)
+            return
+
+        def submit(found: Sequence[Attachment]) -> None:
+            self._submit(with_attachments(text, found), shown, entry, images_of(found))
+
+        read = partial(self._attaching.begin, entry.text, self._sources().folder, submit)
+        if pages := pages_named(entry.text):
+            self.post_message(self.PagesNamed(pages, read))
+        else:
+            read()
+
+    def _submit(self, text: str, shown: str, entry: Entry, images: tuple[StoredImage, ...] = ()) -> None:
         self._sent = text, entry
-        self._handover.begin(self.Submitted(text, shown, entry))
+        self._handover.begin(self.Submitted(text, shown, entry, images))
 
     def _give(self, command: Invocation | Refusal, entry: Entry) -> None:
         if isinstance(command, Refusal):

@@ -7,6 +7,7 @@ from textual.events import Paste
 from app.tui.prompting import prompting, sources_in
 from specchat.chat.commands import invocations as asked
 from specchat.chat.history import History
+from support.documents import write_pdf
 
 
 async def test_a_message_goes_out_once_and_leaves_an_empty_prompt() -> None:
@@ -150,6 +151,58 @@ async def test_a_file_that_cannot_go_with_it_keeps_the_message(tmp_path: Path) -
         assert at.sent == []
         assert at.host.refusals[0].startswith("there is no file a.py")
         assert at.text == "What is @a.py?"
+
+
+async def test_a_document_is_read_before_the_message_goes(tmp_path: Path) -> None:
+    pytest.importorskip("pypdf", reason="needs the extra specchat[files]")
+    write_pdf(tmp_path / "a.pdf", "A page")
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"Sum up @a.pdf", "enter", "x", "enter")
+        await at.host.workers.wait_for_complete()
+        await at.press("y")
+        assert at.sent == ["Sum up @a.pdf\n\na.pdf:\n\n```\nA page\n```"]
+        assert at.text == "y", "the text cannot be changed while a document is read"
+
+
+async def test_escape_stops_the_reading_and_keeps_the_message(tmp_path: Path) -> None:
+    write_pdf(tmp_path / "a.pdf", "A page")
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.hurry(*"@a.pdf ", "enter", "escape")
+        assert at.host.refusals[-1] == "nothing was sent"
+        await at.press("x")
+        assert (at.sent, at.text) == ([], "@a.pdf x")
+
+
+async def test_a_page_is_fetched_only_after_the_screen_agreed(tmp_path: Path) -> None:
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"Sum up @http://127.0.0.1:9/a, please", "enter")
+        assert [message.pages for message in at.host.pages] == [("http://127.0.0.1:9/a",)]
+        assert (at.sent, at.host.refusals) == ([], [])
+        at.host.pages[0].fetch()
+        await at.host.workers.wait_for_complete()
+        assert at.host.refusals[-1].startswith("http://127.0.0.1:9/a cannot be fetched")
+        assert at.text == "Sum up @http://127.0.0.1:9/a, please"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "expected"),
+    [
+        ("{folder}/my photo.png", '@"{folder}/my photo.png" '),
+        ("{folder}/my\\ photo.png\n", '@"{folder}/my photo.png" '),
+        ("'{folder}/my photo.png'", '@"{folder}/my photo.png" '),
+        ("file://{folder}/my%20photo.png", '@"{folder}/my photo.png" '),
+        ("a.pdf", "@a.pdf "),
+        ("gone.png", "gone.png"),
+        ("a.txt", "a.txt"),
+        ("see a.pdf", "see a.pdf"),
+    ],
+)
+async def test_the_path_of_a_dropped_file_attaches_it(tmp_path: Path, pasted: str, expected: str) -> None:
+    for name in ("my photo.png", "a.pdf", "a.txt"):
+        (tmp_path / name).touch()
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.paste(pasted.format(folder=tmp_path))
+        assert at.text == expected.format(folder=tmp_path)
 
 
 async def test_attach_puts_the_file_into_the_next_message(tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ class ModelLoader:
             return
         self._before = (session.options, session.settings) if session.loaded is not None else None
         if options.target != session.options.target:
-            options = replace(options, options=replace(options.options, head=AUTO))  # a head belongs to its target
+            own = replace(options.options, head=AUTO, mmproj=AUTO)  # a head and a projector belong to their target
+            options = replace(options, options=own)
             session.settings = None
             session.conversation.change(settings=None)
         elif options.draft is not None and session.options.draft is None and session.settings is not None:

@@ -91,7 +91,7 @@ class Queue:
 
     def _send(self, message: QueuedMessage) -> None:
         self._state.sent = message
-        self._turns.send(message.text, message.shown)
+        self._turns.send(message.text, message.shown, message.images)
 
     def _show(self) -> None:
         self._view.show_outbox()

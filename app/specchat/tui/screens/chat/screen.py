@@ -135,8 +135,11 @@ class ChatScreen(Screen[None]):
     # Messages of the prompt
 
     def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
-        """Sends a message; loads the models again if that failed before."""
-        self.parts.queue.submit(QueuedMessage(message.text, message.shown, message.entry))
+        """Sends a message; loads the models again if that failed before. Images need a model that sees them."""
+        if message.images and (why := self.parts.state.session.blind_because):
+            self.parts.view.note(why)
+            return
+        self.parts.queue.submit(QueuedMessage(message.text, message.shown, message.entry, images=message.images))
         if self.parts.state.waiting is not None and self.parts.state.session.phase is Phase.FAILED:
             self.parts.loader.load()
 
@@ -152,6 +155,12 @@ class ChatScreen(Screen[None]):
         """Sends or takes back what is queued, or controls step mode."""
         if not self.parts.queue.press(message.key):
             self.parts.step_mode.press(message.key)
+
+    def on_prompt_pages_named(self, message: Prompt.PagesNamed) -> None:
+        """Asks before pages are fetched."""
+        from specchat.tui.screens.page_consent import PageConsentScreen
+
+        self.app.push_screen(PageConsentScreen(message.pages), lambda agreed: message.fetch() if agreed else None)
 
     def on_prompt_mode_changed(self, message: Prompt.ModeChanged) -> None:
         """Shows the mode of vi's keys above the prompt."""
@@ -213,6 +222,10 @@ class ChatScreen(Screen[None]):
     def on_transcript_link_clicked(self, message: Transcript.LinkClicked) -> None:
         """Shows where a link leads; a model's text opens nothing by itself."""
         self.parts.view.note(message.href)
+
+    def on_transcript_image_wanted(self, message: Transcript.ImageWanted) -> None:
+        """Shows an image in full."""
+        self.parts.image_viewer.open(message.image.path)
 
     def on_transcript_left(self) -> None:
         """Goes back to the prompt."""

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from specchat.chat.session import Phase
 from specchat.remote.limits import CANNOT_CONTINUE
 from specchat.stats.line import STOPPED
+from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage
 from specchat.traces.trace import Trace
 from specchat.tui.engine_link import EngineLink
@@ -55,8 +56,8 @@ class TurnRunner:
         self._reading = Pace(owner, _READING_PAUSE, self._read_ahead)
         self._storing = Pace(owner, _STORING_PAUSE, self.store_running)
 
-    def send(self, text: str, shown: str) -> None:
-        """Asks for an answer to a message; `shown` is its text with long pastes folded.
+    def send(self, text: str, shown: str, images: tuple[StoredImage, ...] = ()) -> None:
+        """Asks for an answer to a message with images; `shown` is its text with long pastes folded.
 
         It is stored at once, and waits while the models are loading. Call it while nothing is answered.
         """
@@ -67,8 +68,8 @@ class TurnRunner:
             for result in session.conversation.close_calls():
                 state.archive.said(session.conversation, result)
                 view.show_last(result)
-        view.transcript.add(UserMessage(shown or text), follow=True)
-        state.archive.said(session.conversation, session.ask(text, edited))
+        view.transcript.add(UserMessage(shown or text, images=images), follow=True)
+        state.archive.said(session.conversation, session.ask(text, edited, images))
         if edited is not None:
             view.show_conversation()
         if session.phase is Phase.READY and state.settings is not None:

@@ -201,7 +201,7 @@ class ChatView:
         if message.role == "tool":
             return self._tool_entry(conversation, message, message.tools or ToolUse())
         if message.role != "assistant":
-            return UserMessage(message.content, key=message.id, siblings=siblings)
+            return UserMessage(message.content, key=message.id, siblings=siblings, images=message.images)
         return Answer.stored(
             model_name(session.loaded.target) if session.loaded else "answer",
             message.content,

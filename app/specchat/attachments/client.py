@@ -1,0 +1,95 @@
+"""The process that reads one file, as the application sees it: asked once, and killed if it takes too long."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+from specchat.attachments.protocol import (
+    LARGEST_PICTURE,
+    Convert,
+    Failed,
+    Fetch,
+    Picture,
+    Reply,
+    Request,
+    Text,
+    decode_reply,
+    encode,
+)
+from specchat.errors import AttachmentError
+from specchat.terminal.filter import clean_line, without_sequences
+from specchat.worker.process import command_of
+
+PATIENCE: Final = 60.0
+"""Seconds that a file may take. A PDF of several hundred pages takes about half of it."""
+
+FETCHING: Final = 30.0
+"""Seconds that a page may take to arrive."""
+
+_STEP: Final = 0.1
+
+Stopped = Callable[[], bool]
+"""Says whether the user no longer wants to wait."""
+
+_LONGEST_REPLY: Final = 2 * LARGEST_PICTURE
+
+
+def text_in(name: str, path: str, kind: str, longest: int, stopped: Stopped = bool, patience: float = PATIENCE) -> str:
+    """The text of a document. Raises AttachmentError, in one line that begins with the name."""
+    reply = _asked(name, Convert(path, kind, longest), stopped, patience)
+    assert isinstance(reply, Text)
+    return without_sequences(reply.text)
+
+
+def picture_in(name: str, path: str, stopped: Stopped = bool, patience: float = PATIENCE) -> Picture:
+    """The picture in a file. Raises AttachmentError, in one line that begins with the name."""
+    reply = _asked(name, Convert(path, "image", 0), stopped, patience)
+    assert isinstance(reply, Picture)
+    return reply
+
+
+def page_at(url: str, longest: int, stopped: Stopped = bool, patience: float = FETCHING) -> Text | Picture:
+    """What a page says, or shows. Raises AttachmentError, in one line that begins with the address."""
+    reply = _asked(url, Fetch(url, longest, patience), stopped, patience + PATIENCE)
+    return Text(without_sequences(reply.text)) if isinstance(reply, Text) else reply
+
+
+def _asked(name: str, request: Request, stopped: Stopped, patience: float) -> Text | Picture:
+    reply = _reply_to(request, stopped, patience)
+    if isinstance(reply, Failed):
+        raise AttachmentError(clean_line(f"{name} {reply.reason}")[:500])
+    return reply
+
+
+def _reply_to(request: Request, stopped: Stopped, patience: float) -> Reply:
+    command, pipe = command_of("specchat.attachments"), subprocess.PIPE
+    try:
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+    except OSError as error:
+        return Failed(f"cannot be read: no process can be started for it: {error}")
+    with process:
+        try:
+            return _answer(process, encode(request), stopped, patience)
+        finally:
+            process.kill()
+
+
+def _answer(process: subprocess.Popen[bytes], request: bytes, stopped: Stopped, patience: float) -> Reply:
+    """The reply of a process, which is waited for in short steps, so that the user can stop it."""
+    end = monotonic() + patience
+    sent: bytes | None = request
+    while True:
+        try:
+            answer, _ = process.communicate(sent, timeout=min(_STEP, patience))
+            break
+        except subprocess.TimeoutExpired:
+            sent = None
+            if stopped():
+                return Failed("was not read: it was stopped")
+            if monotonic() > end:
+                return Failed(f"took more than {patience:g} seconds to read, and was given up")
+    reply = decode_reply(answer) if len(answer) <= _LONGEST_REPLY else None
+    return reply or Failed("cannot be read: its reader ended without an answer, as for a damaged file")

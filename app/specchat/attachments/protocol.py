@@ -1,0 +1,81 @@
+"""What the application asks the process that reads one file, and what that answers: one line of JSON each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, get_args
+
+from specchat.worker import lines
+from specchat.worker.lines import Decoder
+
+LARGEST_FILE: Final = 32 * 2**20
+"""Bytes of a file, or of a page, that is read."""
+
+LARGEST_PICTURE: Final = 8 * 2**20
+"""Bytes of a picture as the engine gets it."""
+
+LONGEST_SIDE: Final = 2048
+"""Pixels of a picture's longer side; larger ones are scaled down. No projector of today sees more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """Reads a file as what `kind` says: text of at most `longest` characters, or a picture."""
+
+    path: str
+    kind: str
+    longest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Fetches a page within so many seconds, and reads it by its type."""
+
+    url: str
+    longest: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a file says."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture as PNG and a small version of it as PPM, both in base 64, with its size in pixels."""
+
+    png: str
+    thumbnail: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why a file cannot be read: the rest of a sentence that begins with its name."""
+
+    reason: str
+
+
+Request = Convert | Fetch
+Reply = Text | Picture | Failed
+
+_REQUESTS, _REPLIES = Decoder[Request](get_args(Request)), Decoder[Reply](get_args(Reply))
+
+
+def encode(message: Request | Reply) -> bytes:
+    """The message as one line of ASCII, with its line end."""
+    return lines.encode(message)
+
+
+def decode_request(line: bytes) -> Request | None:
+    """The request in a line, None if there is none."""
+    return _REQUESTS.decode(line)
+
+
+def decode_reply(line: bytes) -> Reply | None:
+    """The reply in a line, None if there is none."""
+    return _REPLIES.decode(line)

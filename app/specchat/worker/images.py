@@ -1,0 +1,44 @@
+"""Conversations with images as the engine takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from specchat.worker.protocol import ChatMessage
+from specchat_engine import Image, Message
+from specchat_engine.errors import SettingError
+
+UNSEEN = "(There was an image here, which cannot be seen any more.)"
+
+
+def messages_of(messages: Sequence[ChatMessage], blind_because: str = "") -> list[Message]:
+    """The messages with their images.
+
+    If the target sees none, or if a file is gone, a sentence in the message says that there was one. Raises
+    SettingError if that is so with the last message of the user: an answer to it would be about nothing.
+    """
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
+    return [_message(message, blind_because, needed=place == last) for place, message in enumerate(messages)]
+
+
+def _message(message: ChatMessage, blind_because: str, *, needed: bool) -> Message:
+    plain = message.for_engine()
+    if not message.images:
+        return plain
+    if blind_because and needed:
+        raise SettingError(blind_because)
+    images = [] if blind_because else [_image(Path(path), needed=needed) for path in message.images]
+    found = tuple(image for image in images if image is not None)
+    lost = len(message.images) - len(found)
+    return replace(plain, images=found, content="\n".join([*[UNSEEN] * lost, plain.content]))
+
+
+def _image(path: Path, *, needed: bool) -> Image | None:
+    try:
+        return Image(path.read_bytes())
+    except OSError as error:
+        if needed:
+            raise SettingError(f"the image {path.name} cannot be read: {error.strerror or error}") from None
+        return None

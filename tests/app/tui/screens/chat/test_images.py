@@ -1,0 +1,120 @@
+"""Images in the chat: shown, sent to models that see them, and refused for others."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.tui.chatting import (
+    Chat,
+    chat,
+    command,
+    header,
+    note_above_the_prompt,
+    parts,
+    prompt,
+    questions,
+    quiet,
+    seen,
+    transcript,
+)
+from app.tui.scripted_client import LOADED, ScriptedClient
+from specchat.settings.paths import images_folder
+from specchat.tui.app import SpecchatApp
+from specchat.tui.screens.page_consent import PageConsentScreen
+from support.documents import write_picture
+
+pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+
+
+@pytest.fixture(autouse=True)
+def photo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return write_picture(tmp_path / "photo.jpg", (40, 30))
+
+
+async def send(pilot: Chat, text: str) -> None:
+    prompt(pilot).write(text)
+    await pilot.press("enter")
+    await pilot.app.workers.wait_for_complete([worker for worker in pilot.app.workers if worker.group == "attachments"])
+    await quiet(pilot)
+
+
+async def test_an_image_goes_to_the_model_and_is_shown_below_the_message() -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await send(pilot, "What is @photo.jpg?")
+        (message,) = client.asked[-1]
+        assert message.content == "What is @photo.jpg?"
+        assert [Path(path).parent for path in message.images] == [images_folder()]
+        assert Path(message.images[0]).read_bytes().startswith(b"\x89PNG")
+        rows = seen(pilot)
+        assert any("▣ photo.jpg (40 × 30)" in row for row in rows)
+        assert sum("▀▀▀▀" in row for row in rows) == 12
+        await send(pilot, "And now?")
+        assert client.asked[-1][0].images == message.images
+        assert client.asked[-1][-1].images == ()
+
+
+async def test_a_stored_conversation_shows_its_images_again() -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await send(pilot, "What is @photo.jpg?")
+        stored = parts(pilot).state.session.conversation.id
+        await command(pilot, "/new")
+        assert questions(pilot) == []
+        await parts(pilot).conversations.resume(stored)
+        await pilot.pause()
+        assert "▣ photo.jpg (40 × 30)" in questions(pilot)[0].text
+        await send(pilot, "And now?")
+        assert len(client.asked[-1][0].images) == 1
+
+
+async def test_a_model_that_sees_nothing_says_so_and_the_message_stays() -> None:
+    client = ScriptedClient(load_events=(replace(LOADED, blind_because="it has no projector"),))
+    async with chat(client) as pilot:
+        await send(pilot, "What is @photo.jpg?")
+        assert client.asked == []
+        assert prompt(pilot).text == "What is @photo.jpg?"
+        assert questions(pilot) == []
+        assert "it has no projector" in header(pilot) + note_above_the_prompt(pilot)
+
+
+async def test_a_page_is_asked_about_on_a_screen_of_its_own() -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        prompt(pilot).write("Sum up @http://127.0.0.1:9/a")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, PageConsentScreen)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert client.asked == []
+        assert prompt(pilot).text == "Sum up @http://127.0.0.1:9/a"
+
+
+@pytest.fixture
+def terminal_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pilot has no terminal that could be given away."""
+    monkeypatch.setattr(SpecchatApp, "suspend", lambda _: nullcontext())
+
+
+@pytest.mark.usefixtures("terminal_for_others")
+async def test_the_selected_message_shows_its_image_in_full(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("textual_image", reason="needs the extra specchat[files]")
+    async with chat(ScriptedClient()) as pilot:
+        await send(pilot, "What is @photo.jpg?")
+        transcript(pilot).focus()
+        transcript(pilot).select(questions(pilot)[0])
+        await pilot.press("o")
+        await pilot.app.workers.wait_for_complete()
+        assert "Any key goes back to the chat." in capfd.readouterr().out
+        await quiet(pilot)
+        for path in images_folder().glob("*.png"):
+            path.unlink()
+        await pilot.press("o")
+        await pilot.pause()
+        assert "the image was deleted" in header(pilot) + note_above_the_prompt(pilot)
