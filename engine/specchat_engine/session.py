@@ -331,7 +331,7 @@ class Session:
             turn.prompt_ids, turn.images = fitted.tokens, fitted.images
             opened = self._opens_reasoning(fitted.tokens)
             turn.reasoning = ReasoningCounter(pair.answer_format, opened=opened)
-            turn.part = self._part(turn.prompt, opened=opened)
+            turn.part = CurrentPart(AnswerParser(pair.answer_format, thinking=opened), self._with_marks())
             sampling, start = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
             if sampling is not self.settings.sampling:
                 turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
@@ -487,11 +487,11 @@ class Session:
     ) -> Plan:
         """What the planner plans for the part that is written now, inside the thought with the rule of the thought."""
         wanted, part = turn.transcript.remaining, turn.part
-        if part is None:
+        if part is None or not settings.relaxes_thoughts:
             return self._planner.plan(context, settings, sampler, wanted, after_pause=after_pause)
         part.follow(context.tokens[context.prompt_length :])
         now = part.settings(settings)
-        plan = self._planner.plan(context, now, sampler, wanted, kind=part.kind, after_pause=after_pause)
+        plan = self._planner.plan(context, now, sampler, wanted, after_pause=after_pause)
         return plan if now is settings else part.bounded(plan)
 
     def _thinking(self, prompt: Prompt) -> Prompt:
@@ -509,21 +509,12 @@ class Session:
             turn.notices += filter(None, [self.pair.template.thinking.notice(level)])
 
     def _opens_reasoning(self, prompt: Sequence[int]) -> bool:
-        return opens_reasoning(
-            self.pair.answer_format, prompt, self._with_marks(self.pair.answer_format.reasoning_marks)
-        )
+        return opens_reasoning(self.pair.answer_format, prompt, self._with_marks())
 
-    def _part(self, asked: Prompt, *, opened: bool) -> CurrentPart:
-        """Follows an answer to this prompt, which has `opened` the reasoning or not."""
-        answer_format = self.pair.answer_format
-        parser = AnswerParser(answer_format, asked.tools, thinking=opened)
-        marks = answer_format.marks if asked.tools else answer_format.reasoning_marks
-        return CurrentPart(parser, self._with_marks(marks), must_call=asked.must_call)
-
-    def _with_marks(self, marks: Sequence[str]) -> Callable[[int], bytes]:
-        """Gives the bytes of a token, also of control tokens with these texts."""
+    def _with_marks(self) -> Callable[[int], bytes]:
+        """Gives the bytes of a token, also of the control tokens around reasoning."""
         vocabulary = self.pair.vocabulary
-        shown = shown_tokens(marks, vocabulary)
+        shown = shown_tokens(self.pair.answer_format.reasoning_marks, vocabulary)
         return lambda token: shown.get(token) or vocabulary.piece(token)
 
     def _fit(self, asked: Asked) -> Fitted:

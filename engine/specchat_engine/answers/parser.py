@@ -19,8 +19,6 @@ class AnswerParser:
 
     Nothing is refused: what looks like a call and is none stays content. Arguments that go out as they come may turn
     out to be incomplete, as those of an answer that was cut off.
-
-    `calls` says whether the last part that it told belongs to a call.
     """
 
     def __init__(
@@ -33,7 +31,6 @@ class AnswerParser:
             HarmonyParser(calls=bool(tools)) if harmony else ReasoningParser(answer_format.thinking, opened=thinking)
         )
         self._second = ToolCallParser(tools) if tools and not harmony else None
-        self.calls = False
 
     @property
     def inside(self) -> bool | None:
@@ -54,9 +51,7 @@ class AnswerParser:
         found: list[AnswerPart] = []
         for part in parts:
             found += self._second.feed(part.text) if self._second and part.kind is PartKind.CONTENT else [part]
-        if found := merged(found):
-            self.calls = found[-1].kind in (PartKind.CALL, PartKind.ARGUMENTS)
-        return found
+        return merged(found)
 
 
 @dataclass(frozen=True, slots=True)

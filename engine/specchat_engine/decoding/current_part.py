@@ -1,4 +1,4 @@
-"""Which part of its answer a model is writing: how its drafts fare, and which rule verifies them, depends on that."""
+"""Which part of its answer a model is writing: the rule that verifies its drafts depends on that."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifie
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.settings import AUTO, Settings
 
-THOUGHTS, CALLS = "thoughts", "calls"
-"""The kinds of text that the policy learns apart from those of requests."""
-
 
 class CurrentPart:
     """Follows one answer in token ids.
@@ -23,12 +20,11 @@ class CurrentPart:
     that no token of the answer is judged by the rule of the thought.
     """
 
-    def __init__(self, parser: AnswerParser, piece: Callable[[int], bytes], *, must_call: bool = False) -> None:
+    def __init__(self, parser: AnswerParser, piece: Callable[[int], bytes]) -> None:
         """`parser` is at the beginning of the answer. `piece` gives the bytes of a token, also of a control token that
-        the parser looks for. With `must_call` everything but the thought is a call."""
+        the parser looks for."""
         self._parser = parser
         self._piece = piece
-        self._must_call = must_call
         self._seen = 0
         self._relaxed: tuple[Settings, Settings] | None = None
 
@@ -36,13 +32,6 @@ class CurrentPart:
     def is_thought(self) -> bool:
         """Whether the next token belongs to the thought. False until that is certain."""
         return self._parser.inside is True
-
-    @property
-    def kind(self) -> str:
-        """The kind of text of the next token, empty if the request tells it."""
-        if self.is_thought:
-            return THOUGHTS
-        return CALLS if self._must_call or self._parser.calls else ""
 
     def follow(self, answer: Sequence[int]) -> None:
         """Reads what the answer has more than the last time."""
@@ -55,7 +44,7 @@ class CurrentPart:
 
         The same settings give the same object. A rule that cannot judge trees gets none.
         """
-        if not (settings.relaxes_thoughts and self.is_thought):
+        if not self.is_thought:
             return settings
         if self._relaxed is None or self._relaxed[0] is not settings:
             self._relaxed = settings, replace(settings, verifier=settings.thought_verifier, tree=AUTO)

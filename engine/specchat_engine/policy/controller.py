@@ -140,13 +140,8 @@ class Controller:
         other._budget, other._trials, other.record = self._budget, self._trials, self.record
         return other
 
-    def turn_to(self, kind: str) -> None:
-        """Goes on with another kind of text within an answer, such as a thought; nothing if it is the same."""
-        if kind != self._kind:
-            self.begin(kind)
-
     def begin(self, kind: str) -> None:
-        """Starts an answer of this kind of text, or a part of one."""
+        """Starts an answer of this kind of text."""
         for drafter, made in self._made.items():
             usual = self._usual_drafts.get((self._kind, drafter), _DRAFTS)
             self._usual_drafts[self._kind, drafter] = usual + _DRAFTS_WEIGHT * (made - usual)

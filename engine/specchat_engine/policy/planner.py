@@ -145,7 +145,6 @@ class Planner:
         self._most_branches = target.max_leaves - 1 if isinstance(target, BranchingModel) else 0
         self._planned: tuple[Situation, Decision] | None = None
         self._thinking_ms = 0.0
-        self._kind = ""
 
     def use(self, drafters: Sequence[PlannedDrafter]) -> None:
         """Plans with these drafters from the next turn on, and keeps what those of the same names know."""
@@ -155,8 +154,7 @@ class Planner:
         """Starts a turn with these tokens, the beginning of the prompt. Raises Cancelled if `cancelled` says so."""
         self.draft_prompt_ms = 0.0
         self._cancelled, self._planned = cancelled, None
-        self._kind = kind_of(prompt.request)
-        self._controller.begin(self._kind)
+        self._controller.begin(kind_of(prompt.request))
         for drafter in self.drafters.values():
             drafter.open(tokens, prompt)
         self._configure(settings)
@@ -179,19 +177,16 @@ class Planner:
         sampler: Sampler,
         wanted: int,
         *,
-        kind: str = "",
         after_pause: bool = False,
     ) -> Plan:
         """The plan of the next round, which may emit `wanted` tokens. Raises Cancelled if the turn is cancelled.
 
-        `kind` is the kind of text that is being written, if it is another one than the request tells.
         `after_pause`: the models were idle, so that the times of this round say nothing about other rounds.
         """
         began, self._planned, self._thinking_ms = perf_counter_ns(), None, 0.0
         self._controller.use_threads(
             self._target.threads, max((drafter.threads for drafter in self.drafters.values()), default=0)
         )
-        self._controller.turn_to(kind or self._kind)
         if settings is not self._allowed.settings:
             self._configure(settings)
         allowed, longest = self._allowed, min(self._target.max_rows, wanted) - 1
