@@ -35,6 +35,8 @@ from specchat.tui.widgets.listing import Listing
 from specchat.worker.client import WorkerClient
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
+from specchat_engine.gguf.reader import read_file
+from specchat_engine.llama.mtmd import has_mtmd
 
 HERE = Path(__file__).parent
 QUESTIONS = ("What is prompt lookup?", "Tell me a short story about a fox who finds a lamp.")
@@ -43,6 +45,9 @@ WIDE = (132, 38)
 NARROW = (100, 30)
 CALL = r'"<tool_call>{\"name\": \"time_get_current_time\", \"arguments\": {\"timezone\": \"%s\"}}</tool_call>"'
 CALLS = f"root ::= {CALL % 'Asia/Tokyo'} {CALL % 'America/New_York'}"
+
+THINKS = r"""root ::= "<think>\n" [A-Za-z ,.']{150,400} ". \n</think>\n\n" answer
+answer ::= [^<]+"""
 
 Steps = Callable[[Pilot[None]], Awaitable[None]]
 
@@ -110,6 +115,67 @@ async def sessions(pilot: Pilot[None]) -> None:
     await pilot.pause(1)
 
 
+async def sampled(pilot: Pilot[None], grammar: str) -> ChatScreen:
+    """Waits for the models and makes answers follow a grammar: the built-in target has learned no thoughts or calls."""
+    screen = pilot.app.screen
+    assert isinstance(screen, ChatScreen)
+    parts = screen.parts
+    while parts.state.settings is None:
+        await pilot.pause(0.25)
+    sampling = replace(parts.state.settings.sampling, grammar=grammar)
+    parts.turns.apply(replace(parts.state.settings, sampling=sampling))
+    return screen
+
+
+async def thinking(pilot: Pilot[None]) -> None:
+    """An answer whose thought has folded, above one whose thought is open."""
+    await sampled(pilot, THINKS)
+    for question in QUESTIONS:
+        await answered(pilot, question)
+    await pilot.press("tab", "o")
+
+
+async def writing(pilot: Pilot[None]) -> None:
+    """A message that waits for the end of an answer, and another one in vi's normal mode."""
+    await pilot.press(*"/vi", "enter")
+    await pilot.press(*QUESTIONS[1], "enter")
+    while not pilot.app.screen.query(Answer):
+        await pilot.pause(0.1)
+    await pilot.press("f5")
+    await pilot.pause(1)
+    await pilot.press(*["space"] * 4)
+    await pilot.pause(1)
+    await pilot.press(*"What is a draft model?", "enter", *"And what is a bonus token?", "escape", "b", "b")
+
+
+def draw_lighthouse(path: Path) -> None:
+    """Draws a lighthouse at night, so that no photograph has to be asked for."""
+    from PIL import Image, ImageDraw
+
+    width, height = 320, 200
+    picture = Image.new("RGB", (width, height))
+    draw = ImageDraw.Draw(picture)
+    for row in range(height):
+        draw.line((0, row, width, row), (10 + row // 3, 20 + row // 2, 70 + row // 2))
+    draw.rectangle((0, 150, width, height), (8, 40, 66))
+    draw.polygon(((118, 48), (320, 5), (320, 80)), (240, 220, 140))
+    draw.polygon(((60, 160), (180, 160), (150, 138), (90, 138)), (60, 50, 45))
+    draw.polygon(((104, 140), (136, 140), (130, 60), (110, 60)), (235, 235, 230))
+    for top in (72, 100, 128):
+        draw.rectangle((106, top, 134, top + 9), (200, 60, 50))
+    draw.rectangle((108, 42, 132, 60), (255, 240, 170))
+    draw.polygon(((104, 42), (136, 42), (120, 28)), (150, 40, 40))
+    picture.save(path)
+
+
+async def images(pilot: Pilot[None]) -> None:
+    """A picture in a message. The projector has random weights: the built-in target has never learned to see."""
+    photo = Path(os.environ["HOME"]) / "lighthouse.png"
+    draw_lighthouse(photo)
+    await sampled(pilot, "")
+    await answered(pilot, f"Tell me a story about @{photo} and a fox.")
+
+
 async def tools(pilot: Pilot[None]) -> None:
     """A call that was made, and the question before the next one.
 
@@ -120,16 +186,10 @@ async def tools(pilot: Pilot[None]) -> None:
     (folder / "config.toml").write_text(
         '[tools.time]\ncommand = ["mcp-server-time", "--local-timezone", "Europe/Rome"]\n'
     )
-    screen = pilot.app.screen
-    assert isinstance(screen, ChatScreen)
-    parts = screen.parts
-    while parts.state.settings is None:
-        await pilot.pause(0.25)
+    parts = (await sampled(pilot, CALLS)).parts
     parts.tools.use("time", on=True)
     while parts.tools.running:
         await pilot.pause(0.1)
-    sampling = replace(parts.state.settings.sampling, grammar=CALLS)
-    parts.turns.apply(replace(parts.state.settings, sampling=sampling))
     await pilot.press(*"What time is it in Tokyo and in New York?", "enter")
     for verdict in ("y", ""):
         while not isinstance(pilot.app.screen, ToolConsent):
@@ -169,7 +229,13 @@ def options() -> ChatOptions:
 
 async def record(name: str, size: tuple[int, int], steps: Steps) -> None:
     """Saves a picture of the app after these steps."""
-    app = SpecchatApp(replace(options(), k=4, drafter="model"), WorkerClient(worker_log()))
+    chosen = replace(options(), k=4, drafter="model")
+    if name == "images":
+        from support.vision_models import write_projector  # run it with PYTHONPATH=tests
+
+        projector = write_projector(Path(os.environ["HOME"]) / "mmproj.gguf", width=read_file(chosen.target).width)
+        chosen = replace(chosen, options=LoadOptions(mmproj=str(projector)))
+    app = SpecchatApp(chosen, WorkerClient(worker_log()))
     async with app.run_test(size=size) as pilot:
         await steps(pilot)
         await pilot.pause(0.5)
@@ -201,7 +267,10 @@ SCREENS: dict[str, tuple[tuple[int, int], Steps]] = {
     "sessions": (WIDE, sessions),
     "beside": (WIDE, beside),
     "statistics": (WIDE, pressing("f7", 2)),
+    "thinking": (NARROW, thinking),
     "tools": (NARROW, tools),
+    "images": (NARROW, images),
+    "writing": (NARROW, writing),
     "race": (WIDE, pressing("f6", 12)),
 }
 
@@ -209,7 +278,8 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as home:
         for variable in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
             os.environ[variable] = home
-        wanted = sys.argv[1:] or [*SCREENS, "verify"]
+        drawn = [name for name in SCREENS if name != "images" or has_mtmd()]
+        wanted = sys.argv[1:] or [*drawn, "verify"]
         for screen in [name for name in wanted if name in SCREENS]:
             asyncio.run(record(screen, *SCREENS[screen]))
         if "verify" in wanted:

@@ -23,16 +23,15 @@ from specchat.terminal.filter import clean_line
 MOST_BYTES = 256 * 1024
 """The limit for all files of a message together. It exceeds the context of most local models."""
 
-_TRAILING = ".,;:!?)]}'"
-_FILE_SUFFIX = re.compile(
-    r"\.(c|cc|cfg|conf|cpp|css|csv|gguf|go|h|hpp|html|ini|java|docx|xlsx|pptx|webp|jpe?g|jsx?|jsonl?|kt|log|lua|md|pdf|php|pl|png|py|rb|rs"
-    r"|rst|sh|sql|swift|tex|toml|tsx?|tsv|txt|xml|ya?ml|zip)",
-    re.IGNORECASE,
-)
-
-
 MOST_IMAGES = 8
 """The limit for the pictures of a message. Each takes hundreds of tokens of the context."""
+
+_TRAILING = ".,;:!?)]}'"
+_FILE_SUFFIX = re.compile(
+    r"\.(c|cc|cfg|conf|cpp|css|csv|docx|gguf|go|h|hpp|html|ini|java|jpe?g|jsx?|jsonl?|kt|log|lua|md|pdf|php|pl|png|pptx|py|rb"
+    r"|rs|rst|sh|sql|swift|tex|toml|tsx?|tsv|txt|webp|xlsx|xml|ya?ml|zip)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +50,15 @@ class Attachment:
 
 def pages_named(message: str) -> tuple[str, ...]:
     """The addresses of the pages that a message names. Ask the user before `read_attachments` fetches them."""
-    names = (mention.name if mention.quoted else mention.name.rstrip(_TRAILING) for mention in mentions(message))
-    return tuple(dict.fromkeys(name for name in names if is_page(name)))
+    return tuple(dict.fromkeys(name for name in map(_bare, mentions(message)) if is_page(name)))
 
 
 def takes_time(message: str, folder: Path) -> bool:
     """Whether reading what a message names takes more than a moment."""
-    if pages_named(message):
-        return True
-    names = (mention.name if mention.quoted else mention.name.rstrip(_TRAILING) for mention in mentions(message))
-    return any(kind_of_name(name) and (path := _path(name, folder)) and path.is_file() for name in names)
+    names = [*map(_bare, mentions(message))]
+    return any(is_page(name) for name in names) or any(
+        kind_of_name(name) and (path := _path(name, folder)) and path.is_file() for name in names
+    )
 
 
 def read_attachments(message: str, folder: Path, stopped: Stopped = bool) -> tuple[Attachment, ...]:
@@ -72,7 +70,7 @@ def read_attachments(message: str, folder: Path, stopped: Stopped = bool) -> tup
     found: dict[Path | str, Attachment] = {}
     left = MOST_BYTES
     for mention in mentions(message):
-        page = mention.name if mention.quoted else mention.name.rstrip(_TRAILING)
+        page = _bare(mention)
         if is_page(page):
             if page not in found:
                 found[page] = _page(page, left, stopped)
@@ -109,6 +107,11 @@ def images_of(attachments: Sequence[Attachment]) -> tuple[StoredImage, ...]:
     return tuple(each.image for each in attachments if each.image is not None)
 
 
+def _bare(mention: Mention) -> str:
+    """The name without punctuation of the surrounding sentence."""
+    return mention.name if mention.quoted else mention.name.rstrip(_TRAILING)
+
+
 def _attached(name: str, path: Path, left: int, stopped: Stopped = bool) -> Attachment:
     kind = kind_of_name(path.name)
     if kind is None:
@@ -138,7 +141,7 @@ def _shown(name: str, picture: Picture) -> Attachment:
 
 def _file(mention: Mention, folder: Path) -> tuple[str, Path] | None:
     """The name without punctuation of the surrounding sentence, and the path. None if no file is meant."""
-    bare = mention.name if mention.quoted else mention.name.rstrip(_TRAILING)
+    bare = _bare(mention)
     for name in dict.fromkeys((mention.name, bare)):
         path = _path(name, folder)
         if path is not None and path.exists():
