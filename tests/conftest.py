@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
+
+# OpenMP's threads spin while they wait for each other. Beside the other test processes that takes twenty times as long.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # How long an example takes depends on the machine, so no test fails for it.
 settings.register_profile("specchat", deadline=None)
