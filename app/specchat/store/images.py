@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,6 +14,7 @@ from typing import Final
 
 from specchat.settings.paths import images_folder
 
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 _THUMBNAIL: Final = re.compile(rb"P6 (\d{1,3}) (\d{1,3}) 255\n")
 
 
@@ -51,6 +52,12 @@ class StoredImage:
         if len(colours) != row * height:
             return []
         return [[colours[at : at + 6] for at in range(row * y, row * (y + 1), 6)] for y in range(height)]
+
+
+def image_files(hashes: Iterable[object]) -> tuple[str, ...]:
+    """The files of the pictures with these hashes, which may have been deleted; what is no hash is left out."""
+    known = [name for name in hashes if isinstance(name, str) and _HASH.fullmatch(name)]
+    return tuple(str(StoredImage("", name).path) for name in known)
 
 
 def forget_images(used: Collection[str], older_than: float) -> int:

@@ -13,6 +13,7 @@ from specchat.errors import SpecchatError
 from specchat.stats.advice import Answered
 from specchat.stats.curve import costs_of
 from specchat.stats.summary import Summary
+from specchat.store.images import image_files
 from specchat.store.store import Store
 from specchat.store.turns import Counters
 from specchat.traces.trace import Trace
@@ -138,7 +139,10 @@ def looker(
 
 def asked_in(trace: Trace) -> tuple[ChatMessage, ...]:
     """The messages that were answered, including the system prompt."""
-    return tuple(ChatMessage.of(Message.of(values)) for values in trace.start["messages"])
+    return tuple(
+        replace(ChatMessage.of(Message.of(values)), images=image_files(values.get("images", ())))
+        for values in trace.start["messages"]
+    )
 
 
 def offered_in(trace: Trace) -> Offer:

@@ -17,7 +17,7 @@ REMOTE_SCHEMA = 2
 """The version of those of a server, in which ids and `lossless` may be null."""
 
 if TYPE_CHECKING:
-    from specchat_engine.prompt.messages import Prompt
+    from specchat_engine.prompt.messages import Message, Prompt
 
 
 def start_line(
@@ -49,7 +49,7 @@ def start_line(
         "seed": seed,
         "turn": turn,
         "prompt_tokens": prompt_tokens,
-        "messages": [message.to_json() for message in prompt.messages],
+        "messages": [_as_object(message) for message in prompt.messages],
         "versions": about.get("versions", {}),
         "machine": about.get("machine", {}),
     }
@@ -64,6 +64,12 @@ def start_line(
     }
     more |= {name: value for name, value in asked.items() if value}
     return line | more | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
+
+
+def _as_object(message: Message) -> dict[str, Any]:
+    """A message with the hashes of its images."""
+    digests = [image.digest for image in message.images]
+    return message.to_json() | ({"images": digests} if digests else {})
 
 
 def _as_list(raw: str | Sequence[int] | None) -> str | list[int] | None:

@@ -6,6 +6,7 @@ import pytest
 
 from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.errors import SpecchatError
+from specchat.settings.paths import images_folder
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording, as_asked, asked_in, from_reading, plain, question_of, speculative
 from specchat.worker.protocol import ChatMessage, Offer, WorkerFailed
@@ -30,6 +31,13 @@ def test_what_was_asked_is_asked_again_with_thoughts_and_calls() -> None:
     again = asked_in(sample_trace(messages=told))
     assert again == asked
     assert [message.for_engine().to_json() for message in again] == told
+
+
+def test_an_answer_about_an_image_is_made_again_with_the_image() -> None:
+    shown, hostile = "ab" * 32, "../" * 21 + "x"
+    asked = {"role": "user", "content": "What is it?", "images": [shown, hostile, 3]}
+    (message,) = asked_in(sample_trace(messages=[asked]))
+    assert message.images == (str(images_folder() / f"{shown}.png"),)
 
 
 def test_a_recording_is_the_trace_of_an_answer_with_the_noise_and_the_beginning_of_another() -> None:
