@@ -89,8 +89,9 @@ class HarmonyParser:
         if not end and not ended:
             text = text[: len(text) - held_back(text, _ENDS)]
         self._text = self._text[len(text) :]
-        if kind is PartKind.ARGUMENTS:
-            self._empty &= not text.strip()
+        if kind is PartKind.ARGUMENTS and self._empty:
+            text = text.lstrip()
+            self._empty = not text
         if end or ended:
             self._kind = None
             self._text = self._text.removeprefix(end) if end in ("<|end|>", "<|call|>", "<|return|>") else self._text

@@ -293,6 +293,7 @@ PIECES = st.lists(
 @example("[TOOL_CALLS]" + "x" * 64 + "[CALL_ID]" + "y" * 40 + "[ARGS]        {}", [*range(500)], False, "hermes")
 @example("<|channel|>{\n", [], False, "harmony")
 @example("[TOOL_CALLS]" + "x" * 300 + "[ARGS]{}", [*range(500)], False, "hermes")
+@example(" to=functions.now<|message|> <|end|>", [], False, "harmony")
 @example("<function=" + "x" * 129 + ">", [*range(500)], False, "hermes")
 def test_it_does_not_matter_where_the_text_is_cut(
     text: str, cuts: list[int], thinking: bool, calls: CallFormat
