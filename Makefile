@@ -79,7 +79,7 @@ verify: $(VENV)/.chat ## compare plain and speculative decoding, token by token
 	@$(BIN)/specchat verify $(ARGS)
 
 pictures: $(VENV)/.test ## take the screenshots of the documentation again (VISION=1 for all of them)
-	@PYTHONPATH=tests $(BIN)/python assets/media/record.py
+	@PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=tests $(BIN)/python assets/media/record.py
 
 gpu-check: ## build for a GPU (default: CUDA; see CMAKE_ARGS), then test and time the engine on it
 	CMAKE_ARGS="$(or $(CMAKE_ARGS),-DGGML_CUDA=on)" $(MAKE) VENV=.venv-gpu .venv-gpu/.test

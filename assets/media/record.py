@@ -46,7 +46,7 @@ NARROW = (100, 30)
 CALL = r'"<tool_call>{\"name\": \"time_get_current_time\", \"arguments\": {\"timezone\": \"%s\"}}</tool_call>"'
 CALLS = f"root ::= {CALL % 'Asia/Tokyo'} {CALL % 'America/New_York'}"
 
-THINKS = r"""root ::= "<think>\n" [A-Za-z ,.']{150,400} ". \n</think>\n\n" answer
+THINKS = r"""root ::= "<think>\n" [A-Za-z ,.'"]{150,400} ". \n</think>\n\n" answer
 answer ::= [^<]+"""
 
 Steps = Callable[[Pilot[None]], Awaitable[None]]
@@ -137,14 +137,11 @@ async def thinking(pilot: Pilot[None]) -> None:
 
 async def writing(pilot: Pilot[None]) -> None:
     """A message that waits for the end of an answer, and another one in vi's normal mode."""
-    await pilot.press(*"/vi", "enter")
-    await pilot.press(*QUESTIONS[1], "enter")
-    while not pilot.app.screen.query(Answer):
-        await pilot.pause(0.1)
-    await pilot.press("f5")
-    await pilot.pause(1)
-    await pilot.press(*["space"] * 4)
-    await pilot.pause(1)
+    await pilot.press(*"/vi", "enter", "f5", *QUESTIONS[1], "enter")
+    await pilot.pause(2)
+    for _ in range(8):
+        await pilot.press("f5")
+        await pilot.pause(0.2)
     await pilot.press(*"What is a draft model?", "enter", *"And what is a bonus token?", "escape", "b", "b")
 
 
@@ -170,10 +167,10 @@ def draw_lighthouse(path: Path) -> None:
 
 async def images(pilot: Pilot[None]) -> None:
     """A picture in a message. The projector has random weights: the built-in target has never learned to see."""
-    photo = Path(os.environ["HOME"]) / "lighthouse.png"
-    draw_lighthouse(photo)
+    os.chdir(os.environ["HOME"])
+    draw_lighthouse(Path("lighthouse.png"))
     await sampled(pilot, "")
-    await answered(pilot, f"Tell me a story about @{photo} and a fox.")
+    await answered(pilot, "What do you see? @lighthouse.png")
 
 
 async def tools(pilot: Pilot[None]) -> None:

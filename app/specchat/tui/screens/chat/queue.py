@@ -38,6 +38,7 @@ class Queue:
                 self._view.prompt.taken()
                 self._turns.go_on_with(message.text)
             return
+        self._view.note("")
         message = replace(message, outputs=state.outbox.take_outputs())
         self._view.prompt.taken()
         if not state.busy:
