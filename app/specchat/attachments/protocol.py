@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, get_args
 
@@ -63,19 +64,6 @@ class Failed:
 Request = Convert | Fetch
 Reply = Text | Picture | Failed
 
-_REQUESTS, _REPLIES = Decoder[Request](get_args(Request)), Decoder[Reply](get_args(Reply))
-
-
-def encode(message: Request | Reply) -> bytes:
-    """The message as one line of ASCII, with its line end."""
-    return lines.encode(message)
-
-
-def decode_request(line: bytes) -> Request | None:
-    """The request in a line, None if there is none."""
-    return _REQUESTS.decode(line)
-
-
-def decode_reply(line: bytes) -> Reply | None:
-    """The reply in a line, None if there is none."""
-    return _REPLIES.decode(line)
+encode: Callable[[Request | Reply], bytes] = lines.encode
+decode_request = Decoder[Request](get_args(Request)).decode
+decode_reply = Decoder[Reply](get_args(Reply)).decode

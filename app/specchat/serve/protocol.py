@@ -7,7 +7,7 @@ requests mix.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -160,22 +160,9 @@ Command = Load | Ask | Leave | Drafted | Count | Quit
 OfRequest = Begun | Made | Awaits | Finished | Counted | Failed
 Event = Loading | Loaded | OfRequest
 
-_COMMANDS, _EVENTS = Decoder[Command](get_args(Command)), Decoder[Event](get_args(Event))
-
-
-def encode(message: Command | Event) -> bytes:
-    """The message as one line of ASCII, with its line end."""
-    return lines.encode(message)
-
-
-def decode_command(line: bytes) -> Command | None:
-    """The command in a line, None if there is none that this side knows."""
-    return _COMMANDS.decode(line)
-
-
-def decode_event(line: bytes) -> Event | None:
-    """The event in a line, None if there is none that this side knows."""
-    return _EVENTS.decode(line)
+encode: Callable[[Command | Event], bytes] = lines.encode
+decode_command = Decoder[Command](get_args(Command)).decode
+decode_event = Decoder[Event](get_args(Event)).decode
 
 
 def refused(line: bytes) -> Failed | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
@@ -55,19 +55,6 @@ class Broke:
 Command = Connect | Call
 Event = Connected | Called | Broke
 
-_COMMANDS, _EVENTS = Decoder[Command](get_args(Command)), Decoder[Event](get_args(Event))
-
-
-def encode(message: Command | Event) -> bytes:
-    """The message as one line of ASCII, with its line end."""
-    return lines.encode(message)
-
-
-def decode_command(line: bytes) -> Command | None:
-    """The command in a line, None if there is none that this side knows."""
-    return _COMMANDS.decode(line)
-
-
-def decode_event(line: bytes) -> Event | None:
-    """The event in a line, None if there is none that this side knows."""
-    return _EVENTS.decode(line)
+encode: Callable[[Command | Event], bytes] = lines.encode
+decode_command = Decoder[Command](get_args(Command)).decode
+decode_event = Decoder[Event](get_args(Event)).decode

@@ -6,7 +6,7 @@ Each command and event is declared here and nowhere else: a frozen dataclass tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -369,19 +369,6 @@ LastEvent = Loaded | Ended | Inspected | Kept | Recalled | Timed | WorkerFailed
 
 Event = Loading | Started | Notice | Summarised | Round | Recounted | Timing | LastEvent
 
-_COMMANDS, _EVENTS = Decoder[Command](get_args(Command)), Decoder[Event](get_args(Event))
-
-
-def encode(message: Command | Event) -> bytes:
-    """The message as one line of ASCII, with its line end."""
-    return lines.encode(message)
-
-
-def decode_command(line: bytes) -> Command | None:
-    """The command in a line, None if there is none that this side knows."""
-    return _COMMANDS.decode(line)
-
-
-def decode_event(line: bytes) -> Event | None:
-    """The event in a line, None if there is none that this side knows."""
-    return _EVENTS.decode(line)
+encode: Callable[[Command | Event], bytes] = lines.encode
+decode_command = Decoder[Command](get_args(Command)).decode
+decode_event = Decoder[Event](get_args(Event)).decode
