@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from specchat_engine import SamplingParams
 from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.sampling.sampler import constraint_of
-from specchat_engine.testing import ByteTokenizer, Choices
+from specchat_engine.testing import ByteTokenizer
 
 HELD = SamplingParams(grammar="[c]ab\n[c]ba\n[c]\u00e9")
 THINKING = ("<t>", "</t>")
@@ -26,20 +24,6 @@ class Vocabulary(ByteTokenizer):
 
     def piece(self, token: int) -> bytes:
         return {MARK: b"", LONG: b"c]a"}[token] if token >= MARK else super().piece(token)
-
-
-@pytest.fixture(autouse=True)
-def all_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    made: list[Choices] = []
-    original = Choices.__init__
-
-    def init(self: Choices, *given: object) -> None:
-        original(self, *given)  # type: ignore[arg-type]
-        made.append(self)
-
-    monkeypatch.setattr(Choices, "__init__", init)
-    yield
-    assert all(place.closed for place in made)
 
 
 def awaiting(opened: bool = False) -> Constraint:

@@ -21,21 +21,6 @@ WORDS = "abba\nabacab\nbad beef\ncafe\ncafe babe"
 CHOSEN = SamplingParams(grammar=WORDS)
 
 
-@pytest.fixture(autouse=True)
-def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Choices]]:
-    """Every place in a grammar that the test made; all of them have to be closed in the end."""
-    made: list[Choices] = []
-    original = Choices.__init__
-
-    def init(self: Choices, *given: object) -> None:
-        original(self, *given)  # type: ignore[arg-type]
-        made.append(self)
-
-    monkeypatch.setattr(Choices, "__init__", init)
-    yield made
-    assert all(place.closed for place in made)
-
-
 @pytest.fixture
 def constraint() -> Iterator[Constraint]:
     """A constraint behind a prompt of two tokens."""
