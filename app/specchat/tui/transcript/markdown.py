@@ -51,6 +51,8 @@ def last_part(tokens: Sequence[Token]) -> tuple[int, bool]:
     if not starts:
         return 0, False
     last = starts[-1]
+    if len(starts) > 1 and last.type == "formula_block":
+        return last_part(tokens[:-1])  # one more character may make it a line of the paragraph before
     if len(starts) > 1 and starts[-2].type in _LISTS and _may_become_an_item(tokens):
         last = starts[-2]
     if last.type not in _LISTS:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from app.tui.chatting import answer, ask, chat, command, header, quiet, seen
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from specchat.terminal.pieces import shown
+from specchat.terminal.wrapping import Line
 from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import Appearance
 from specchat.tui.transcript.markdown import MarkdownRows
@@ -16,7 +17,11 @@ from specchat.tui.transcript.markdown import MarkdownRows
 
 def rows(source: str, width: int = 60, *, formulas: bool = True) -> list[str]:
     lines = MarkdownRows(width, source, formulas=formulas).lines
-    return ["".join(piece.text for piece in (*line.prefix, *line.pieces)).rstrip() for line in lines]
+    return [look(line).rstrip() for line in lines]
+
+
+def look(line: Line) -> str:
+    return "".join(piece.text for piece in (*line.prefix, *line.pieces))
 
 
 @pytest.mark.parametrize(
@@ -69,17 +74,16 @@ def test_what_has_no_form_in_unicode_stays_as_it_is_written() -> None:
     assert rows("$$\nx") == ["$$ x"]
 
 
-@given(
-    st.lists(
-        st.sampled_from(["$", "$$", "\\(", "\\)", "\\[", "\\]", "x^2", "`", "\n", " ", "- ", "\\frac", "{", "}", "5"])
-    )
-)
+PARTS = ["So\n$$x$$", "$", "$$", "\\(", "\\)", "\\[", "\\]", "x^2", "`", "\n", " ", "- ", "\\frac", "{", "}", "5"]
+
+
+@given(st.lists(st.sampled_from(PARTS)))
 def test_no_text_stops_the_view_and_streaming_ends_the_same(parts: list[str]) -> None:
-    text = shown("".join(parts))
-    assert MarkdownRows(30, text).lines is not None
     grown = MarkdownRows(30)
     for part in parts:
         grown.write(shown(part))
+    at_once = MarkdownRows(30, shown("".join(parts)))
+    assert [look(line) for line in grown.lines] == [look(line) for line in at_once.lines]
 
 
 async def test_copies_and_the_coloured_view_have_the_text_of_the_model() -> None:
