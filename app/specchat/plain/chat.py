@@ -6,17 +6,15 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import TextIO
 
 from specchat.chat.archive import Archive
-from specchat.chat.attachments import Attachment, images_of, pages_named, read_attachments, with_attachments
 from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.guide import docs_words
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
-from specchat.errors import FAILED, INTERRUPTED, AttachmentError
+from specchat.errors import FAILED, INTERRUPTED
 from specchat.plain.commands import Commands
 from specchat.plain.paper import Paper, spoken, spoken_figures
 from specchat.plain.tools import PlainTools, spoken_parts
@@ -24,7 +22,6 @@ from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
 from specchat.stats.line import ending, with_ending
 from specchat.store.records import StoredMessage
-from specchat.terminal.filter import clean_line
 from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
 from specchat.worker.client import WorkerClient
@@ -84,27 +81,17 @@ class PlainChat:
         commands = Commands(self._session, self._archive, self._paper, partial(self._answer, tools), tools)
         if resume is not None:
             commands.resume(resume)
-        waiting = ""
         for text in _messages(source, self._paper):
-            if pages_named(text):
-                waiting = text
-                self._paper.say(
-                    f"This fetches {', '.join(map(clean_line, pages_named(text)))}. A line with only @ does it."
-                )
-                continue
             if text == "@":
-                text, waiting = waiting, ""
-                if not text:
-                    self._paper.say("Name a file or a page, such as @notes.txt.")
-                    continue
+                commands.files.fetch()
+                continue
             asked = parse(text, commands.sources())
             if isinstance(asked, Refusal):
                 self._paper.say(asked.reason)
-            elif asked is not None:
-                if not commands.perform(asked):
-                    break
-            elif (found := self._files_of(message_text(text))) is not None:
-                commands.ask(with_attachments(message_text(text), found), images_of(found))
+            elif asked is None:
+                commands.files.send(message_text(text))
+            elif not commands.perform(asked):
+                break
 
     def _load(self) -> bool:
         options = self._session.options
@@ -122,14 +109,6 @@ class PlainChat:
                 if event.plain_because:
                     self._paper.say(f"Speculation is off: {event.plain_because}")
         return True
-
-    def _files_of(self, text: str) -> tuple[Attachment, ...] | None:
-        """What a message names; None if something cannot be read."""
-        try:
-            return read_attachments(text, Path.cwd())
-        except AttachmentError as error:
-            self._paper.say(str(error))
-            return None
 
     def _answer(self, tools: PlainTools, session: ChatSession, settings: Settings, prefix: str = "") -> Trace | None:
         """Answers the last message, and again after each answer that calls tools. Returns None if no answer began.

@@ -24,6 +24,7 @@ from specchat.chat.variables import variables
 from specchat.errors import EditorError, SpecchatError, TraceError
 from specchat.manual.docs import section_at
 from specchat.manual.search import key_words
+from specchat.plain.files import PlainFiles
 from specchat.plain.help import PlainHelp
 from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.plain.shell import PlainShell
@@ -69,6 +70,7 @@ class Commands:
         """The sessions that /sessions listed last."""
         self._shell = PlainShell(paper)
         self._help = PlainHelp(paper)
+        self.files = PlainFiles(paper, self.ask)
 
     def sources(self) -> Sources:
         """What commands can name."""
@@ -274,7 +276,7 @@ class Commands:
             if left := variables(done.text):
                 self._paper.say(f"It needs {', '.join(left)}: /prompt {done.name} and a word for each, in this order.")
             else:
-                self.ask(done.text)
+                self.files.send(done.text)
 
     def _role(self, invocation: OfRoles) -> None:
         conversation = self._session.conversation

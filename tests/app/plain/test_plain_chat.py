@@ -362,6 +362,24 @@ def test_a_page_is_fetched_when_a_line_with_only_a_sign_says_so(chat: Chat) -> N
     assert [messages[-1].content for messages in chat.client.asked] == ["Hi"]
 
 
+def test_only_messages_fetch_pages(chat: Chat) -> None:
+    chat("/system Sum up @http://127.0.0.1:9/a", "@", "Hi")
+    assert "This fetches" not in chat.notes.getvalue()
+    assert [messages[0].content for messages in chat.client.asked] == ["Sum up @http://127.0.0.1:9/a"]
+
+
+def test_a_stored_prompt_takes_the_files_along_that_it_names(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("a note")
+    saved_prompts().save("sum", "Sum up @notes.txt, and @http://127.0.0.1:9/a")
+    saved_prompts().save("short", "Sum up @notes.txt")
+    chat("/prompt sum", "/prompt short")
+    assert chat.notes.getvalue().count("This fetches http://127.0.0.1:9/a") == 1
+    assert ["a note" in messages[-1].content for messages in chat.client.asked] == [True]
+
+
 def test_an_image_goes_to_a_model_that_sees_it(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("PIL", reason="needs the extra specchat[files]")
     monkeypatch.chdir(tmp_path)
