@@ -37,9 +37,9 @@ def explained_round(trace: Trace, place: int, removed: Mapping[int, str]) -> lis
     `removed` has, by token id, the sampling stage that removed a token from the target's candidates.
     """
     temperature = trace.start.get("params", {}).get("temperature")
-    decided = Decided(str(trace.start.get("verifier") or ""), temperature, removed)
-    before = sum(event.num_emitted for event in trace.rounds[:place])
     event = trace.rounds[place]
+    decided = Decided(event.verifier or str(trace.start.get("verifier") or ""), temperature, removed)
+    before = sum(event.num_emitted for event in trace.rounds[:place])
     return explain_round(event, decided, in_thought(trace)[before : before + event.num_emitted])
 
 

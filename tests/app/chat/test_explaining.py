@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from specchat.chat.explaining import explained_round, in_thought, shown_of
 from specchat.stats.explain import Figure, explain
 from specchat.traces.trace import Trace
@@ -29,6 +31,12 @@ def test_tokens_are_explained_with_the_rule_and_the_temperature_of_the_answer() 
     assert "At temperature 0" in found[0].paragraphs[0]
     sampled = explained_round(sample_trace(verifier="rejection"), 2, {})
     assert "min(1, p/q)" in sampled[1].paragraphs[0]
+
+
+def test_a_round_with_a_rule_of_its_own_is_explained_with_it() -> None:
+    (drafted,) = sample_trace(verifier="coupled").rounds[2:3]
+    trace = sample_trace([replace(drafted, verifier="rejection")], verifier="coupled")
+    assert "min(1, p/q)" in explained_round(trace, 0, {})[1].paragraphs[0]
 
 
 def test_tokens_between_the_marks_belong_to_the_thought() -> None:
