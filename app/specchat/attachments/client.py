@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from time import monotonic
-from typing import Final
+from typing import Final, TypeVar
 
 from specchat.attachments.protocol import (
     LARGEST_PICTURE,
@@ -29,7 +29,10 @@ PATIENCE: Final = 60.0
 FETCHING: Final = 30.0
 """Seconds that a page may take to arrive."""
 
+_NO_ANSWER: Final = "cannot be read: its reader ended without an answer, as for a damaged file"
 _STEP: Final = 0.1
+
+Kind = TypeVar("Kind", Text, Picture)
 
 Stopped = Callable[[], bool]
 """Says whether the user no longer wants to wait."""
@@ -40,15 +43,12 @@ _LONGEST_REPLY: Final = 2 * LARGEST_PICTURE
 def text_in(name: str, path: str, kind: str, longest: int, stopped: Stopped = bool, patience: float = PATIENCE) -> str:
     """The text of a document. Raises AttachmentError, in one line that begins with the name."""
     reply = _asked(name, Convert(path, kind, longest), stopped, patience)
-    assert isinstance(reply, Text)
-    return without_sequences(reply.text)
+    return without_sequences(_expected(Text, name, reply).text)
 
 
 def picture_in(name: str, path: str, stopped: Stopped = bool, patience: float = PATIENCE) -> Picture:
     """The picture in a file. Raises AttachmentError, in one line that begins with the name."""
-    reply = _asked(name, Convert(path, "image", 0), stopped, patience)
-    assert isinstance(reply, Picture)
-    return reply
+    return _expected(Picture, name, _asked(name, Convert(path, "image", 0), stopped, patience))
 
 
 def page_at(url: str, longest: int, stopped: Stopped = bool, patience: float = FETCHING) -> Text | Picture:
@@ -61,6 +61,13 @@ def _asked(name: str, request: Request, stopped: Stopped, patience: float) -> Te
     reply = _reply_to(request, stopped, patience)
     if isinstance(reply, Failed):
         raise AttachmentError(clean_line(f"{name} {reply.reason}")[:500])
+    return reply
+
+
+def _expected(kind: type[Kind], name: str, reply: Text | Picture) -> Kind:
+    """The reply as one of this kind. A hostile file may bring about another one."""
+    if not isinstance(reply, kind):
+        raise AttachmentError(clean_line(f"{name} {_NO_ANSWER}")[:500])
     return reply
 
 
@@ -92,4 +99,4 @@ def _answer(process: subprocess.Popen[bytes], request: bytes, stopped: Stopped, 
             if monotonic() > end:
                 return Failed(f"took more than {patience:g} seconds to read, and was given up")
     reply = decode_reply(answer) if len(answer) <= _LONGEST_REPLY else None
-    return reply or Failed("cannot be read: its reader ended without an answer, as for a damaged file")
+    return reply or Failed(_NO_ANSWER)

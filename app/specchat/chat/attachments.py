@@ -87,12 +87,12 @@ def read_attachments(message: str, folder: Path, stopped: Stopped = bool) -> tup
     return tuple(found.values())
 
 
-def read_attachment(path: Path) -> Attachment:
-    """One file with text. Raises AttachmentError if it is missing, cannot be read, or is too large."""
+def text_of_file(path: Path) -> str:
+    """The text of one file. Raises AttachmentError if it is missing, has none, cannot be read, or is too large."""
     name = str(path)
     if kind_of_name(name) == "image":
         raise AttachmentError(f"{clean_line(path.name)} is a picture: name a file with text")
-    return Attachment(clean_line(path.name), _attached(clean_line(name), path, MOST_BYTES).text)
+    return _attached(clean_line(name), path, MOST_BYTES).text
 
 
 def with_attachments(message: str, attachments: Sequence[Attachment]) -> str:
@@ -134,6 +134,8 @@ def _shown(name: str, picture: Picture) -> Attachment:
     try:
         png, thumbnail = base64.b64decode(picture.png), base64.b64decode(picture.thumbnail)
         image = keep_image(png, thumbnail, name, picture.width, picture.height)
+    except ValueError:
+        raise AttachmentError(f"{name} cannot be read: its reader gave no picture, as for a damaged file") from None
     except OSError as error:
         raise AttachmentError(f"{name} cannot be kept with the conversation: {error.strerror or error}") from None
     return Attachment(name, image=image)

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from specchat.chat.attachments import read_attachment
+from specchat.chat.attachments import text_of_file
 from specchat.chat.commands.invocations import LearnAction
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import with_help
@@ -202,7 +202,7 @@ class ChatSession:
 
         Raises AttachmentError if the file is missing, is not text, or is too large.
         """
-        self.prediction = read_attachment(path).text
+        self.prediction = text_of_file(path)
         return f"The next answer is drafted from {path.name} where it repeats it."
 
     def learn(self, action: LearnAction) -> str:

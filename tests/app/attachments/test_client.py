@@ -46,6 +46,11 @@ def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     assert complaint(path, "pdf", patience=0.001) == "a.pdf took more than 0.001 seconds to read, and was given up"
 
 
+def test_a_reply_of_another_kind_is_one_line_too(tmp_path: Path) -> None:
+    path = write_picture(tmp_path / "a.png", (4, 3))
+    assert complaint(path, "image") == "a.png cannot be read: its reader ended without an answer, as for a damaged file"
+
+
 def test_a_picture_becomes_a_png_of_a_limited_size(tmp_path: Path) -> None:
     from PIL import Image
 

@@ -11,9 +11,9 @@ from specchat.chat.attachments import (
     Attachment,
     images_of,
     pages_named,
-    read_attachment,
     read_attachments,
     takes_time,
+    text_of_file,
     with_attachments,
 )
 from specchat.errors import AttachmentError
@@ -213,4 +213,4 @@ def test_a_picture_is_kept_and_adds_nothing_to_the_text(folder: Path) -> None:
 def test_a_picture_is_nothing_to_predict_an_answer_from(folder: Path) -> None:
     (folder / "a.png").touch()
     with pytest.raises(AttachmentError, match=r"a\.png is a picture: name a file with text"):
-        read_attachment(folder / "a.png")
+        text_of_file(folder / "a.png")

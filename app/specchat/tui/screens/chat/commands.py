@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -81,7 +82,7 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
         case asked.Clear():
             parts.turns.go_on_from(None)
         case asked.Predict(file):
-            _note(parts, lambda: parts.state.session.predict(file))
+            parts.screen.run_worker(_predict(parts, file), group="predict", exclusive=True)
         case asked.UseStore(name, used):
             _note(parts, lambda: parts.state.session.use_store(name, on=used))
         case asked.UseTools(server, used):
@@ -311,6 +312,14 @@ async def _export(parts: ChatParts, kind: str, path: Path | None = None) -> None
         parts.view.notice(f"nothing was exported: {error}", failure=True)
     else:
         parts.view.notice(f"exported to {written}")
+
+
+async def _predict(parts: ChatParts, file: Path) -> None:
+    """Reads a file in a thread, since a document takes a moment, and says what became of it."""
+    try:
+        parts.view.note(await asyncio.to_thread(parts.state.session.predict, file))
+    except SpecchatError as error:
+        parts.view.note(str(error))
 
 
 async def _import(parts: ChatParts, path: Path) -> None:
