@@ -25,7 +25,6 @@ from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
-from specchat.errors import SpecchatError
 from specchat.terminal.background import ANSWER, LAST_ANSWER, Background
 
 _IDLE_SECONDS = 1.0
@@ -148,12 +147,12 @@ class TerminalApp(App[None]):
 
         Raises SuspendNotSupported if the terminal cannot be given away.
         """
-        failure: SpecchatError | None = None
+        failure: Exception | None = None
         with self.batch_update(), self.suspend():
             self.lent = True
             try:
                 yield
-            except SpecchatError as error:  # through `suspend`, it would leave the terminal as it is
+            except Exception as error:  # noqa: BLE001 - through `suspend`, it would leave the terminal as it is
                 failure = error
             finally:
                 self.lent = False

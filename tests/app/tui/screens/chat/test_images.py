@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,6 +102,31 @@ async def test_a_page_is_asked_about_on_a_screen_of_its_own() -> None:
 def terminal_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pilot has no terminal that could be given away."""
     monkeypatch.setattr(SpecchatApp, "suspend", lambda _: nullcontext())
+
+
+async def test_a_program_that_cannot_be_started_gives_the_terminal_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("textual_image", reason="needs the extra specchat[files]")
+    done = []
+
+    @contextmanager
+    def suspend(_: object) -> Iterator[None]:
+        done.append("given away")  # as in Textual: what goes wrong inside is not caught
+        yield
+        done.append("back")
+
+    async def start(*_: object, **__: object) -> None:
+        raise FileNotFoundError(2, "no such program")
+
+    monkeypatch.setattr(SpecchatApp, "suspend", suspend)
+    async with chat(ScriptedClient()) as pilot:
+        await send(pilot, "What is @photo.jpg?")
+        transcript(pilot).focus()
+        transcript(pilot).select(questions(pilot)[0])
+        monkeypatch.setattr("asyncio.create_subprocess_exec", start)
+        await pilot.press("o")
+        await pilot.app.workers.wait_for_complete()
+        assert done == ["given away", "back"]
+        assert "the image cannot be shown: no such program" in header(pilot) + note_above_the_prompt(pilot)
 
 
 @pytest.mark.usefixtures("terminal_for_others")
