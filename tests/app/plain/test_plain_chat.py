@@ -150,6 +150,7 @@ def test_another_answer_replaces_the_last(chat: Chat) -> None:
 
 def test_the_statistics_are_sentences(chat: Chat) -> None:
     chat("Hi", "/stats")
+    assert not any(sign in chat.notes.getvalue() for sign in "●○◆◇")
     assert "1 of 1 drafted tokens became part of the answer" in chat.notes.getvalue()
 
 
