@@ -194,8 +194,10 @@ class TurnRunner:
             self._view.note("there is no message of yours yet")
             return
         chosen = last.id if question is None else question
+        if not self._view.prompt.give_back(self._state.session.conversation.message(chosen).content):
+            self._view.note("send or delete what you are writing first")
+            return
         self._state.editing = chosen
-        self._view.prompt.give_back(self._state.session.conversation.message(chosen).content)
         self._view.prompt.focus()
         self._view.note("Enter sends it in place of the first one, which stays beside it")
 
@@ -218,16 +220,15 @@ class TurnRunner:
 
     def summarised(self, event: Summarised) -> None:
         """Stores the summary of the oldest turns, and shows it before the answer."""
-        state, transcript = self._state, self._view.transcript
-        if state.turn is not None:
-            kept = state.session.conversation.summarise(state.turn.message.id, event.num_messages, event.text)
-            if kept is not None:
-                state.archive.summarised(kept)
-        if state.turn is not None:
-            state.turn.answer.remove()
+        state, turn, transcript = self._state, self._state.turn, self._view.transcript
+        if turn is None:
+            return
+        kept = state.session.conversation.summarise(turn.message.id, event.num_messages, event.text)
+        if kept is not None:
+            state.archive.summarised(kept)
+        turn.answer.remove()
         transcript.add(SummaryEntry(event.text))
-        if state.turn is not None:
-            transcript.add(state.turn.answer)
+        transcript.add(turn.answer)
 
     def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
         """Adds rounds to the answer that is being written."""

@@ -46,6 +46,19 @@ async def test_an_edited_message_is_sent_in_place_of_the_first_which_stays_besid
         assert [message.content for message in client.asked[-1]] == ["Who?", " one", "Why"]
 
 
+async def test_what_is_being_written_is_not_sent_in_place_of_an_old_message() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        prompt(pilot).write("New")
+        parts(pilot).turns.edit()
+        assert prompt(pilot).text == "New"
+        assert "send or delete what you are writing first" in header(pilot) + note_above_the_prompt(pilot)
+        await pilot.press("enter")
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " one", "New", " one"]
+
+
 async def test_a_copy_of_the_session_goes_on_and_the_first_one_stays() -> None:
     async with chat(ScriptedClient(script("> one"))) as pilot:
         await ask(pilot, "Who?")
