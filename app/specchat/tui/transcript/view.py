@@ -71,9 +71,8 @@ class EntriesView(ScrollView):
 
     def lay_again(self) -> None:
         """Lay all entries out again, as formulas are shown in another way now."""
-        self._stack.resize(self._stack.width)
-        self._settle()
-        self.redraw()
+        if self._stack.width and self.entries:
+            self._lay(self._stack.width)
 
     def show_entries(self, entries: Sequence[Entry]) -> None:
         """Replace all entries and go to the end."""
@@ -160,6 +159,10 @@ class EntriesView(ScrollView):
             self._stack.width = width
             self._settle()
             return
+        self._lay(width)
+
+    def _lay(self, width: int) -> None:
+        """Lays all rows out in this width and keeps the row at the top in place."""
         index, inside, anchor = self._reading()
         self._stack.resize(width)
         self.screen.clear_selection()

@@ -11,6 +11,7 @@ from specchat.tui.appearance import DARK, DARK_NAME
 from specchat.tui.transcript.answer import Answer, View
 from specchat.tui.transcript.entries import Entry, Siblings, UserMessage
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.transcript.view import RAW_FORMULAS
 
 CODE = "Two:\n\n```py\na = 1\n```\n\n```py\nb = 2\n```\n"
 MESSAGES = (Transcript.OfEntry, Transcript.LinkClicked, Transcript.Left)
@@ -173,6 +174,25 @@ async def test_a_new_width_keeps_the_readers_place_even_while_an_answer_grows() 
             await pilot.pause()
             assert first in rows(transcript)[0].split(), width
         answer.append(script("> and| more> text"))
+        assert first in rows(transcript)[0].split()
+
+
+async def test_another_way_of_showing_formulas_keeps_the_readers_place() -> None:
+    text = " ".join(f"w{number} $\\alpha_{{{number}}}$" for number in range(400))
+    answer = Answer("guide")
+    async with stage(answer, UserMessage(" ".join(f"v{number}" for number in range(900))), size=(60, 20)) as (
+        pilot,
+        transcript,
+    ):
+        answer.append(script(f"> {text}"))
+        answer.finish("", None)
+        await pilot.pause()
+        transcript.scroll_to(y=transcript.max_scroll_y - 25, animate=False)
+        await pilot.pause()
+        first = rows(transcript)[0].split()[1]
+        pilot.app.add_class(RAW_FORMULAS)
+        transcript.lay_again()
+        await pilot.pause()
         assert first in rows(transcript)[0].split()
 
 
