@@ -78,8 +78,7 @@ class HelpScreen(ModalScreen[None]):
         with Vertical(id="panel") as panel:
             panel.border_title = "specchat help"
             yield Input(self._words, placeholder=_PLACEHOLDER, id="search")
-            with VerticalScroll(id="page", can_focus=False):
-                yield from help_page(self._keymap, self._command)
+            yield VerticalScroll(id="page", can_focus=False)
             yield Listing[Hit](_draw, id="results")
             yield Static(id="nothing")
             yield SectionText(id="section")
@@ -90,7 +89,7 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#results", Listing).can_focus = False
         if self._first is not None:
             self._open(self._first)
-        elif self._words:
+        else:
             self._find()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -187,6 +186,9 @@ class HelpScreen(ModalScreen[None]):
 
     def _show(self, view: str, section: Section | None = None) -> None:
         self._section = section
+        page = self.query_one("#page", VerticalScroll)
+        if not view and not page.children:
+            page.mount_all(help_page(self._keymap, self._command))
         for name in ("-results", "-reading"):
             self.set_class(name == view, name)
         (self.query_one(Input) if section is None else self.query_one(SectionText)).focus()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from textual.app import ComposeResult
 from textual.containers import Grid
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from specchat.chat.commands.registry import COMMANDS, Command
@@ -80,7 +80,7 @@ def key_sections(keymap: Mapping[str, str]) -> Iterator[Section]:
         yield Section(Place("Keys", key_of(keymap, binding, usual)), "Keys", what)
 
 
-def help_page(keymap: Mapping[str, str], first: Command | None = None) -> ComposeResult:
+def help_page(keymap: Mapping[str, str], first: Command | None = None) -> Iterator[Widget]:
     """Short tables, a command that was asked about first."""
     if first is not None:
         yield Static(f"/{first.name}", classes="title", markup=False)
