@@ -189,7 +189,7 @@ async def tools(pilot: Pilot[None]) -> None:
         await pilot.pause(0.1)
     await pilot.press(*"What time is it in Tokyo and in New York?", "enter")
     for verdict in ("y", ""):
-        while not isinstance(pilot.app.screen, ToolConsent):
+        while not (isinstance(pilot.app.screen, ToolConsent) and pilot.app.screen.accepts):
             await pilot.pause(0.25)
         await pilot.pause(0.5)
         await pilot.press(*filter(None, [verdict]))

@@ -17,7 +17,7 @@ from support.processes import running
 
 Specchat = Callable[..., Terminal]
 
-ASKED = "May the model call this tool"
+ASKED = "Enter once · a always in this chat"
 
 
 @pytest.fixture

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
 from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specchat.terminal.filter import clean, clean_line
+from specchat.tools.consent import Verdict
 
 
-class Consent(Enum):
-    """For what the user has agreed."""
-
-    ONCE = auto()
-    CHAT = auto()
-
-
-class ConsentScreen(ModalScreen[Consent | None]):
-    """Shows the command and asks; None if the user does not agree."""
+class ConsentScreen(ModalScreen[Verdict]):
+    """Shows the command and asks."""
 
     CSS_PATH = "consent.tcss"
+    AUTO_FOCUS = "#asked"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,y", "agree('ONCE')", "Once", id="consent.once"),
-        Binding("a", "agree('CHAT')", "In this chat", id="consent.chat"),
-        Binding("escape,n", "refuse", "No", id="consent.no"),
+        Binding("enter,y", "say('once')", "Once", id="consent.once"),
+        Binding("a", "say('always')", "In this chat", id="consent.chat"),
+        Binding("escape,n", "say('no')", "No", id="consent.no"),
     ]
 
     def __init__(self, command: str, folder: Path, host: str = "") -> None:
@@ -45,14 +39,11 @@ class ConsentScreen(ModalScreen[Consent | None]):
         with Vertical(id="panel") as panel:
             panel.border_title = "Run this command?"
             panel.border_subtitle = "Enter once · a in this chat · Esc no"
-            yield Static(Content.styled(clean(self._command), "bold"), id="command")
-            where = f"in {clean_line(str(self._folder))}; the next message takes its output along"
+            with VerticalScroll(id="asked"):
+                yield Static(Content.styled(clean(self._command), "bold"))
+            where = f"in {clean_line(str(self._folder))}; its output goes with the next message"
             yield Static(Content.styled(f"{where}{f' to {self._host}' if self._host else ''}", "$quiet"))
 
-    def action_agree(self, consent: str) -> None:
-        """Runs the command."""
-        self.dismiss(Consent[consent])
-
-    def action_refuse(self) -> None:
-        """Goes back to the prompt."""
-        self.dismiss(None)
+    def action_say(self, verdict: str) -> None:
+        """Closes with this verdict."""
+        self.dismiss(Verdict(verdict))

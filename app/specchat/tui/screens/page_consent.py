@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -18,6 +18,7 @@ class PageConsentScreen(ModalScreen[bool]):
     """Shows the addresses and asks."""
 
     CSS_PATH = "consent.tcss"
+    AUTO_FOCUS = "#asked"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,y", "dismiss(True)", "Fetch", id="pages.fetch"),
         Binding("escape,n", "dismiss(False)", "No", id="pages.no"),
@@ -32,5 +33,6 @@ class PageConsentScreen(ModalScreen[bool]):
         with Vertical(id="panel") as panel:
             panel.border_title = "Fetch this page?" if len(self._pages) == 1 else "Fetch these pages?"
             panel.border_subtitle = "Enter yes · Esc no"
-            yield Static(Content.styled("\n".join(map(clean_line, self._pages)), "bold"), id="command")
-            yield Static(Content.styled("its server sees a request; the message takes the text along", "$quiet"))
+            with VerticalScroll(id="asked"):
+                yield Static(Content.styled("\n".join(map(clean_line, self._pages)), "bold"))
+            yield Static(Content.styled("its server sees a request; the text goes with the message", "$quiet"))

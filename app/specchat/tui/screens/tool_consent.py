@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from time import monotonic
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -18,58 +17,64 @@ from specchat.terminal.filter import clean, clean_line
 from specchat.tools.consent import Verdict
 from specchat.tools.tool import Tool
 
-_PAUSE = 0.6
-"""Seconds without a key after which somebody who was writing has stopped."""
-
 
 class ToolConsent(ModalScreen[Verdict]):
     """Shows the tool, where it is and all arguments, and asks.
 
-    It may open while the user is `writing` a message. Then keys count only after a pause, since nobody allows a call by
-    accident.
+    It may open while the user is writing a message. So keys are shown and count only after a pause without any, and
+    nobody allows a call by accident.
     """
 
-    CSS_PATH = "tool_consent.tcss"
-    AUTO_FOCUS = "#arguments"
+    PAUSE: ClassVar[float] = 0.6
+    """Seconds without a key after which somebody who was writing has stopped."""
+
+    CSS_PATH = "consent.tcss"
+    AUTO_FOCUS = "#asked"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y,enter", "say('once')", "Once", id="tool_consent.once"),
         Binding("a", "say('always')", "In this chat", id="tool_consent.always"),
         Binding("escape,n", "say('no')", "No", id="tool_consent.no"),
     ]
 
-    def __init__(self, tool: Tool, arguments: str, where: str, *, host: str = "", writing: bool = False) -> None:
+    def __init__(self, tool: Tool, arguments: str, where: str, *, host: str = "") -> None:
         """`where` is the command or host of the tool's server; `host` is where the model reads the result."""
         super().__init__()
         self._tool = tool
         self._arguments = arguments
         self._where = where
         self._host = host
-        self._writing = writing
-        self._last_key = monotonic()
+        self.accepts = False
+        """Whether keys count."""
 
     def compose(self) -> ComposeResult:
         """A frame with the tool, its server, the arguments, and the keys."""
         with Vertical(id="panel") as panel:
             panel.border_title = "May the model call this tool?"
-            panel.border_subtitle = "Enter once · a always in this chat · n no"
             yield Static(Content.styled(clean_line(self._tool.called), "bold"), id="tool")
             server = f"{self._tool.server}: " if self._tool.server else ""
             yield Static(Content.styled(clean_line(f"{server}{self._where}"), "$quiet"), id="where")
             if self._host:
                 yield Static(Content.styled(clean_line(f"the result goes to {self._host}"), "$quiet"), id="host")
-            with VerticalScroll(id="arguments"):
+            with VerticalScroll(id="asked"):
                 yield Static(Content(clean(_lines_of(self._arguments))))
+
+    def on_mount(self) -> None:
+        """Waits for the pause."""
+        self._pause = self.set_timer(self.PAUSE, self._accept)
 
     def on_key(self, event: Key) -> None:
         """Ignores what was meant for the prompt."""
-        now = monotonic()
-        if self._writing and now - self._last_key < _PAUSE:
-            self._last_key = now
+        if not self.accepts:
+            self._pause.reset()
             event.stop()
             event.prevent_default()
 
+    def _accept(self) -> None:
+        self.accepts = True
+        self.query_one("#panel").border_subtitle = "Enter once · a always in this chat · n no"
+
     def action_say(self, verdict: str) -> None:
-        """Closes with this verdict, unless the user was just writing."""
+        """Closes with this verdict."""
         self.dismiss(Verdict(verdict))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from textual.screen import Screen
 
 from specchat.terminal.shell import MOST_BYTES, ShellCommand
+from specchat.tools.consent import Verdict
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.command_entry import CommandEntry
@@ -55,13 +56,13 @@ class ShellCommands:
             self._command.kill()
 
     def _ask(self, command: str) -> None:
-        from specchat.tui.screens.consent import Consent, ConsentScreen
+        from specchat.tui.screens.consent import ConsentScreen
 
-        def decided(consent: Consent | None) -> None:
-            if consent is None:
+        def decided(verdict: Verdict | None) -> None:
+            if verdict in (None, Verdict.NO):
                 self._view.prompt.give_back(f"!{command}")
                 return
-            self._state.commands_allowed = consent is Consent.CHAT
+            self._state.commands_allowed = verdict is Verdict.ALWAYS
             self._begin(command)
 
         server = self._state.session.server

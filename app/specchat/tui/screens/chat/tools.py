@@ -240,7 +240,7 @@ class ChatTools:
         if made is not self._calls:
             self._decide(None)
             return
-        where, writing = self._opened().where(tool), bool(self._view.prompt.text)
+        where = self._opened().where(tool)
 
         def decided(verdict: Verdict | None) -> None:
             if made.entry is not None:
@@ -251,7 +251,7 @@ class ChatTools:
             made.entry.wait("needs your consent")
         server = self._state.session.server
         host = server.host if server is not None else ""
-        asked = ToolConsent(tool, call.arguments, where, host=host, writing=writing)
+        asked = ToolConsent(tool, call.arguments, where, host=host)
         self._screen.app.push_screen(asked, decided)
 
     def _decide(self, verdict: Verdict | None) -> None:

@@ -39,6 +39,12 @@ def faulty_server(tmp_path: Path) -> None:
     config_file().write_text(f"[tools.faulty]\ncommand = {json.dumps(command)}\n")
 
 
+@pytest.fixture(autouse=True)
+def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys count soon after a question opens."""
+    monkeypatch.setattr(ToolConsent, "PAUSE", 0.02)
+
+
 async def settled(pilot: Chat) -> None:
     """Waits until no call runs and no server starts, or until the user is asked; a minute at most."""
     async with asyncio.timeout(60):
@@ -58,9 +64,10 @@ async def asked(pilot: Chat, text: str = "Hi") -> ToolConsent:
     return await consent(pilot)
 
 
-async def consent(pilot: Chat) -> ToolConsent:
+async def consent(pilot: Chat, *, accepts: bool = True) -> ToolConsent:
+    """Waits for the question, and until keys count unless that is not wanted."""
     async with asyncio.timeout(60):
-        while not isinstance(pilot.app.screen, ToolConsent):
+        while not isinstance(pilot.app.screen, ToolConsent) or (accepts and not pilot.app.screen.accepts):
             await pilot.pause(0.01)
     await pilot.pause()
     assert isinstance(pilot.app.screen, ToolConsent)
@@ -144,21 +151,20 @@ async def test_a_tool_that_is_allowed_in_the_chat_is_asked_about_again_only_in_a
 
 
 async def test_keys_that_were_meant_for_the_prompt_allow_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("specchat.tui.screens.tool_consent.monotonic", lambda: now[0])
+    monkeypatch.setattr(ToolConsent, "PAUSE", 0.5)
     client = ScriptedClient(hold_after=1, calls=[(SUM,)])
     async with chat(client) as pilot:
         await use(pilot)
         await ask(pilot, "Hi")
         prompt(pilot).write("What a n")
         client.go.set()
-        await consent(pilot)
+        asking = await consent(pilot, accepts=False)
         for key in ("a", "y", "enter", "n"):
-            now[0] += 0.5
             await pilot.press(key)
-        assert isinstance(pilot.app.screen, ToolConsent)
+        assert pilot.app.screen is asking
+        assert not asking.accepts
         assert len(client.asked) == 1
-        now[0] += 1.0
+        await consent(pilot)
         await say(pilot, "y")
         assert client.asked[1][-1].content == "42"
 
