@@ -196,15 +196,19 @@ class UserMessage(TextEntry):
         siblings: Siblings = NO_SIBLINGS,
         images: Sequence[StoredImage] = (),
     ) -> None:
-        pictures = [piece for image in images for piece in thumbnail_pieces(image)]
-        super().__init__(
-            [*siblings.pieces(), *([Piece("\n", "")] if siblings.several else []), Piece(shown(text), ""), *pictures],
-            ground=_GROUND,
-        )
+        above = [*siblings.pieces(), Piece("\n", "")] if siblings.several else []
+        super().__init__([*above, Piece(shown(text), "")], ground=_GROUND)
         self.key = key
         self.siblings = siblings
         self.images = tuple(images)
         self._raw = text
+        self._unread: Sequence[StoredImage] = self.images
+
+    def lay(self, width: int) -> None:
+        """Wrap the text, with the thumbnails, which are read when they are shown for the first time."""
+        unread, self._unread = self._unread, ()
+        self._pieces = [*self._pieces, *(piece for image in unread for piece in thumbnail_pieces(image))]
+        super().lay(width)
 
     @property
     def raw(self) -> str:

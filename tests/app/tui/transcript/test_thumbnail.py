@@ -17,6 +17,7 @@ def test_each_cell_has_the_colours_of_two_pixels() -> None:
 
 def test_without_a_thumbnail_the_name_stands_alone_and_is_filtered() -> None:
     entry = UserMessage("Look", images=[StoredImage("a\x1b[31m.png", "0" * 64, 4, 3)])
+    entry.lay(40)
     assert entry.text.startswith("Look\n▣ a")
     assert "\x1b" not in entry.text
     assert entry.raw == "Look"
