@@ -9,9 +9,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from specchat.manual.sections import Section
-
-MARKS = ("\ue000", "\ue001")
-"""Private characters around each match in an excerpt, until it is drawn."""
+from specchat.terminal.pieces import MARKS
 
 _WEIGHTS = (10.0, 4.0, 1.0)
 """A match in the heading counts as ten in the text, one in the page's title as four."""

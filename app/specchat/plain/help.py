@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.help_sections import help_search
-from specchat.manual.search import MARKS, Hit, Search
+from specchat.manual.search import Hit, Search
 from specchat.plain.paper import Paper, spoken
+from specchat.terminal.pieces import MARKS
 
 _MOST = 8
 

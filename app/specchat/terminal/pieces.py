@@ -24,6 +24,9 @@ UNKNOWN = "▯"
 OPEN_LINK = "open_link"
 """The action of a click on a link."""
 
+MARKS = ("\ue000", "\ue001")
+"""Private characters around each match of a search, until it is drawn."""
+
 
 class Ink(StrEnum):
     """How a piece of an answer is drawn: the outcome of a drafted token, or the kind of the target's own token."""

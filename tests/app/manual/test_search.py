@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from specchat.manual.search import MARKS, Search, key_words
+from specchat.manual.search import Search, key_words
 from specchat.manual.sections import Section, sections_of
+from specchat.terminal.pieces import MARKS
 
 PAGES = {
     "cats.md": "# Cats\n\n## Food\n\nCats eat fish and mice.\n\n## Sleep\n\nThey sleep on a sofa and dream of food.\n",

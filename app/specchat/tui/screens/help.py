@@ -15,14 +15,14 @@ from textual.widgets import Input, OptionList, Static
 from specchat.chat.commands.registry import BY_NAME
 from specchat.chat.help_sections import help_search
 from specchat.manual.docs import beside, section_at
-from specchat.manual.search import MARKS, Hit, Search
+from specchat.manual.search import Hit, Search
 from specchat.manual.sections import Place, Section
 from specchat.terminal.filter import clean_line
 from specchat.tui.pace import Pace
 from specchat.tui.screens.help_page import help_page, key_sections
 from specchat.tui.screens.help_section import SectionText
 from specchat.tui.widgets.key_row import KeyRow
-from specchat.tui.widgets.listing import Listing
+from specchat.tui.widgets.listing import Listing, marked
 
 _PAUSE = 0.12
 _PLACEHOLDER = "type to search the help and the documentation"
@@ -210,14 +210,5 @@ def _draw(hit: Hit, width: int) -> Content:
     section = hit.section
     page = f"  {section.title}" if section.place.heading else ""
     name = Content.assemble((section.heading, "bold"), (page, "$quiet")).truncate(room, ellipsis=True)
-    below = _marked(hit.excerpt).truncate(room, ellipsis=True).stylize_before("$quiet")
+    below = marked(" ".join(hit.excerpt.split())).truncate(room, ellipsis=True).stylize_before("$quiet")
     return Content("\n").join([name, below])
-
-
-def _marked(excerpt: str) -> Content:
-    """The excerpt on one line, with the matches marked."""
-    parts: list[tuple[str, str]] = []
-    for index, part in enumerate(" ".join(excerpt.split()).split(MARKS[0])):
-        found, mark, rest = part.partition(MARKS[1])
-        parts += [(found, "bold $text-warning"), (rest, "")] if index and mark else [(part, "")]
-    return Content.assemble(*parts)

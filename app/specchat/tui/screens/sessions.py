@@ -22,13 +22,11 @@ from specchat.errors import SpecchatError
 from specchat.store.records import StoredSession
 from specchat.store.search import SearchHit
 from specchat.store.store import Store
-from specchat.terminal.filter import clean, clean_line
+from specchat.terminal.filter import clean_line
+from specchat.terminal.pieces import MARKS
 from specchat.tui.pace import Pace
 from specchat.tui.widgets.key_row import KeyRow
-from specchat.tui.widgets.listing import Listing
-
-MARKS = ("\ue000", "\ue001")
-"""Private characters around a match, until it is drawn."""
+from specchat.tui.widgets.listing import Listing, marked
 
 _DAY = 24 * 3600
 _WEEK = 7 * _DAY
@@ -73,7 +71,7 @@ class Row:
         beside = len(facts) + tags.cell_length
         title = Content.styled(self.title, "bold").truncate(max(width - beside - 2, 8), ellipsis=True)
         gap = " " * max(width - title.cell_length - beside, 1)
-        below = _marked(self.found) if self.found else Content(clean_line(session.preview))
+        below = marked(self.found) if self.found else Content(clean_line(session.preview))
         below = below.truncate(width, ellipsis=True)
         return Content("\n").join(
             [Content.assemble(title, tags, gap, (facts, "$quiet")), below.stylize_before("$quiet")]
@@ -283,20 +281,3 @@ def when(moment: float, now: float) -> str:
     if 0 <= now - moment < _WEEK:
         return then.strftime("%a %H:%M")
     return then.strftime("%Y-%m-%d")
-
-
-def _marked(snippet: str) -> Content:
-    """The snippet with the matches marked."""
-    parts: list[tuple[str, str]] = []
-    for index, part in enumerate(snippet.split(MARKS[0])):
-        found, mark, rest = part.partition(MARKS[1])
-        if index and mark:
-            parts += [(_flat(found), "bold $text-warning"), (_flat(rest), "")]
-        else:
-            parts.append((_flat(part), ""))
-    return Content.assemble(*parts)
-
-
-def _flat(text: str) -> str:
-    """A part of a line, on one line. Its spaces are kept."""
-    return clean(text).replace("\n", " ").replace("\t", " ")

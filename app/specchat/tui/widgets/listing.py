@@ -9,7 +9,8 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from specchat.terminal.filter import clean_line
+from specchat.terminal.filter import clean, clean_line
+from specchat.terminal.pieces import MARKS
 
 if TYPE_CHECKING:
     from specchat.models.suggestion import Suggestion  # it needs numpy, and the help does not
@@ -18,6 +19,21 @@ T = TypeVar("T")
 Draw = Callable[[T, int], Content]
 
 _NARROWEST = 20
+_MATCH = "bold $text-warning"
+
+
+def marked(excerpt: str) -> Content:
+    """An excerpt on one line, with what is between the MARKS of a search in another style."""
+    parts: list[tuple[str, str]] = []
+    for index, part in enumerate(excerpt.split(MARKS[0])):
+        found, mark, rest = part.partition(MARKS[1])
+        parts += [(_flat(found), _MATCH), (_flat(rest), "")] if index and mark else [(_flat(part), "")]
+    return Content.assemble(*parts)
+
+
+def _flat(text: str) -> str:
+    """A part of a line, on one line. Its spaces are kept."""
+    return clean(text).replace("\n", " ").replace("\t", " ")
 
 
 class Listing(OptionList, Generic[T]):

@@ -16,8 +16,9 @@ from specchat.settings.paths import sessions_db
 from specchat.store.records import StoredMessage, StoredSession, new_id
 from specchat.store.search import SearchHit
 from specchat.store.store import Store
+from specchat.terminal.pieces import MARKS
 from specchat.tui.screens import sessions
-from specchat.tui.screens.sessions import MARKS, Row, SessionsScreen, when
+from specchat.tui.screens.sessions import Row, SessionsScreen, when
 
 
 @pytest.fixture(autouse=True)
