@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -41,8 +41,8 @@ from specchat_engine.errors import (
     SettingError,
     TemplateError,
 )
-from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.constraint import Constraint
+from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.planner import Planner
@@ -50,7 +50,6 @@ from specchat_engine.prompt.encoding import Fitted, encode_text, encode_with_ima
 from specchat_engine.prompt.images import Image, ImageRun
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
-from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.sampling.sampler import Sampler, constraint_of
 from specchat_engine.settings import AUTO, Settings
 from specchat_engine.verifiers import COUPLED
@@ -148,19 +147,9 @@ class Session:
         return self._turn.prefix
 
     @property
-    def grammar(self) -> str:
-        """The grammar of the answer, with the thought before what has to follow it; empty without one."""
-        return self._turn.grammar
-
-    @property
-    def grammar_start(self) -> GrammarStart | None:
-        """Where in the answer the grammar begins; None if it is the grammar of the whole answer."""
-        return self._turn.grammar_start
-
-    @property
-    def shown(self) -> Mapping[int, bytes]:
-        """The control tokens that are part of the answer's text, with their bytes. A grammar may use them."""
-        return self._turn.shown
+    def held(self) -> HeldGrammar:
+        """The grammar that the answer is held to, with the thought before what has to follow it."""
+        return self._turn.held
 
     @property
     def answer_ids(self) -> list[int]:
@@ -237,16 +226,14 @@ class Session:
         with pair.lock, pair.answering():
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
-                given, prompt = self._turn.prompt, self.prompt_ids
-                tokens, shown, images = self.answer_ids, self._turn.shown, self._turn.images
+                prompt, tokens = self.prompt_ids, self.answer_ids
+                images, held = self._turn.images, self._turn.held
             else:
-                given = Prompt.of(messages)
-                fitted = self._fit(given)
+                fitted = self._fit(messages)
                 prompt, images = fitted.tokens, fitted.images
-                shown = shown_tokens(given.shown, pair.vocabulary)
-            sampling, start = self._constrained(sampling, given, prompt)
+                held = self._held(Prompt.of(messages), opened=self._opens_reasoning(prompt))
             pair.see(images)
-            place = Place(prompt, tokens, position, sampling, sharpness, shown, start)
+            place = Place(prompt, tokens, position, sampling, sharpness, held)
             try:
                 return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
             except DecodeError:
@@ -326,19 +313,15 @@ class Session:
         with pair.lock, pair.answering():
             self._follow_drafts()
             times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
-            turn.shown = shown_tokens(turn.prompt.shown, pair.vocabulary)
             fitted = self._fit(turn.prompt)
             turn.prompt_ids, turn.images = fitted.tokens, fitted.images
             opened = self._opens_reasoning(fitted.tokens)
             turn.reasoning = ReasoningCounter(pair.answer_format, opened=opened)
             turn.part = CurrentPart(AnswerParser(pair.answer_format, thinking=opened), self._with_marks())
-            sampling, start = self._constrained(self.settings.sampling, turn.prompt, fitted.tokens)
-            if sampling is not self.settings.sampling:
-                turn.shown = {**turn.shown, **shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)}
+            turn.held = self._held(turn.prompt, opened=opened)
             if isinstance(prefix, str):
-                turn.prefix = tuple(encode_text(prefix, pair.vocabulary, pair.vocabulary.piece, turn.shown))
-            turn.grammar, turn.grammar_start = sampling.grammar, start
-            constraint = constraint_of(sampling, pair.vocabulary, turn.shown, start)
+                turn.prefix = tuple(encode_text(prefix, pair.vocabulary, pair.vocabulary.piece, turn.held.shown))
+            constraint = constraint_of(self.settings.sampling, pair.vocabulary, turn.held)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
                 context = self._read_prompt(turn, fitted, constraint)
@@ -378,24 +361,24 @@ class Session:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""
         return turn.cancel() or self.pair.company().answers > 0
 
-    def _constrained(
-        self, sampling: SamplingParams, asked: Prompt, prompt: Sequence[int]
-    ) -> tuple[SamplingParams, GrammarStart | None]:
-        """The same parameters with the grammar of calls, and where it begins if the answer need not call a tool.
+    def _held(self, asked: Prompt, *, opened: bool) -> HeldGrammar:
+        """What an answer to this prompt is held to: the grammar of the settings, or that of calls.
 
-        Another grammar takes its place. It begins after the reasoning if the model is asked to think.
+        The former begins after the reasoning if the model is asked to think, the latter where a call begins unless one
+        has to be made. `opened` says that the prompt has opened the reasoning.
         """
-        pair, level = self.pair, self.settings.thinking
-        opened = partial(self._opens_reasoning, prompt)
+        pair, level, text = self.pair, self.settings.thinking, self.settings.sampling.grammar
+        shown, start = shown_tokens(asked.shown, pair.vocabulary), None
         if asked.must_call:
-            return replace(sampling, grammar=tool_grammar(pair.answer_format, asked.tools, thinking=opened())), None
-        if not sampling.grammar:
-            start = calls_start(pair.answer_format, thinking=opened()) if asked.tools else None
-            held = replace(sampling, grammar=tool_grammar(pair.answer_format, asked.tools)) if start else sampling
-            return held, start
-        if level in (AUTO, "off") or not pair.template.thinking.exists:
-            return sampling, None
-        return replace(sampling, grammar=after_reasoning(sampling.grammar, pair.answer_format, opened=opened())), None
+            text = tool_grammar(pair.answer_format, asked.tools, thinking=opened)
+        elif asked.tools and not text:
+            start = calls_start(pair.answer_format, thinking=opened)
+            text = tool_grammar(pair.answer_format, asked.tools) if start else ""
+        elif text and level not in (AUTO, "off") and pair.template.thinking.exists:
+            text = after_reasoning(text, pair.answer_format, opened=opened)
+        if text != self.settings.sampling.grammar:
+            shown |= shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)
+        return HeldGrammar(text, start, shown)
 
     def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.

@@ -200,6 +200,15 @@ def test_an_answer_that_calls_nothing_is_free_although_there_are_tools(hermes: E
     assert "grammar" not in {token.removed_by for token in seen}
 
 
+def test_an_answer_is_inspected_under_the_grammar_that_it_was_held_to(engine: Engine) -> None:
+    sampling = SamplingParams(temperature=1.0, grammar='root ::= "no"')
+    session = engine.session(settings=Settings(max_tokens=20, thinking="on", sampling=sampling), seed=3)
+    answer(session, [Message("user", "Rain?")])
+    found = session.inspect(0)
+    session.settings = replace(session.settings, thinking="off")
+    assert session.inspect(0) == found
+
+
 def test_a_call_of_no_tool_cannot_be_required(engine: Engine) -> None:
     with pytest.raises(SettingError, match="there are no tools"):
         answer(engine.session(settings=GREEDY), Prompt([Message("user", "Rain?")], must_call=True))

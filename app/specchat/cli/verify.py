@@ -20,6 +20,7 @@ from specchat.settings.paths import data_folder
 from specchat_engine import Engine, EngineError, Image, Message, SamplingParams, Session, SettingError, Settings
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.audit import Case, Finding, audit
+from specchat_engine.analysis.recording import Recording
 from specchat_engine.codec import to_json
 from specchat_engine.settings import (
     AUTO,
@@ -240,8 +241,8 @@ class _DifferenceFile:
             "settings": to_json(settings),
             "options": asdict(options.options),
             "difference": measured(difference),
-            "plain": asdict(difference.plain),
-            "speculative": asdict(difference.speculative),
+            "plain": _as_json(difference.plain),
+            "speculative": _as_json(difference.speculative),
         }
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -256,3 +257,8 @@ class _DifferenceFile:
             return ""
         these = "1 difference is" if self._count == 1 else f"{self._count} differences are"
         return f"{these} not numerics: {self._first.reason}; {self._failure or f'trace: {self._file}'}"
+
+
+def _as_json(recording: Recording) -> dict[str, Any]:
+    shown = {token: text.decode() for token, text in recording.held.shown.items()}
+    return asdict(recording) | {"held": asdict(recording.held) | {"shown": shown}}

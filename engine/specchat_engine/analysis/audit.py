@@ -175,8 +175,7 @@ def audit(
             if fault:
                 finding = Fault(case, plain, found, *fault)
             elif case.promises_text and found.tokens != plain.tokens:
-                sampling = replace(settings.sampling, grammar=plain.grammar)
-                with _rule(sampling, plain, vocabulary) as sampler:
+                with _rule(settings.sampling, plain, vocabulary) as sampler:
                     finding = explain(target, case, plain, found, sampler, max(result.noise, default=0.0))
             if finding:
                 result.findings.append(finding)
@@ -228,11 +227,10 @@ class _Grammar:
     def rows(self, logits: Logits, before: Sequence[int], each: Pass) -> Logits:
         """The logits of a pass, minus infinity where a token may not come, in the rows that the rule judges by."""
         session = self._session
-        if not session.grammar:
+        if not session.held.text:
             return logits
         if self._constraint is None:
-            sampling = SamplingParams(grammar=session.grammar)
-            self._constraint = constraint_of(sampling, self._vocabulary, session.shown, session.grammar_start)
+            self._constraint = session.held.constraint(self._vocabulary)
             assert self._constraint is not None
             self._constraint.begin(len(session.prompt_ids))
         every, rows = np.arange(logits.shape[1]), logits.copy()
@@ -299,7 +297,7 @@ def explain(
 @contextmanager
 def _rule(sampling: SamplingParams, recording: Recording, vocabulary: GrammarVocabulary) -> Iterator[Sampler]:
     """The sampler that made a recorded answer."""
-    constraint = constraint_of(sampling, vocabulary, recording.shown, recording.grammar_start)
+    constraint = constraint_of(sampling, vocabulary, recording.held)
     try:
         if constraint:
             constraint.begin(len(recording.prompt))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.turn import check_given
 from specchat_engine.errors import SettingError
-from specchat_engine.grammar.awaited import GrammarStart
+from specchat_engine.grammar.held import FREE, HeldGrammar
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.sampling.sampler import Sampler, constraint_of
@@ -24,8 +24,7 @@ BEST = 8
 class Place:
     """An output position of an answer to a prompt, in ids, and the parameters in force there.
 
-    `sharpness` is the power that the draft model's distribution was raised to. `shown` are control tokens that the
-    grammar may use, with their texts, and `start` says where the grammar begins if it is not the answer's beginning.
+    `sharpness` is the power that the draft model's distribution was raised to. The answer is `held` to a grammar.
     """
 
     prompt: Sequence[int]
@@ -33,8 +32,7 @@ class Place:
     position: int
     sampling: SamplingParams
     sharpness: float = 1.0
-    shown: Mapping[int, bytes] = field(default_factory=dict)
-    start: GrammarStart | None = None
+    held: HeldGrammar = FREE
 
     @property
     def before(self) -> list[int]:
@@ -66,7 +64,7 @@ def inspect(
     """
     _check(target, vocabulary, place, asked)
     before = place.before
-    constraint = constraint_of(place.sampling, vocabulary, place.shown, place.start)
+    constraint = constraint_of(place.sampling, vocabulary, place.held)
     try:
         check_given(place.answer[: place.position], vocabulary, constraint)
         if constraint:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.grammar.awaited import GrammarStart
+from specchat_engine.grammar.held import FREE, HeldGrammar
 from specchat_engine.models import BranchingModel, SessionModel
 from specchat_engine.prompt.messages import Prompt
 from specchat_engine.session import Session
@@ -76,15 +76,12 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One answer and the passes that made it. It followed the `grammar` from its start on, in which `shown` control
-    tokens are texts."""
+    """One answer, the passes that made it, and the grammar that it was `held` to."""
 
     prompt: tuple[int, ...]
     seed: int
     passes: tuple[Pass, ...]
-    grammar: str = ""
-    grammar_start: GrammarStart | None = None
-    shown: Mapping[int, bytes] = field(default_factory=dict)
+    held: HeldGrammar = FREE
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -104,8 +101,7 @@ def record(
     for event in session.generate(asked) if isinstance(asked, str) else session.answer(asked, 0):
         passes.append(Pass.of(event, tree()))
         hear(passes[-1])
-    held = session.grammar, session.grammar_start, session.shown
-    return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes), *held)
+    return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes), session.held)
 
 
 class Watched:

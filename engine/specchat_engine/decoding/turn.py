@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.errors import SettingError
-from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.constraint import Constraint
+from specchat_engine.grammar.held import FREE
 from specchat_engine.models import SessionVocabulary
 from specchat_engine.sampling.params import SamplingParams
 
@@ -40,9 +40,8 @@ class Turn:
     """One turn. Only its session writes to it; any thread may read it.
 
     `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
-    `in_force` holds the sampling parameters with the output position from which they were used. `shown` are the control
-    tokens that are part of the answer's text, with their bytes. `reasoning` counts that of the answer, and `part` tells
-    what the model is writing. `grammar` is what the answer follows, from `grammar_start` on if there is one. `images`
+    `in_force` holds the sampling parameters with the output position from which they were used. `held` is the grammar
+    that the answer follows. `reasoning` counts that of the answer, and `part` tells what the model is writing. `images`
     says where images stand in the prompt.
     """
 
@@ -66,11 +65,9 @@ class Turn:
         self.images: Sequence[ImageRun] = ()
         self.context: Context | None = None
         self.in_force: list[tuple[int, SamplingParams]] = []
-        self.shown: Mapping[int, bytes] = {}
         self.reasoning = ReasoningCounter()
         self.part: CurrentPart | None = None
-        self.grammar = ""
-        self.grammar_start: GrammarStart | None = None
+        self.held = FREE
         self.cancel = Cancel()
         self._stats = TurnStats()
         self._counting = Lock()
@@ -93,7 +90,7 @@ class Turn:
 
     def with_shown(self, piece: Callable[[int], bytes]) -> Callable[[int], bytes]:
         """What gives the bytes of a token in the answer's text, given what gives those of other tokens."""
-        shown = self.shown
+        shown = self.held.shown
         return (lambda token: shown.get(token) or piece(token)) if shown else piece
 
     def observe(self, event: Round) -> None:

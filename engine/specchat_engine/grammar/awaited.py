@@ -5,7 +5,7 @@ So calls are held to the schemas of their tools in answers that need not call an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,20 +39,19 @@ class GrammarStart:
 
 
 class AwaitedGrammar:
-    """A place before the mark."""
+    """A place before the mark. The grammar is compiled when the mark has come, which most answers never do."""
 
     __slots__ = ("_grammar", "_shown", "_start", "_text", "_vocabulary")
 
     def __init__(
         self,
         start: GrammarStart,
-        grammar: GrammarState,
+        grammar: Callable[[], GrammarState],
         vocabulary: GrammarVocabulary,
         shown: Mapping[int, bytes],
         text: bytes = b"",
     ) -> None:
-        """`grammar` is the grammar's beginning and stays open. `shown` has the texts of control tokens, and `text` is
-        the answer so far."""
+        """`grammar` compiles the grammar, `shown` has the texts of control tokens, and `text` is the answer so far."""
         self._start = start
         self._grammar = grammar
         self._vocabulary = vocabulary
@@ -73,16 +72,15 @@ class AwaitedGrammar:
         return self._read(text[begin:]) or _Free(self._vocabulary.size)
 
     def close(self) -> None:
-        """Frees nothing: the grammar is needed by other places."""
+        """Frees nothing: there is no grammar yet."""
 
     def _read(self, said: bytes) -> GrammarState | None:
         """The grammar's place after the mark and what the same token adds to it; None if that does not follow it."""
-        state = self._grammar
+        state = self._grammar()
         for byte in said:
             token = self._vocabulary.letters.get(byte)
             after = state.after(token) if token is not None else None
-            if state is not self._grammar:
-                state.close()
+            state.close()
             if after is None:
                 return None
             state = after

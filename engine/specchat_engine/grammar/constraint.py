@@ -56,13 +56,11 @@ class Constraint:
     the context grows, the place that it reached stays and all others are closed.
     """
 
-    __slots__ = ("_known", "_length", "_needed")
+    __slots__ = ("_known", "_length")
 
-    def __init__(self, start: GrammarState, needed: GrammarState | None = None) -> None:
-        """`start` is the beginning of a text that follows the grammar. `needed` is a place that others are made from,
-        if there is one. `close` closes both."""
+    def __init__(self, start: GrammarState) -> None:
+        """`start` is the beginning of a text that follows the grammar; `close` closes it too."""
         self._length = 0
-        self._needed = needed
         self._known: dict[tuple[int, ...], GrammarState | None] = {(): start}
 
     def begin(self, prompt_length: int) -> None:
@@ -82,11 +80,6 @@ class Constraint:
 
     def close(self) -> None:
         """Closes every place; the constraint cannot be used any more."""
-        self._close_known()
-        if self._needed is not None:
-            self._needed.close()
-
-    def _close_known(self) -> None:
         for state in self._known.values():
             if state is not None:
                 state.close()
@@ -109,5 +102,5 @@ class Constraint:
         if state is None:
             raise DecodeError(f"the answer went on with {tokens}, which its grammar excludes: the verifier is broken")
         del self._known[tokens]
-        self._close_known()
+        self.close()
         self._known[()] = state

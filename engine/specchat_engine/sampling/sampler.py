@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import DecodeError
-from specchat_engine.grammar.awaited import AwaitedGrammar, GrammarStart
 from specchat_engine.grammar.constraint import Constraint, GrammarState, GrammarVocabulary
+from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.noise import NOISE_RANGE, gumbel
 from specchat_engine.sampling.params import SamplingParams
@@ -167,25 +167,16 @@ class Sampler:
 
 
 def constraint_of(
-    params: SamplingParams,
-    vocabulary: GrammarVocabulary,
-    shown: Mapping[int, bytes] | None = None,
-    start: GrammarStart | None = None,
+    params: SamplingParams, vocabulary: GrammarVocabulary, held: HeldGrammar | None = None
 ) -> Constraint | None:
     """What constrains an answer under these parameters, None without a grammar; the caller closes it.
 
-    The grammar may use the `shown` control tokens, by their texts. With a `start` it begins there.
+    A grammar that the answer is `held` to takes the place of that of the parameters.
 
     Raises SettingError for a grammar that cannot be used and for a bias on a token that does not exist.
     """
     params.check_tokens(vocabulary.size)
-    if not params.grammar:
-        return None
-    shown = shown or {}
-    compiled = vocabulary.compile_grammar(params.grammar, shown)
-    if start is None:
-        return Constraint(compiled)
-    return Constraint(AwaitedGrammar(start, compiled, vocabulary, shown), compiled)
+    return (held or HeldGrammar(params.grammar)).constraint(vocabulary)
 
 
 def _tempered(pool: Pool, temperature: float) -> Candidates:

@@ -16,6 +16,7 @@ from specchat_engine import Engine
 from specchat_engine.analysis.audit import Audit, Case, Difference
 from specchat_engine.analysis.recording import Pass, Recording
 from specchat_engine.errors import DecodeError
+from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.llama.mtmd import has_mtmd
 from specchat_engine.load_options import ThreadCount
 from specchat_engine.threads.processors import read_processors
@@ -42,7 +43,8 @@ def trace_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def difference(case: Case, *, explained: bool) -> Difference:
-    said = Recording((1, 2), 99, (Pass((), (5,)), Pass((), (6,))))
+    held = HeldGrammar('root ::= "a"', None, {7: b"<tool_call>"})
+    said = Recording((1, 2), 99, (Pass((), (5,)), Pass((), (6,))), held)
     drafted = replace(said, passes=(Pass((5, 7), (5, 7, 8), accepted=2),))
     noise = 0.3 if explained else 0.01
     return Difference(
@@ -237,6 +239,7 @@ def test_an_unexplained_difference_fails_and_writes_a_trace_to_repeat_it(
     assert (line["type"], line["seed"], line["case"]["k"], line["options"]["threads"]) == ("difference", 5, 3, 1)
     assert [each["emitted"] for each in line["plain"]["passes"]] == [[5], [6]]
     assert line["difference"]["gaps"] == [0.25, None]
+    assert line["plain"]["held"] == {"text": 'root ::= "a"', "start": None, "shown": {"7": "<tool_call>"}}
     assert line["settings"]["max_tokens"] == 12
     assert line["target"]["path"] == tiny[-3]
 

@@ -8,6 +8,7 @@ import pytest
 from specchat_engine import SamplingParams
 from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.constraint import Constraint
+from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.testing import ByteTokenizer
 
@@ -28,7 +29,7 @@ class Vocabulary(ByteTokenizer):
 
 def awaiting(opened: bool = False) -> Constraint:
     start = GrammarStart("[c]", THINKING, opened)
-    made = constraint_of(HELD, Vocabulary(), {MARK: b"[c]"}, start)
+    made = constraint_of(HELD, Vocabulary(), HeldGrammar(HELD.grammar, start, {MARK: b"[c]"}))
     assert made is not None
     return made
 
@@ -73,7 +74,7 @@ def test_the_token_that_ends_the_mark_may_have_more() -> None:
 
 
 def test_what_does_not_follow_the_mark_in_the_same_token_frees_the_answer() -> None:
-    constraint = constraint_of(SamplingParams(grammar="[c]ba"), Vocabulary(), {}, GrammarStart("[c]", THINKING))
+    constraint = HeldGrammar("[c]ba", GrammarStart("[c]", THINKING)).constraint(Vocabulary())
     assert constraint is not None
     said = [*b"[", LONG]
     for length in range(len(said) + 1):

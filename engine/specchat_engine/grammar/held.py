@@ -1,0 +1,40 @@
+"""The grammar that an answer is held to, with what it takes to follow it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from specchat_engine.grammar.awaited import AwaitedGrammar, GrammarStart
+from specchat_engine.grammar.constraint import Constraint, GrammarVocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class HeldGrammar:
+    """A grammar in GBNF; an answer without one is free, and the text is empty.
+
+    It holds from the beginning of the answer, or from its `start` on. `shown` are control tokens that are part of the
+    answer's text, with their bytes; the grammar may use them.
+    """
+
+    text: str = ""
+    start: GrammarStart | None = None
+    shown: Mapping[int, bytes] = field(default_factory=dict)
+
+    def constraint(self, vocabulary: GrammarVocabulary) -> Constraint | None:
+        """What constrains an answer, None without a grammar; the caller closes it.
+
+        Raises SettingError for a grammar that cannot be used. One with a `start` is compiled when it begins.
+        """
+        if not self.text:
+            return None
+        grammar = partial(vocabulary.compile_grammar, self.text, self.shown)
+        if self.start is None:
+            return Constraint(grammar())
+        return Constraint(AwaitedGrammar(self.start, grammar, vocabulary, self.shown))
+
+
+FREE: Final = HeldGrammar()
+"""No grammar."""
