@@ -14,7 +14,6 @@ from typing import Any, Self
 
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.codec import to_json
-from specchat_engine.decoding.reasoning import opens_reasoning
 from specchat_engine.draft_models import CANNOT_GO_BACK, DraftModels
 from specchat_engine.drafters import (
     LookaheadDrafter,
@@ -310,13 +309,6 @@ class Engine:
     def answer_format(self) -> AnswerFormat:
         """How the target writes reasoning and calls, as far as its chat template shows."""
         return AnswerFormat.of(self._target_model.chat_template or "")
-
-    def opens_reasoning(self, prompt: Sequence[int]) -> bool:
-        """Whether a prompt's ids end inside the reasoning: some templates write its opening tag."""
-        vocabulary = self.vocabulary
-        return opens_reasoning(
-            self.answer_format, prompt, lambda token: vocabulary.piece(token) or vocabulary.text(token).encode()
-        )
 
     @property
     def knows_tools(self) -> bool:

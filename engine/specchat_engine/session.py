@@ -152,6 +152,11 @@ class Session:
         return self._turn.held
 
     @property
+    def opens_reasoning(self) -> bool:
+        """Whether the prompt ended inside the reasoning: some templates write its opening tag."""
+        return self._turn.reasoning.opened
+
+    @property
     def answer_ids(self) -> list[int]:
         """The token ids of the answer so far."""
         return self._turn.answer_ids
@@ -264,7 +269,7 @@ class Session:
             prompt=turn.prompt,
             prefix=turn.prefix,
             prefix_text="".join(turn.transcript.texts[: len(turn.prefix)]),
-            opens_reasoning=turn.reasoning.opened,
+            opens_reasoning=self.opens_reasoning,
         )
 
     def end_line(self) -> dict[str, Any]:
@@ -370,7 +375,7 @@ class Session:
         pair, level, text = self.pair, self.settings.thinking, self.settings.sampling.grammar
         shown, start = shown_tokens(asked.shown, pair.vocabulary), None
         if asked.must_call:
-            text = tool_grammar(pair.answer_format, asked.tools, thinking=opened)
+            text = tool_grammar(pair.answer_format, asked.tools, thinking=opened, parallel=asked.parallel_calls)
         elif asked.tools and not text:
             start = calls_start(pair.answer_format, thinking=opened)
             text = tool_grammar(pair.answer_format, asked.tools) if start else ""

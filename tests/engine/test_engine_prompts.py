@@ -214,11 +214,11 @@ def test_a_call_of_no_tool_cannot_be_required(engine: Engine) -> None:
         answer(engine.session(settings=GREEDY), Prompt([Message("user", "Rain?")], must_call=True))
 
 
-def test_an_engine_knows_whether_a_prompt_opened_the_reasoning(engine: Engine) -> None:
+def test_a_session_knows_whether_a_prompt_opened_the_reasoning(engine: Engine) -> None:
     session = engine.session(settings=GREEDY)
     for thinking in (False, True):
         answer(session, Prompt([Message("user", "<think>")], variables={"enable_thinking": thinking}))
-        assert engine.opens_reasoning(session.prompt_ids) is thinking
+        assert session.opens_reasoning is thinking
 
 
 def test_the_switch_of_a_real_file_is_found_and_set(engine: Engine) -> None:

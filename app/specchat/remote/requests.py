@@ -89,8 +89,6 @@ def request_body(
         body["max_tokens"] = settings.max_tokens
     if tools.functions:
         body["tools"] = [*tools.functions]
-    if tools.required:
-        body["tool_choice"] = "required"
     if settings.stop:
         body["stop"] = [*settings.stop]
     if prediction and server.engine in (Engine.SPECCHAT, Engine.OPENAI):

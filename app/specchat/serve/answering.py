@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Literal, TypeVar
 
-from specchat.serve.asking import Exchange, prompt_of, tokens_of, with_required_calls
+from specchat.serve.asking import Exchange, prompt_of, tokens_of
 from specchat.serve.places import Places
 from specchat.serve.protocol import Ask, Awaits, Count, Counted, Event, Failed, Finished
 from specchat.worker.streams import unexpected
@@ -127,11 +127,11 @@ class Answers:
                 return cancelled
             prompt = prompt_of(self._engine, asked.request)
             tokens = tokens_of(self.places.any, prompt)
-            request = with_required_calls(self._engine, self.places.any, asked.request, tokens)
-            self._engine.check(request.settings)
+            self._engine.check(asked.request.settings)
             with self.places.taken(tokens) as session, asked.answered_by(session):
                 try:
-                    return self._given(asked, Exchange(self._engine, session, asked.number, request), session, prompt)
+                    exchange = Exchange(self._engine, session, asked.number, asked.request)
+                    return self._given(asked, exchange, session, prompt)
                 except Cancelled:
                     return cancelled
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator
 
 from specchat.serve.protocol import Begun, LikelyToken, Made, Position, Request
 from specchat_engine import Engine, LogProbs, Message, Prompt, Round, ScoredToken, Session
-from specchat_engine.answers.grammar import tool_grammar
 from specchat_engine.errors import Cancelled
 from specchat_engine.prompt.encoding import encode
 
@@ -17,7 +15,16 @@ def prompt_of(engine: Engine, request: Request) -> Prompt:
     messages = tuple(map(Message.of, request.messages))
     raw = None if messages else request.prompt
     shown = () if raw is not None else engine.answer_format.marks
-    return Prompt(messages, request.tools, request.options, raw, shown, whole=True)
+    return Prompt(
+        messages,
+        request.tools,
+        request.options,
+        raw,
+        shown,
+        whole=True,
+        must_call=request.calls == "required",
+        parallel_calls=request.parallel_calls,
+    )
 
 
 def tokens_of(session: Session, prompt: Prompt) -> list[int]:
@@ -27,21 +34,6 @@ def tokens_of(session: Session, prompt: Prompt) -> list[int]:
     """
     with session.pair.lock:
         return encode(prompt, session.pair.template, session.pair.vocabulary)
-
-
-def with_required_calls(engine: Engine, session: Session, request: Request, prompt: Sequence[int]) -> Request:
-    """The request, with a grammar that makes the model call a tool if one has to be called.
-
-    `session` is any of the engine's, and `prompt` are the token ids. Raises SettingError for a tool whose schema cannot
-    be followed strictly.
-    """
-    if request.calls != "required":
-        return request
-    settings = request.settings
-    with session.pair.lock:
-        thinking = engine.opens_reasoning(prompt)
-    grammar = tool_grammar(engine.answer_format, request.tools, thinking=thinking, parallel=request.parallel_calls)
-    return replace(request, settings=replace(settings, sampling=replace(settings.sampling, grammar=grammar)))
 
 
 class Exchange:
@@ -77,10 +69,9 @@ class Exchange:
     def begun(self) -> Begun:
         """The event that the prompt was read. A prompt that was scored was read for that, all of it."""
         session, stats = self._session, self._session.stats
-        with session.pair.lock:
-            thinking = self._engine.opens_reasoning(session.prompt_ids)
         cached = 0 if self._echo else stats.cached_tokens
-        return Begun(self._number, stats.prompt_tokens, cached, session.start_line(), self._echo, thinking)
+        opened = session.opens_reasoning
+        return Begun(self._number, stats.prompt_tokens, cached, session.start_line(), self._echo, opened)
 
     def _prompt_positions(self, prompt: Prompt, left: Callable[[], bool]) -> tuple[Position, ...]:
         """The tokens of a prompt, with their log-probabilities if these were asked for."""

@@ -57,10 +57,9 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The functions that an answer may call, in the form of OpenAI's chat API. With `required` it has to call one."""
+    """The functions that an answer may call, in the form of OpenAI's chat API."""
 
     functions: tuple[Mapping[str, Any], ...] = ()
-    required: bool = False
 
 
 NO_TOOLS = Offer()

@@ -74,5 +74,4 @@ def write_summary(session: Session, older: Sequence[ChatMessage], system: str | 
         return ""
     if stop():
         return ""
-    opened = session.start_line().get("opens_reasoning", False)
-    return parse_answer(session.text, answer_format, thinking=opened).content.strip()
+    return parse_answer(session.text, answer_format, thinking=session.opens_reasoning).content.strip()

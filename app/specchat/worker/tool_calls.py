@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from specchat.worker.images import messages_of
 from specchat.worker.protocol import ChatMessage, Generate, Offer
-from specchat_engine import Engine, Prompt, Session
-from specchat_engine.answers.format import AnswerFormat
+from specchat_engine import Prompt, Session
 from specchat_engine.answers.parser import parse_answer
+from specchat_engine.pair import Pair
 from specchat_engine.prompt.messages import ToolCall
 
 _WHOLE = frozenset(("end", "stop"))
@@ -18,35 +18,30 @@ _WHOLE = frozenset(("end", "stop"))
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """The calls of an answer, and what it says beside them."""
+    """The calls of an answer, and what it says beside them; both are empty without calls."""
 
-    calls: tuple[ToolCall, ...]
-    content: str
+    calls: tuple[ToolCall, ...] = ()
+    content: str = ""
 
 
-def prompt_of(
-    messages: Sequence[ChatMessage], tools: Offer, answer_format: AnswerFormat | None, blind_because: str = ""
-) -> Prompt:
+def prompt_of(pair: Pair, messages: Sequence[ChatMessage], tools: Offer) -> Prompt:
     """The prompt of a conversation. Raises SettingError if it asks about an image, and the target sees none.
 
     The marks of thoughts are part of the answer's text, since the chat folds thoughts. If there are tools, so are all
     others that the parser of answers looks for.
     """
-    shown: Sequence[str] = ()
-    if answer_format is not None:
-        shown = answer_format.marks if tools.functions else answer_format.reasoning_marks
-    return Prompt(messages_of(messages, blind_because), tools.functions, shown=shown, must_call=tools.required)
+    shown = pair.answer_format.marks if tools.functions else pair.answer_format.reasoning_marks
+    return Prompt(messages_of(messages, pair.blind_because), tools.functions, shown=shown)
 
 
-def called(engine: Engine, session: Session, command: Generate) -> Called | None:
-    """The calls in the session's last answer, None if it has none. Their ids differ within the turns of a seed."""
-    functions, answer_format = command.tools.functions, engine.answer_format
+def called(session: Session, command: Generate) -> Called:
+    """The calls in the session's last answer. Their ids differ within the turns of a seed."""
+    functions, answer_format = command.tools.functions, session.pair.answer_format
     if not functions or session.end_reason not in _WHOLE:
-        return None
-    thinking = engine.opens_reasoning(session.prompt_ids)
-    answer = parse_answer(session.text, answer_format, functions, thinking=thinking)
+        return Called()
+    answer = parse_answer(session.text, answer_format, functions, thinking=session.opens_reasoning)
     if not answer.tool_calls:
-        return None
+        return Called()
     numbered = enumerate(answer.tool_calls)
     calls = tuple(replace(call, id=f"call{command.turn % 1000:03}{number % 100:02}") for number, call in numbered)
     return Called(calls, answer.without_calls(answer_format.thinking))

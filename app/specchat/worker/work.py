@@ -265,7 +265,7 @@ class Work:
         session.watch = TurnRecorder() if learned else None
         self._training.pause()
         try:
-            for event in session.answer(self._prompt(command), command.turn, command.attempt, command.prefix):
+            for event in session.answer(_prompt(session, command), command.turn, command.attempt, command.prefix):
                 tell_news()
                 self._send(event)
         finally:
@@ -280,15 +280,12 @@ class Work:
                 self._refreshing.after_answer(Path(self._engine.target.path))
             self._make_room(self._engine, session.settings.drafter)
         reason, stats = session.end_reason or "error", session.stats.to_json()
-        answer = called(self._engine, session, command) if self._engine else None
-        if answer is None:
-            self._send(Ended(reason, session.text, stats, session.costs))
-        else:
-            self._send(Ended(reason, session.text, stats, session.costs, answer.calls, answer.content))
+        answer = called(session, command)
+        self._send(Ended(reason, session.text, stats, session.costs, answer.calls, answer.content))
 
     def _summarised(self, session: Session, command: Generate) -> Generate:
         """The command, with its oldest turns replaced by a summary if they do not fit and the user wants that."""
-        if session.settings.context_full != "summarise" or not session.num_dropped(self._prompt(command)):
+        if session.settings.context_full != "summarise" or not session.num_dropped(_prompt(session, command)):
             return command
         older, latest = split(command.messages)
         if not older:
@@ -323,7 +320,8 @@ class Work:
         if self._engine is None:
             return
         try:
-            self._session_for(command).prepare(self._prompt(command), busy)
+            session = self._session_for(command)
+            session.prepare(_prompt(session, command), busy)
         except EngineError as error:
             sys.stderr.write(f"reading ahead stopped: {error}\n")
 
@@ -332,7 +330,7 @@ class Work:
         inspection = session.inspect(
             command.position,
             command.asked,
-            messages=self._prompt(command),
+            messages=_prompt(session, command),
             tokens=command.tokens,
             sharpness=command.sharpness,
             cancelled=self._cancelled.is_set,
@@ -394,8 +392,7 @@ class Work:
             self._session.seed, self._session.settings = seed, settings
             return self._session
 
-    def _prompt(self, command: Generate | Prepare | Inspect) -> Prompt:
-        """What a command asks."""
-        if self._engine is None:
-            return prompt_of(command.messages, command.tools, None)
-        return prompt_of(command.messages, command.tools, self._engine.answer_format, self._engine.blind_because)
+
+def _prompt(session: Session, command: Generate | Prepare | Inspect) -> Prompt:
+    """What a command asks."""
+    return prompt_of(session.pair, command.messages, command.tools)

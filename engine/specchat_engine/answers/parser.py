@@ -25,7 +25,7 @@ class AnswerParser:
         self, answer_format: AnswerFormat, tools: Sequence[Mapping[str, Any]] = (), *, thinking: bool = False
     ) -> None:
         """`tools`, in the form of OpenAI's chat API, are those that the model was told of; without any there are no
-        calls. `thinking` says that the prompt opened the reasoning, see `Engine.opens_reasoning`."""
+        calls. `thinking` says that the prompt opened the reasoning, see `Session.opens_reasoning`."""
         harmony = answer_format.calls == "harmony"
         self._first: ReasoningReader = (
             HarmonyParser(calls=bool(tools)) if harmony else ReasoningParser(answer_format.thinking, opened=thinking)

@@ -100,8 +100,8 @@ class Prompt:
     `whole`; of others the context drops old turns that it has no room for.
 
     `shown` names control tokens that the answer's text shall show, because its parser looks for them; see
-    `AnswerFormat.marks`. All others print nothing. With `must_call` the answer has to call one of the tools, and a
-    grammar holds the arguments to its schema.
+    `AnswerFormat.marks`. All others print nothing. With `must_call` the answer has to call one of the tools, or several
+    with `parallel_calls`, and a grammar holds the arguments to its schema.
 
     Raises SettingError for a raw prompt that has messages too, and for a tool that is no function.
     """
@@ -113,6 +113,7 @@ class Prompt:
     shown: Sequence[str] = ()
     whole: bool = False
     must_call: bool = False
+    parallel_calls: bool = True
 
     def __post_init__(self) -> None:
         if self.raw is not None and (self.messages or self.tools):

@@ -77,9 +77,7 @@ COMMANDS: list[Command] = [
         attempt=0,
         seed=1,
         settings=SETTINGS,
-        tools=Offer(
-            ({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},), required=True
-        ),
+        tools=Offer(({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},)),
     ),
     Inspect((ChatMessage("user", "u"),), (1, 2, 3), position=1, asked=(9,), sharpness=2.0, seed=3, settings=SETTINGS),
     Freeze(True),

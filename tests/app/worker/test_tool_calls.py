@@ -10,6 +10,8 @@ from app.worker.conftest import HELLO, SHORT, text_of
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Event, Offer, Started
 from specchat_engine import Settings
+from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.grammar import tool_grammar
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.sampling.params import SamplingParams
 
@@ -18,6 +20,8 @@ NOW: dict[str, Any] = {"type": "function", "function": {"name": "now", "paramete
 # The model is random: the bias decides for a call instead of a thought, and for one call.
 _BIAS = ((3 + ord("o"), 100.0), (2, 50.0))
 CALLING = Settings(max_tokens=200, sampling=SamplingParams(temperature=0.0, logit_bias=_BIAS))
+FORCED = replace(CALLING, sampling=replace(CALLING.sampling, grammar=tool_grammar(AnswerFormat(), (NOW,))))
+"""Settings under which a model calls the tool that it has never learned to call."""
 
 
 def answered(
@@ -32,8 +36,8 @@ def prompt_tokens(events: list[Event]) -> int:
     return tokens
 
 
-def test_a_required_call_is_told_apart_from_the_rest_of_the_answer(loaded: WorkerClient) -> None:
-    *_, ended = answered(loaded, Offer((NOW,), required=True))
+def test_a_call_is_told_apart_from_the_rest_of_the_answer(loaded: WorkerClient) -> None:
+    *_, ended = answered(loaded, Offer((NOW,)), FORCED)
     assert isinstance(ended, Ended)
     (call,) = ended.calls
     assert call.name == "now"
@@ -44,10 +48,10 @@ def test_a_required_call_is_told_apart_from_the_rest_of_the_answer(loaded: Worke
 
 
 def test_an_answer_that_is_cut_short_has_no_calls(loaded: WorkerClient) -> None:
-    *_, whole = answered(loaded, Offer((NOW,), required=True))
+    *_, whole = answered(loaded, Offer((NOW,)), FORCED)
     assert isinstance(whole, Ended)
     length = whole.stats["num_tokens"] - len('"}}</tool_call>') - 1
-    *_, ended = answered(loaded, Offer((NOW,), required=True), replace(CALLING, max_tokens=length))
+    *_, ended = answered(loaded, Offer((NOW,)), replace(FORCED, max_tokens=length))
     assert isinstance(ended, Ended)
     assert ended.reason == "length"
     assert ended.calls == ()
