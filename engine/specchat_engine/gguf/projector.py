@@ -12,7 +12,7 @@ from specchat_engine.gguf.reader import read_file
 
 _ARCHITECTURE: Final = "clip"
 _ORDER: Final = ("f16", "bf16", "q8_0", "f32")
-_PRECISION: Final = re.compile(r"[-_.]?\b(f16|bf16|f32|q\d_\w+)$")
+_PRECISION: Final = re.compile(r"(?:^|[-_.])(f16|bf16|f32|q\d_\w+)$")
 
 
 def read_projector(path: Path) -> Header:

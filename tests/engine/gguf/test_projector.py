@@ -25,6 +25,8 @@ def beside(folder: Path, model: str, *others: str) -> str | None:
         ("gemma-3-4b-it-Q4_K_M.gguf", ["mmproj-F16.gguf"], "mmproj-F16.gguf"),
         ("gemma-3-4b-it-Q4_K_M.gguf", ["mmproj-BF16.gguf", "mmproj-F32.gguf"], "mmproj-BF16.gguf"),
         ("gemma-3-4b-it-Q4_K_M.gguf", ["mmproj-model-f16.gguf"], "mmproj-model-f16.gguf"),
+        ("gemma-3-4b-it-Q4_K_M.gguf", ["mmproj_f16.gguf"], "mmproj_f16.gguf"),
+        ("gemma-3-4b-it-Q4_K_M.gguf", ["mmproj-model_bf16.gguf"], "mmproj-model_bf16.gguf"),
         ("SmolVLM-256M-Instruct-Q8_0.gguf", ["mmproj-SmolVLM-256M-Instruct-Q8_0.gguf"], None),
         ("SmolVLM-256M-Instruct-f16.gguf", ["SmolVLM-256M-Instruct-mmproj-f16.gguf"], None),
         ("a-7b.gguf", ["mmproj-b-3b.gguf", "mmproj-F16.gguf"], "mmproj-F16.gguf"),
