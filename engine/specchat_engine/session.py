@@ -46,8 +46,8 @@ from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.planner import Planner
-from specchat_engine.prompt.encoding import Fitted, encode_text, encode_with_images, fit, shown_tokens
-from specchat_engine.prompt.images import Image, ImageRun
+from specchat_engine.prompt.encoding import Encoded, Fitted, encode_text, encode_with_images, fit, shown_tokens
+from specchat_engine.prompt.images import Image
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of
@@ -507,20 +507,15 @@ class Session:
 
     def _fit(self, asked: Asked) -> Fitted:
         prompt, pair = self._thinking(Prompt.of(asked)), self.pair
-        images: Sequence[ImageRun] = ()
         if pair.read_image is None and any(message.images for message in prompt.messages):
             raise SettingError(pair.blind_because)
 
-        def encoded(kept: Sequence[Message]) -> list[int]:
-            nonlocal images
-            made = encode_with_images(replace(prompt, messages=kept), pair.template, pair.vocabulary, pair.read_image)
-            images = made.images
-            return made.tokens
+        def encoded(kept: Sequence[Message]) -> Encoded:
+            return encode_with_images(replace(prompt, messages=kept), pair.template, pair.vocabulary, pair.read_image)
 
         whole = prompt.whole or self.settings.context_full == "stop"
         try:
-            fitted = fit(replace(prompt, whole=whole), encoded, pair.target.capacity)
-            return replace(fitted, images=tuple(images))
+            return fit(replace(prompt, whole=whole), encoded, pair.target.capacity)
         except ContextOverflowError as error:
             if prompt.whole or not whole:
                 raise

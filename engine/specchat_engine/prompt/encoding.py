@@ -182,7 +182,7 @@ class Fitted:
         return f"dropped {turns} to fit the context of {capacity} tokens"
 
 
-def fit(asked: Asked, encoded: Callable[[Sequence[Message]], list[int]], capacity: int) -> Fitted:
+def fit(asked: Asked, encoded: Callable[[Sequence[Message]], Encoded], capacity: int) -> Fitted:
     """Drops whole turns from the front until the prompt leaves room for an answer; system messages always stay.
 
     A turn begins with a message of the user, but never between a call and its result. `encoded` makes the prompt of
@@ -194,21 +194,20 @@ def fit(asked: Asked, encoded: Callable[[Sequence[Message]], list[int]], capacit
     kept = [*prompt.messages]
     dropped = 0
     while True:
-        tokens = encoded(kept)
-        starts = _turns(kept)
-        if len(tokens) <= capacity - reserve:
+        made, starts = encoded(kept), _turns(kept)
+        if len(made.tokens) <= capacity - reserve:
             break
         if len(starts) < 2 or prompt.whole:
-            if len(tokens) < capacity:
+            if len(made.tokens) < capacity:
                 break
             what = "text" if prompt.raw is not None else "message" if len(starts) < 2 else "conversation"
             raise ContextOverflowError(
-                f"the {what} makes a prompt of {len(tokens)} tokens, the context holds {capacity}: "
+                f"the {what} makes a prompt of {len(made.tokens)} tokens, the context holds {capacity}: "
                 "shorten it or load with a larger -c"
             )
         kept = [message for place, message in enumerate(kept) if message.role == "system" or place >= starts[1]]
         dropped += 1
-    return Fitted(tokens, replace(prompt, messages=kept), dropped)
+    return Fitted(made.tokens, replace(prompt, messages=kept), dropped, images=made.images)
 
 
 def _turns(messages: Sequence[Message]) -> list[int]:

@@ -40,7 +40,7 @@ class ImageRun:
         return self.start + len(self.ids)
 
     def moved(self, by: int) -> ImageRun:
-        """The same run further behind."""
+        """The same run, `by` places later."""
         return replace(self, start=self.start + by)
 
 

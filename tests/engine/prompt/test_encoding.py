@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from specchat_engine import ContextOverflowError, Message, Prompt, SettingError, TemplateError, ToolCall
-from specchat_engine.prompt.encoding import common_prefix, encode, encode_text, fit
+from specchat_engine.prompt.encoding import Encoded, common_prefix, encode, encode_text, fit
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer
 
@@ -178,8 +178,8 @@ def test_the_prefix_is_common_and_cannot_be_longer(old: list[int], new: list[int
     assert length in (len(old), len(new)) or old[length] != new[length]
 
 
-def as_letters(messages: Sequence[Message]) -> list[int]:
-    return [ord(message.role[0]) for message in messages for _ in message.content]
+def as_letters(messages: Sequence[Message]) -> Encoded:
+    return Encoded([ord(message.role[0]) for message in messages for _ in message.content])
 
 
 def conversation(*lengths: int) -> list[Message]:
@@ -267,8 +267,8 @@ def test_a_result_belongs_to_the_call_with_its_id() -> None:
         Message("tool", "t", tool_call_id="2"),
         Message("user", "u"),
     ]
-    assert fit(asked, as_letters, 30).tokens == as_letters(asked[6:])
-    assert fit([*asked[:4], *asked[5:]], as_letters, 24).tokens == as_letters([*asked[2:4], *asked[5:]])
+    assert fit(asked, as_letters, 30).tokens == as_letters(asked[6:]).tokens
+    assert fit([*asked[:4], *asked[5:]], as_letters, 24).tokens == as_letters([*asked[2:4], *asked[5:]]).tokens
 
 
 def test_a_prompt_keeps_its_tools_when_turns_are_dropped() -> None:
@@ -282,19 +282,19 @@ def test_a_prompt_keeps_its_tools_when_turns_are_dropped() -> None:
 
 def test_a_raw_prompt_is_never_shortened() -> None:
     text = Prompt(raw="write code " * 9)
-    assert fit(text, lambda _: [1] * 99, 100).tokens == [1] * 99
-    assert fit(text, lambda _: [1] * 99, 100).request == text.raw
+    assert fit(text, lambda _: Encoded([1] * 99), 100).tokens == [1] * 99
+    assert fit(text, lambda _: Encoded([1] * 99), 100).request == text.raw
     with pytest.raises(ContextOverflowError, match="the text makes a prompt of 100 tokens, the context holds 100"):
-        fit(text, lambda _: [1] * 100, 100)
+        fit(text, lambda _: Encoded([1] * 100), 100)
 
 
 def test_a_whole_prompt_is_never_shortened() -> None:
     turns = [Message("user", "a"), Message("assistant", "b"), Message("user", "c")]
-    assert fit(Prompt(turns), lambda kept: [1] * (33 * len(kept)), 100).dropped == 1
-    fitted = fit(Prompt(turns, whole=True), lambda kept: [1] * (33 * len(kept)), 100)
+    assert fit(Prompt(turns), lambda kept: Encoded([1] * (33 * len(kept))), 100).dropped == 1
+    fitted = fit(Prompt(turns, whole=True), lambda kept: Encoded([1] * (33 * len(kept))), 100)
     assert (len(fitted.tokens), fitted.dropped) == (99, 0)
     with pytest.raises(ContextOverflowError, match="the conversation makes a prompt of 102 tokens"):
-        fit(Prompt(turns, whole=True), lambda kept: [1] * (34 * len(kept)), 100)
+        fit(Prompt(turns, whole=True), lambda kept: Encoded([1] * (34 * len(kept))), 100)
 
 
 class Spaced(ByteTokenizer):
