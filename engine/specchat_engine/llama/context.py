@@ -69,6 +69,7 @@ class LlamaContext:
         self.vision: Vision | None = None
         self._images: Sequence[ImageRun] = ()
         self._saved_length = 0
+        self._last_image = 0  # where the last image ends, or further on
         self.max_leaves: int
         self.can_go_back: bool
         self._tree: Branches | None = None
@@ -270,8 +271,8 @@ class LlamaContext:
 
         Raises Cancelled between two chunks; what was read so far stays, so that the next turn can use it.
         """
-        self.keep(tokens)
         ids = with_images(tokens, self._images)
+        self._forget(common_prefix(self.tokens, ids))
         self._share(ids)
         known = len(self.tokens)
         for part in self._parts(ids, known):
@@ -332,6 +333,7 @@ class LlamaContext:
             self.clear()
             return False
         self.tokens = tokens[: count.value]
+        self._last_image = len(self.tokens)
         try:
             self._position(self.length)
         except DecodeError:  # images of another start, whose sizes are not known any more
@@ -368,6 +370,7 @@ class LlamaContext:
             begin, end = other._position(own), other._position(common)
             api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, begin, end)
             self.tokens += tokens[own:common]
+            self._last_image = max(self._last_image, other._last_image)
 
     def _end_tree(self, path: Sequence[int] = ()) -> None:
         """Leaves a path of the tree in memory, if there is a tree."""
@@ -460,7 +463,8 @@ class LlamaContext:
         if self.vision is None or not self.vision.saves_positions:
             return length
         saved = place = 0
-        while (first := next((at for at in range(place, length) if self.tokens[at] < 0), None)) is not None:
+        end = min(length, self._last_image)
+        while (first := next((at for at in range(place, end) if self.tokens[at] < 0), None)) is not None:
             place = first + self.vision.length(self.tokens[first])
             saved += place - first - self.vision.positions(self.tokens[first])
         return length - saved
@@ -490,6 +494,7 @@ class LlamaContext:
         if code != 0:
             self._fail(start, len(part), code)
         self.tokens += part
+        self._last_image = len(self.tokens)
         if self._rollback.bounded:
             self._rollback.passed(len(part))
 

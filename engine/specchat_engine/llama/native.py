@@ -109,9 +109,7 @@ class NativeContext:
         self._batch.fill(parts)
         count, rows = sum(len(part.tokens) for part in parts), sum(part.rows for part in parts)
         threads = self.threads, self.reading_threads if count - rows > _DRAFTED else self.threads
-        if threads != self._computing:
-            self._computing = threads
-            api.llama_set_n_threads(self.handle, *threads)
+        self._compute_with(threads)
         begin = perf_counter_ns()
         code = api.llama_decode(self.handle, self._batch.struct)
         pointer: Any = api.llama_get_logits(self.handle) if rows else None
@@ -128,13 +126,15 @@ class NativeContext:
         Raises DecodeError once the context is closed, and if the image cannot be computed.
         """
         self.check_open()
-        threads = self.threads, self.reading_threads
-        if threads != self._computing:
-            self._computing = threads
-            api.llama_set_n_threads(self.handle, *threads)
+        self._compute_with((self.threads, self.reading_threads))
         begin = perf_counter_ns()
         code = vision.decode(self.handle, first, start, sequence, self.size)
         return code, perf_counter_ns() - begin
+
+    def _compute_with(self, threads: tuple[int, int]) -> None:
+        if threads != self._computing:
+            self._computing = threads
+            api.llama_set_n_threads(self.handle, *threads)
 
     def check_open(self) -> None:
         """Raises DecodeError once it is closed."""

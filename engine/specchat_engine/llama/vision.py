@@ -62,7 +62,8 @@ class Vision:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._chunks: dict[int, _Chunk] = {}
         self._encoded_last: deque[_Chunk] = deque()
-        self._saves_positions = False
+        self.saves_positions = False
+        """Whether runs may take fewer positions than they have ids."""
         self._mtmd: Any = None
         self._handle: Any = None
 
@@ -90,7 +91,7 @@ class Vision:
         if not self._mtmd.mtmd_support_vision(self._handle):
             self.close()
             raise ModelFileError(f"{path} reads no images: leave it out, or name the model's projector for images")
-        self._saves_positions = self._mtmd.mtmd_decode_use_mrope(self._handle)
+        self.saves_positions = self._mtmd.mtmd_decode_use_mrope(self._handle)
 
     def tokens(self, image: Image) -> ImageTokens:
         """What an image is in a prompt. Raises SettingError for one that cannot be read, and what `open` raises."""
@@ -112,11 +113,6 @@ class Vision:
     def positions(self, first: int) -> int:
         """How many positions that run takes: fewer in models whose positions have several dimensions (M-RoPE)."""
         return self._chunk(first).positions
-
-    @property
-    def saves_positions(self) -> bool:
-        """Whether runs may take fewer positions than they have ids."""
-        return self._saves_positions
 
     def decode(self, context: Any, first: int, start: int, sequence: int, most: int) -> int:
         """Reads the run that begins with this id into a context, from position `start` on; llama.cpp's code.
