@@ -171,13 +171,7 @@ class Planner:
                 drafter.begin(prompt.tokens, cancelled)
 
     def plan(
-        self,
-        context: Context,
-        settings: Settings,
-        sampler: Sampler,
-        wanted: int,
-        *,
-        after_pause: bool = False,
+        self, context: Context, settings: Settings, sampler: Sampler, wanted: int, *, after_pause: bool = False
     ) -> Plan:
         """The plan of the next round, which may emit `wanted` tokens. Raises Cancelled if the turn is cancelled.
 
