@@ -61,6 +61,11 @@ def note_above_the_prompt(pilot: Chat) -> str:
     return " ".join(rows)
 
 
+def note(pilot: Chat) -> str:
+    """The header and the note above the prompt: a note is in one of them, wherever it has room."""
+    return header(pilot) + note_above_the_prompt(pilot)
+
+
 def notices(pilot: Chat) -> list[str]:
     return [entry.text for entry in transcript(pilot).entries if isinstance(entry, TranscriptNotice)]
 

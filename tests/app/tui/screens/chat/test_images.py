@@ -12,7 +12,7 @@ from app.tui.chatting import (
     Chat,
     chat,
     command,
-    header,
+    note,
     note_above_the_prompt,
     parts,
     prompt,
@@ -81,7 +81,7 @@ async def test_a_model_that_sees_nothing_says_so_and_the_message_stays() -> None
         assert client.asked == []
         assert prompt(pilot).text == "What is @photo.jpg?"
         assert questions(pilot) == []
-        assert "it has no projector" in header(pilot) + note_above_the_prompt(pilot)
+        assert "it has no projector" in note(pilot)
 
 
 async def test_a_page_is_asked_about_on_a_screen_of_its_own() -> None:
@@ -118,4 +118,4 @@ async def test_the_selected_message_shows_its_image_in_full(capfd: pytest.Captur
             path.unlink()
         await pilot.press("o")
         await pilot.pause()
-        assert "the image was deleted" in header(pilot) + note_above_the_prompt(pilot)
+        assert "the image was deleted" in note(pilot)

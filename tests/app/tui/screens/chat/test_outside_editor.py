@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import Chat, chat, header, note_above_the_prompt, prompt, quiet
+from app.tui.chatting import Chat, chat, note, prompt, quiet
 from app.tui.scripted_client import ScriptedClient
 from specchat.tui.app import SpecchatApp
 
@@ -31,10 +31,6 @@ async def edit(pilot: Chat, *keys: str) -> None:
     await pilot.press(*(keys or ("ctrl+x", "ctrl+e")))
     await pilot.app.workers.wait_for_complete()
     await quiet(pilot)
-
-
-def note(pilot: Chat) -> str:
-    return header(pilot) + note_above_the_prompt(pilot)
 
 
 @pytest.mark.parametrize("keys", [("ctrl+x", "ctrl+e"), ("alt+e",)])

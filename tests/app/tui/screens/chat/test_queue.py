@@ -1,6 +1,6 @@
 """Messages that are sent while an answer streams."""
 
-from app.tui.chatting import Chat, answers, ask, chat, command, header, note_above_the_prompt, prompt, quiet, shown
+from app.tui.chatting import Chat, answers, ask, chat, command, note, prompt, quiet, shown
 from app.tui.scripted_client import LOADED, ScriptedClient
 from specchat.tui.widgets.outbox_bar import OutboxBar
 from specchat.worker.protocol import Loading, WorkerFailed
@@ -137,7 +137,7 @@ async def test_another_conversation_does_not_get_the_queue() -> None:
         await ask(pilot, "two")
         await command(pilot, "/new")
         assert queued(pilot) == []
-        assert "1 queued message not sent" in header(pilot) + note_above_the_prompt(pilot)
+        assert "1 queued message not sent" in note(pilot)
         await pilot.press("up", "up")
         assert prompt(pilot).text == "two"
 

@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-from app.tui.chatting import Chat, ask, chat, command, header, note_above_the_prompt, notices, prompt, questions, quiet
+from app.tui.chatting import ask, chat, command, note, notices, prompt, questions, quiet
 from app.tui.scripted_client import ScriptedClient
 from specchat.chat.saved_texts import saved_prompts, saved_roles
-
-
-def note(pilot: Chat) -> str:
-    return header(pilot) + note_above_the_prompt(pilot)
 
 
 async def test_a_stored_prompt_is_written_with_its_words_and_sent_by_enter() -> None:

@@ -5,18 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import (
-    Chat,
-    answers,
-    ask,
-    chat,
-    header,
-    note_above_the_prompt,
-    prompt,
-    questions,
-    quiet,
-    transcript,
-)
+from app.tui.chatting import Chat, answers, ask, chat, note, prompt, questions, quiet, transcript
 from app.tui.scripted_client import ScriptedClient
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.consent import ConsentScreen
@@ -132,7 +121,7 @@ async def test_escape_removes_an_output_from_the_next_message() -> None:
         await run(pilot, "!echo hello")
         await pilot.press("escape")
         assert outgoing(pilot) == ""
-        assert "not sent: output of echo hello" in header(pilot) + note_above_the_prompt(pilot)
+        assert "not sent: output of echo hello" in note(pilot)
         await ask(pilot, "Hi")
         assert client.asked[0][0].content == "Hi"
 
