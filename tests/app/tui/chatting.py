@@ -1,6 +1,7 @@
 """What the tests of the chat do and look at, in a user's words."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from textual.pilot import Pilot
@@ -43,6 +44,13 @@ def _idle(app: object) -> bool:
     assert isinstance(app, SpecchatApp)
     client, screen = app.client, app.screen
     return getattr(client, "idle", True) and (not isinstance(screen, ChatScreen) or screen.parts.link.idle)
+
+
+async def wait_until(happened: Callable[[], bool]) -> None:
+    """Waits for a condition, at most a minute: then it raises TimeoutError."""
+    async with asyncio.timeout(60):
+        while not happened():
+            await asyncio.sleep(0.01)
 
 
 async def ask(pilot: Chat, text: str = "Hi") -> None:
