@@ -53,9 +53,11 @@ async def wait_until(happened: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def ask(pilot: Chat, text: str = "Hi") -> None:
-    await pilot.press(*text, "enter")
-    await quiet(pilot)
+async def ask(pilot: Chat, *texts: str) -> None:
+    """Sends messages, one after the other; "Hi" if none is given."""
+    for text in texts or ("Hi",):
+        await pilot.press(*text, "enter")
+        await quiet(pilot)
 
 
 def header(pilot: Chat) -> str:

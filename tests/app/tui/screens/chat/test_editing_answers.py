@@ -31,8 +31,7 @@ async def test_the_prompt_gets_the_answer_and_the_model_goes_on_from_its_new_tex
 async def test_the_key_edits_the_selected_answer_not_the_last_one() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
-        await ask(pilot, "Who?")
-        await ask(pilot, "Why?")
+        await ask(pilot, "Who?", "Why?")
         await pilot.press("tab", "up", "up", "e", *"!", "enter")
         await quiet(pilot)
         assert client.prefixes[-1] == "one!"

@@ -45,8 +45,7 @@ async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figure
 async def test_a_summary_is_shown_and_read_in_place_of_the_oldest_turns_also_when_the_session_is_opened_again() -> None:
     client = Summarising(summary="what was \x1b[31msaid")
     async with chat(client) as pilot:
-        for text in ("One", "Two", "Three"):
-            await ask(pilot, text)
+        await ask(pilot, "One", "Two", "Three")
         assert notices(pilot)[-1].endswith("the context is nearly full")
         assert [row.strip() for row in seen(pilot) if "summary" in row] == [
             "▌ ▸ the model reads a summary in place of the oldest turns · 3 words"
@@ -228,8 +227,7 @@ async def test_a_message_that_is_sent_again_and_again_without_an_answer_shows_it
 async def test_only_one_message_is_answered_at_a_time() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
-        await ask(pilot, "a")
-        await ask(pilot, "b")
+        await ask(pilot, "a", "b")
         assert len(client.asked) == 1
         client.go.set()
         await quiet(pilot)
