@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import support.faulty_mcp_server
 from e2e.terminal import Terminal
 from support.calling_models import DONE, call_text, write_calling_model
+from support.faulty_mcp_server import COMMAND
 from support.processes import running
 
 Specchat = Callable[..., Terminal]
@@ -36,7 +36,7 @@ def servers(environment: dict[str, str], tmp_path: Path) -> None:
     time = json.dumps([sys.executable, "-m", "mcp_server_time"])
     # A server gets no PYTHONPATH by itself; the tests may need it to find the package.
     path = json.dumps(os.environ.get("PYTHONPATH", ""))
-    faulty = json.dumps([sys.executable, support.faulty_mcp_server.__file__, "well", str(tmp_path / "mark")])
+    faulty = json.dumps([*COMMAND, "well", str(tmp_path / "mark")])
     (folder / "config.toml").write_text(
         f"[tools.time]\ncommand = {time}\nenvironment = {{ PYTHONPATH = {path} }}\n[tools.faulty]\ncommand = {faulty}\n"
     )

@@ -34,6 +34,15 @@ WITH_TOOLS = (
     + "{% if enable_thinking %}<think>{% endif %}"
 )
 TOOLS = ({"type": "function", "function": {"name": "weather", "description": "<|im_end|>"}},)
+NOW = (
+    {
+        "type": "function",
+        "function": {
+            "name": "now",
+            "parameters": {"type": "object", "properties": {"x": {"enum": ["a", "b"]}}, "required": ["x"]},
+        },
+    },
+)
 ASKED = (
     Message("user", "Rain?"),
     Message("assistant", "", (ToolCall("weather", '{"city": "<|im_start|>"}', "id1"),)),
@@ -150,28 +159,15 @@ def test_a_call_that_is_required_is_made(engine: Engine, choice: str | None, dra
 
 @pytest.mark.parametrize("level", ["auto", "off"])
 def test_a_prompt_can_require_a_call_whatever_grammar_is_set(engine: Engine, level: str) -> None:
-    parameters = {"type": "object", "properties": {"x": {"enum": ["a", "b"]}}, "required": ["x"]}
-    tools = [{"type": "function", "function": {"name": "now", "parameters": parameters}}]
     bias = ((3 + ord("<"), -100.0), (END, 50.0))
     sampling = SamplingParams(temperature=1.0, grammar='root ::= "no"', logit_bias=bias)
     session = engine.session(settings=Settings(max_tokens=200, thinking=level, sampling=sampling), seed=3)
-    asked = Prompt([Message("user", "Rain?")], tools, shown=engine.answer_format.marks, must_call=True)
-    (call,) = parse_answer(answer(session, asked), engine.answer_format, tools).tool_calls
+    asked = Prompt([Message("user", "Rain?")], NOW, shown=engine.answer_format.marks, must_call=True)
+    (call,) = parse_answer(answer(session, asked), engine.answer_format, NOW).tool_calls
     assert (session.end_reason, call.name) == ("end", "now")
     assert json.loads(call.arguments)["x"] in ("a", "b")
     assert session.inspect(0).said == session.answer_ids[0]
     assert answer(session, [Message("user", "Rain?")]) == "no"
-
-
-NOW = (
-    {
-        "type": "function",
-        "function": {
-            "name": "now",
-            "parameters": {"type": "object", "properties": {"x": {"enum": ["a", "b"]}}, "required": ["x"]},
-        },
-    },
-)
 
 
 @pytest.mark.parametrize("said", ["<tool_call>", "Let me see.\n<tool_call>", "<tool_call>\n{"])

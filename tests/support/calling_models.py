@@ -1,7 +1,7 @@
 """A tiny model that always answers a message in the same way: with a call of a tool, or with one sentence.
 
-Its layer adds nothing, so the next token depends on the last one alone, and the chat template decides which letter is
-the last one of the prompt. Each answer is a token of its own.
+The next token depends on the last one alone, and the chat template decides which letter is the last one of the prompt.
+Each answer is a token of its own.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
-from support.tiny_models import begin_model, byte_vocabulary, end_model
+from support.thinking_models import write_successors
 
 DONE = "That was the call."
 """The answer after a result."""
@@ -20,7 +18,6 @@ DONE = "That was the call."
 HELLO = "Hello, what shall I call?"
 """The answer to a message that asks for no call."""
 
-_WIDTH = 128
 _TEMPLATE = """
 {%- for tool in tools or [] %}<|im_start|>{{ tool['function']['name'] }}<|im_end|>
 {% endfor %}
@@ -45,24 +42,7 @@ def write_calling_model(path: Path, answers: Mapping[str, str]) -> Path:
         for word, letter in zip(answers, letters[2:], strict=True)
     ]
     template = _TEMPLATE.replace("{% WORDS %}", "".join(f"{{% {word}" for word in words))
-    texts = [DONE, HELLO, *answers.values()]
-    tokens = [*byte_vocabulary(), *(text.replace(" ", "Ġ").replace("\n", "Ċ") for text in texts)]
-    writer = begin_model(path, "llama", tokens=tokens, layers=1, width=_WIDTH, n_ctx=1024, template=template)
-    writer.add_feed_forward_length(_WIDTH)
-    writer.add_head_count(4)
-    writer.add_head_count_kv(4)
-    writer.add_rope_dimension_count(_WIDTH // 4)
-    embedding = np.random.default_rng(0).choice([-1.0, 1.0], (len(tokens), _WIDTH)).astype(np.float32)
-    follows = np.zeros_like(embedding)
-    end = tokens.index("<|im_end|>")
-    for letter, answer in zip(letters, range(len(tokens) - len(texts), len(tokens)), strict=True):
-        follows[answer] = embedding[tokens.index(letter)]
-        follows[end] += embedding[answer]
-    writer.add_tensor("token_embd.weight", embedding)
-    writer.add_tensor("output.weight", follows)
-    writer.add_tensor("output_norm.weight", np.ones(_WIDTH, np.float32))
-    for name in ("attn_norm", "ffn_norm"):
-        writer.add_tensor(f"blk.0.{name}.weight", np.ones(_WIDTH, np.float32))
-    for name in ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"):
-        writer.add_tensor(f"blk.0.{name}.weight", np.zeros((_WIDTH, _WIDTH), np.float32))
-    return end_model(writer, path)
+    texts = [text.replace(" ", "Ġ").replace("\n", "Ċ") for text in (DONE, HELLO, *answers.values())]
+    successors = {letter: {text: 1.0} for letter, text in zip(letters, texts, strict=True)}
+    successors |= {text: {"<|im_end|>": 1.0} for text in texts}
+    return write_successors(path, successors, texts, template=template, controls=())

@@ -9,6 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+COMMAND = (sys.executable, __file__)
+"""Starts the server; a mode and other words may follow."""
+
 OBJECT = {"type": "object", "properties": {}}
 
 

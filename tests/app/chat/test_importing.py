@@ -24,10 +24,10 @@ def titles() -> list[str]:
 async def test_an_export_is_imported_once_and_the_line_says_so(tmp_path: Path) -> None:
     sample = SAMPLES / "conversations.json"
     told = await import_beside(sample)
-    assert told.startswith(f"{sample.name}: ")
-    assert " imported" in told
-    assert titles()
-    assert "0 imported" in await import_beside(sample)
+    assert told.startswith(f"{sample.name}: 1 imported")
+    assert titles() == ["Rounds and drafts"]
+    assert f"{sample.name}: 0 imported" in await import_beside(sample)
+    assert titles() == ["Rounds and drafts"]
 
 
 @pytest.mark.parametrize(("content", "why"), [(None, "there is no"), ("{}", "no export")])
@@ -47,4 +47,5 @@ async def test_the_app_imports_while_the_chat_goes_on() -> None:
         await command(pilot, f"/import {sample}")
         await pilot.app.workers.wait_for_complete()
         await quiet(pilot)
-        assert " imported" in notices(pilot)[-1]
+        assert f"{sample.name}: 1 imported" in notices(pilot)[-1]
+    assert titles() == ["Rounds and drafts"]

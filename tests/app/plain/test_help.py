@@ -35,5 +35,9 @@ def test_words_are_searched_and_a_number_reads_what_was_found() -> None:
 
 
 def test_a_number_that_was_not_listed_is_a_word_to_search_for() -> None:
-    assert told("xyzzyplugh", "1")[-1] != "1"
+    searched = told("1")
+    assert searched[0].startswith("1: ")
+    assert searched[-1] == "/help and a number reads that."
+    assert told("xyzzyplugh", "1") == searched
+    assert told("import chatgpt", "xyzzyplugh", "1") == searched
     assert told("xyzzyplugh") == ["The help has nothing about these words."]

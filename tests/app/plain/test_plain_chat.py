@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
+from app.tui.scripted_client import LOADED, ScriptedClient, Summarising, chat_options, script
 from specchat.chat.archive import Archive, session_to_resume
 from specchat.chat.saved_texts import saved_prompts
 from specchat.plain.chat import PlainChat
@@ -23,14 +23,12 @@ from specchat.store.records import ToolUse
 from specchat.store.store import Store
 from specchat.terminal.filter import clean
 from specchat.worker.protocol import (
-    ChatMessage,
     Ended,
     Event,
     Notice,
     Offer,
     Recounted,
     ServerInfo,
-    Summarised,
     WorkerFailed,
 )
 from specchat_engine.decoding.rounds import Round
@@ -82,15 +80,8 @@ def test_a_notice_during_an_answer_waits_for_its_end(chat: Chat, monkeypatch: py
     assert "world\ncores are busy\n" in chat.answers.getvalue()
 
 
-def test_a_summary_is_said_and_read_from_the_next_message_on(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    generate = chat.client.generate
-
-    def summarising(*given: Any, **how: Any) -> Iterator[Event]:
-        if len(given[0]) == 5:
-            yield Summarised("what was said", 2)
-        yield from generate(*given, **how)
-
-    monkeypatch.setattr(chat.client, "generate", summarising)
+def test_a_summary_is_said_and_read_from_the_next_message_on(chat: Chat) -> None:
+    chat.client = Summarising()
     chat("One", "Two", "Three", "Four")
     assert "in place of the oldest turns: what was said" in chat.notes.getvalue()
     assert [message.content for message in chat.client.asked[-1]][:2] == [
@@ -408,21 +399,7 @@ class Terminal(io.StringIO):
 
 
 SUM = ToolCall("calculate", '{"expression": "6 * 7"}', "call00000")
-
-
-def calling(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> list[Offer]:
-    """Makes the model call a tool whenever it is offered one and the last message is the user's."""
-    offers: list[Offer] = []
-    generate = chat.client.generate
-
-    def answer(messages: Sequence[ChatMessage], *, tools: Offer, **how: Any) -> Iterator[Event]:
-        offers.append(tools)
-        calls = tools.functions and messages[-1].role == "user"
-        for event in generate(messages, **how):
-            yield replace(event, calls=(SUM,), content="Let me see.") if calls and isinstance(event, Ended) else event
-
-    monkeypatch.setattr(chat.client, "generate", answer)
-    return offers
+CALL, NO_CALL = (SUM,), ()
 
 
 def typed(chat: Chat, *lines: str) -> None:
@@ -431,12 +408,10 @@ def typed(chat: Chat, *lines: str) -> None:
     )
 
 
-def test_a_call_is_made_once_it_is_allowed_and_the_model_reads_the_result(
-    chat: Chat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offers = calling(chat, monkeypatch)
+def test_a_call_is_made_once_it_is_allowed_and_the_model_reads_the_result(chat: Chat) -> None:
+    chat.client.calls = [CALL, NO_CALL, CALL]
     typed(chat, "Before", "/tools on builtin", "What is 6 * 7?", "once", "Thanks", "n")
-    assert [len(offer.functions) for offer in offers] == [0, 2, 2, 2, 2]
+    assert [len(offer.functions) for offer in chat.client.offers] == [0, 2, 2, 2, 2]
     asked = chat.client.asked[2]
     assert [message.role for message in asked[-3:]] == ["user", "assistant", "tool"]
     assert asked[-2].tool_calls == (SUM,)
@@ -447,15 +422,15 @@ def test_a_call_is_made_once_it_is_allowed_and_the_model_reads_the_result(
     assert "calculate gave: 42\n" in notes
 
 
-def test_a_tool_is_asked_about_once_in_a_chat_that_allows_it(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    calling(chat, monkeypatch)
+def test_a_tool_is_asked_about_once_in_a_chat_that_allows_it(chat: Chat) -> None:
+    chat.client.calls = [CALL, NO_CALL, CALL, NO_CALL, CALL]
     typed(chat, "/tools on builtin", "One", "a", "Two", "/new", "Three", "n")
     assert chat.notes.getvalue().count("Allow it") == 2
     assert chat.notes.getvalue().count("gave: 42") == 2
 
 
-def test_nothing_is_allowed_if_nobody_can_be_asked(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    calling(chat, monkeypatch)
+def test_nothing_is_allowed_if_nobody_can_be_asked(chat: Chat) -> None:
+    chat.client.calls = [CALL]
     chat("/tools on builtin", "One", "always")
     assert "the input is no terminal" in chat.notes.getvalue()
     assert "gave: 42" not in chat.notes.getvalue()
@@ -476,26 +451,25 @@ def test_tools_are_listed_and_unknown_ones_refused(chat: Chat) -> None:
 def test_only_a_named_file_is_read_and_only_in_this_chat(
     chat: Chat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    offers = calling(chat, monkeypatch)
+    chat.client.calls = [CALL, NO_CALL, CALL]
     (tmp_path / "notes.txt").write_text("remember")
     monkeypatch.chdir(tmp_path)
     typed(chat, "/tools file gone.txt", "/tools file notes.txt", "One", "n", "/new", "Two", "n")
-    names = [[tool["function"]["name"] for tool in offer.functions] for offer in offers]
+    names = [[tool["function"]["name"] for tool in offer.functions] for offer in chat.client.offers]
     assert names[0] == ["current_time", "calculate", "read_file"]
     assert names[-1] == ["current_time", "calculate"]
     assert "there is no file gone.txt: correct its path" in chat.notes.getvalue()
 
 
-def test_what_is_allowed_in_one_chat_is_asked_about_in_a_stored_one(
-    chat: Chat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calling(chat, monkeypatch)
+def test_what_is_allowed_in_one_chat_is_asked_about_in_a_stored_one(chat: Chat) -> None:
+    chat.client.calls = [CALL, NO_CALL, CALL, NO_CALL, CALL]
     typed(chat, "/tools on builtin", "One", "a", "/new", "Two", "a", "/sessions", "/sessions 2", "Three", "n")
     assert chat.notes.getvalue().count("Allow it") == 3
 
 
-def test_a_stored_chat_goes_on_with_its_calls(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    calling(chat, monkeypatch)
+def test_a_stored_chat_goes_on_with_its_calls(chat: Chat) -> None:
+    chat.client.rounds = script(">Let me see.|>[call]")
+    chat.client.calls = [CALL]
     typed(chat, "/tools on builtin", "What is 6 * 7?", "o")
     chat.archive.close()
     with Store.open(sessions_db()) as store:

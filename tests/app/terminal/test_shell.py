@@ -1,15 +1,16 @@
 """Shell commands: real ones, of every kind that could go wrong."""
 
 import asyncio
-import os
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
+from app.tui.chatting import wait_until
 from specchat.terminal.filter import clean
 from specchat.terminal.shell import MOST_BYTES, CommandOutput, ShellCommand
+from support.processes import is_gone
 
 
 def python(code: str) -> str:
@@ -60,19 +61,17 @@ async def test_a_hanging_command_and_what_it_started_end_when_it_is_stopped(tmp_
     told = tmp_path / "pid"
     command = ShellCommand(f"sleep 1000 & echo $! > {told}; echo begun; wait", tmp_path)
     running = asyncio.create_task(command.run())
-    while "begun" not in command.text:
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: "begun" in command.text)
     command.stop()
     found = await asyncio.wait_for(running, 10)
     assert (found.text, found.ending) == ("begun", "stopped")
-    await gone(int(told.read_text()))
+    await wait_until(lambda: is_gone(int(told.read_text())))
 
 
 async def test_a_command_that_ignores_the_request_is_killed(tmp_path: Path) -> None:
     command = ShellCommand("trap '' TERM HUP; echo begun; while :; do sleep 0.1; done", tmp_path)
     running = asyncio.create_task(command.run())
-    while "begun" not in command.text:
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: "begun" in command.text)
     command.stop()
     assert (await asyncio.wait_for(running, 10)).ending == "stopped"
 
@@ -80,8 +79,7 @@ async def test_a_command_that_ignores_the_request_is_killed(tmp_path: Path) -> N
 async def test_an_endless_output_leaves_time_for_others_and_can_be_stopped(tmp_path: Path) -> None:
     command = ShellCommand("yes", tmp_path)
     running = asyncio.create_task(command.run())
-    while "left out" not in command.text:
-        await asyncio.sleep(0)
+    await wait_until(lambda: "left out" in command.text)
     command.stop()
     assert (await asyncio.wait_for(running, 10)).ending == "stopped"
 
@@ -90,21 +88,8 @@ async def test_a_command_ends_with_the_task_that_runs_it(tmp_path: Path) -> None
     told = tmp_path / "pid"
     command = ShellCommand(f"echo $$ > {told}; echo begun; exec sleep 1000", tmp_path)
     running = asyncio.create_task(command.run())
-    while "begun" not in command.text:
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: "begun" in command.text)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await gone(int(told.read_text()))
-
-
-async def gone(process: int) -> None:
-    """Returns when a process has ended; one that nobody waits for any more counts."""
-    while True:
-        try:
-            os.kill(process, 0)
-            if Path(f"/proc/{process}/stat").read_text().split()[2] == "Z":
-                return
-        except (ProcessLookupError, FileNotFoundError):
-            return
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: is_gone(int(told.read_text())))

@@ -12,19 +12,17 @@ from pathlib import Path
 
 import pytest
 
-import support.faulty_mcp_server
 from specchat.errors import ToolError
 from specchat.tools.connection import ServerConnection
 from specchat.tools.declared import ToolServer
 from specchat.tools.tool import LONGEST_RESULT
+from support.faulty_mcp_server import COMMAND
 from support.processes import running, wait_until
-
-SERVER = (sys.executable, str(Path(support.faulty_mcp_server.__file__)))
 
 
 @pytest.fixture
 def connection() -> Iterator[ServerConnection]:
-    made = ServerConnection(ToolServer("faulty", SERVER))
+    made = ServerConnection(ToolServer("faulty", COMMAND))
     yield made
     made.close()
 
@@ -84,7 +82,7 @@ def test_a_server_that_dies_is_quoted_without_its_escape_codes(connection: Serve
 
 
 def test_a_call_that_hangs_is_ended_and_the_server_with_it(mark: str) -> None:
-    connection = ServerConnection(ToolServer("faulty", (*SERVER, "well", mark), timeout=0.5))
+    connection = ServerConnection(ToolServer("faulty", (*COMMAND, "well", mark), timeout=0.5))
     connection.connect()
     assert running(mark)
     with pytest.raises(ToolError, match=r"faulty took more than 0\.5 seconds"):
@@ -93,14 +91,14 @@ def test_a_call_that_hangs_is_ended_and_the_server_with_it(mark: str) -> None:
 
 
 def test_a_server_that_hangs_at_its_start_is_ended(mark: str) -> None:
-    connection = ServerConnection(ToolServer("faulty", (*SERVER, "hang", mark)), connecting=2.0)
+    connection = ServerConnection(ToolServer("faulty", (*COMMAND, "hang", mark)), connecting=2.0)
     with pytest.raises(ToolError, match="more than 2 seconds"):
         connection.connect()
     wait_until(lambda: not running(mark))
 
 
 def test_a_server_whose_tools_cannot_be_read_is_refused(mark: str) -> None:
-    connection = ServerConnection(ToolServer("faulty", (*SERVER, "unreadable", mark)))
+    connection = ServerConnection(ToolServer("faulty", (*COMMAND, "unreadable", mark)))
     with pytest.raises(ToolError, match="cannot be read"):
         connection.connect()
     wait_until(lambda: not running(mark))
@@ -132,14 +130,14 @@ def test_stopping_ends_a_running_call(connection: ServerConnection, tmp_path: Pa
 
 
 def test_closing_leaves_no_process(mark: str) -> None:
-    connection = ServerConnection(ToolServer("faulty", (*SERVER, "parent", mark)))
+    connection = ServerConnection(ToolServer("faulty", (*COMMAND, "parent", mark)))
     connection.connect()
     connection.close()
     wait_until(lambda: not running(mark))
 
 
 def test_a_server_and_what_it_started_end_when_the_application_is_killed(mark: str) -> None:
-    server = ToolServer("faulty", (*SERVER, "parent", mark))
+    server = ToolServer("faulty", (*COMMAND, "parent", mark))
     code = (
         "import os, signal\n"
         "from specchat.tools.connection import ServerConnection\n"

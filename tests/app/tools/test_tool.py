@@ -1,17 +1,9 @@
 """What a model is told of tools, and what it reads of results."""
 
-from typing import Any
-
 import pytest
 
 from specchat.tools.tool import LONGEST_RESULT, Tool, ToolResult, usable
-
-
-def nested(levels: int) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "object"}
-    for _ in range(levels):
-        schema = {"type": "object", "properties": {"a": schema}}
-    return schema
+from support.faulty_mcp_server import nested
 
 
 def test_a_tool_is_a_function_with_the_name_of_its_server() -> None:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import support.faulty_mcp_server
 from specchat.errors import ToolError
 from specchat.tools.declared import ToolServer
 from specchat.tools.tool import ToolResult
 from specchat.tools.toolbox import BUILT_IN, Toolbox
 from specchat_engine.prompt.messages import ToolCall
-from support.processes import running
+from support.faulty_mcp_server import COMMAND
+from support.processes import running, wait_until
 
 
 @pytest.fixture
 def toolbox() -> Iterator[Toolbox]:
-    server = ToolServer("faulty", (sys.executable, str(Path(support.faulty_mcp_server.__file__))))
-    box = Toolbox([server])
+    box = Toolbox([ToolServer("faulty", COMMAND)])
     box.turn_on(BUILT_IN)
     yield box
     box.close()
@@ -90,8 +87,8 @@ def test_all_servers_are_told_with_what_they_offer(toolbox: Toolbox) -> None:
 
 
 def test_a_stop_ends_the_server_of_the_running_call_alone(tmp_path: Path) -> None:
-    path, begun = str(Path(support.faulty_mcp_server.__file__)), tmp_path / "begun"
-    box = Toolbox([ToolServer(name, (sys.executable, path, "well", str(tmp_path / name))) for name in ("one", "two")])
+    begun = tmp_path / "begun"
+    box = Toolbox([ToolServer(name, (*COMMAND, "well", str(tmp_path / name))) for name in ("one", "two")])
     results: list[ToolResult] = []
     try:
         for name in ("one", "two"):
@@ -100,8 +97,7 @@ def test_a_stop_ends_the_server_of_the_running_call_alone(tmp_path: Path) -> Non
         call = ToolCall("one_hang", f'{{"begun": "{begun}"}}')
         thread = threading.Thread(target=lambda: results.append(box.call(call)))
         thread.start()
-        while not begun.exists():
-            time.sleep(0.01)
+        wait_until(begun.exists)
         box.stop()
         thread.join(30)
         assert "the server one was stopped" in results[0].text

@@ -1,6 +1,7 @@
 """What the tests of the chat do and look at, in a user's words."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from textual.pilot import Pilot
@@ -45,9 +46,18 @@ def _idle(app: object) -> bool:
     return getattr(client, "idle", True) and (not isinstance(screen, ChatScreen) or screen.parts.link.idle)
 
 
-async def ask(pilot: Chat, text: str = "Hi") -> None:
-    await pilot.press(*text, "enter")
-    await quiet(pilot)
+async def wait_until(happened: Callable[[], bool]) -> None:
+    """Waits for a condition, at most a minute: then it raises TimeoutError."""
+    async with asyncio.timeout(60):
+        while not happened():
+            await asyncio.sleep(0.01)
+
+
+async def ask(pilot: Chat, *texts: str) -> None:
+    """Sends messages, one after the other; "Hi" if none is given."""
+    for text in texts or ("Hi",):
+        await pilot.press(*text, "enter")
+        await quiet(pilot)
 
 
 def header(pilot: Chat) -> str:
@@ -59,6 +69,11 @@ def note_above_the_prompt(pilot: Chat) -> str:
     bar = pilot.app.screen.query_one(NoteBar)
     rows = [bar.render_line(y).text.strip() for y in range(bar.size.height)] if bar.display else []
     return " ".join(rows)
+
+
+def note(pilot: Chat) -> str:
+    """The header and the note above the prompt: a note is in one of them, wherever it has room."""
+    return header(pilot) + note_above_the_prompt(pilot)
 
 
 def notices(pilot: Chat) -> list[str]:

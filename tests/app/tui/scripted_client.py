@@ -21,10 +21,12 @@ from specchat.worker.protocol import (
     Kept,
     Loaded,
     Loading,
+    Notice,
     Offer,
     Prefix,
     Recalled,
     Started,
+    Summarised,
     Timed,
     Timing,
     WorkerFailed,
@@ -283,3 +285,16 @@ class ScriptedClient:
     def close(self) -> None:
         self.closed = True
         self.cancel()
+
+
+@dataclass
+class Summarising(ScriptedClient):
+    """An engine that summarises the first exchange when there are three questions."""
+
+    summary: str = "what was said"
+
+    def generate(self, messages: Sequence[ChatMessage], **how: Any) -> Iterator[Event]:  # type: ignore[override]
+        if len(messages) == 5:
+            yield Notice("the context is nearly full")
+            yield Summarised(self.summary, 2)
+        yield from super().generate(messages, **how)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.tui.chatting import Chat, answer, ask, chat, command, header, note_above_the_prompt, parts, prompt, quiet
+from app.tui.chatting import Chat, answer, ask, chat, command, note, parts, prompt, quiet
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.conversation_pane import ConversationPane, PaneTitle
@@ -25,10 +25,6 @@ def panes(pilot: Chat) -> list[list[str]]:
 def titles(pilot: Chat) -> list[str]:
     found = sorted(pilot.app.screen.query(ConversationPane), key=lambda pane: pane.region.x)
     return [str(pane.query_one(PaneTitle).render()) for pane in found]
-
-
-def note(pilot: Chat) -> str:
-    return header(pilot) + note_above_the_prompt(pilot)
 
 
 async def two(pilot: Chat, client: ScriptedClient) -> None:

@@ -36,8 +36,7 @@ async def test_another_answer_stands_beside_the_first_which_can_be_shown_again()
 async def test_an_edited_message_is_sent_in_place_of_the_first_which_stays_beside_it() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
-        await ask(pilot, "Who?")
-        await ask(pilot, "Why?")
+        await ask(pilot, "Who?", "Why?")
         await command(pilot, "/edit")
         assert prompt(pilot).text == "Why?"
         await pilot.press("backspace", "enter")

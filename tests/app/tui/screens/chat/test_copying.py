@@ -1,13 +1,9 @@
 """Code blocks and their numbers."""
 
-from app.tui.chatting import Chat, ask, chat, command, header, note_above_the_prompt, seen
+from app.tui.chatting import ask, chat, command, note, seen
 from app.tui.scripted_client import ScriptedClient, script
 
 BLOCKS = "> First:\n\n```python\nx = 1\n```\n\n|> Then:\n\n```\ny = 2\n```\n\n|> done"
-
-
-def note(pilot: Chat) -> str:
-    return header(pilot) + note_above_the_prompt(pilot)
 
 
 async def test_a_code_block_is_copied_by_the_number_that_it_shows() -> None:

@@ -4,20 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.tui.chatting import (
-    answer,
-    answers,
-    ask,
-    chat,
-    command,
-    header,
-    note_above_the_prompt,
-    notices,
-    parts,
-    prompt,
-    quiet,
-    shown,
-)
+from app.tui.chatting import answer, answers, ask, chat, command, note, notices, parts, prompt, quiet, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat.worker.protocol import ChatMessage, Event, ServerInfo, WorkerFailed
 
@@ -44,8 +31,7 @@ async def test_the_prompt_gets_the_answer_and_the_model_goes_on_from_its_new_tex
 async def test_the_key_edits_the_selected_answer_not_the_last_one() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
-        await ask(pilot, "Who?")
-        await ask(pilot, "Why?")
+        await ask(pilot, "Who?", "Why?")
         await pilot.press("tab", "up", "up", "e", *"!", "enter")
         await quiet(pilot)
         assert client.prefixes[-1] == "one!"
@@ -105,7 +91,7 @@ async def test_what_is_being_written_is_not_overwritten() -> None:
         await pilot.press(*"draft")
         parts(pilot).turns.edit_answer()
         assert prompt(pilot).text == "draft"
-        assert "send or delete" in header(pilot) + note_above_the_prompt(pilot)
+        assert "send or delete" in note(pilot)
 
 
 async def test_an_engine_that_fails_keeps_the_edited_text() -> None:
@@ -151,4 +137,4 @@ async def test_a_server_says_that_it_cannot() -> None:
         await ask(pilot, "Who?")
         await command(pilot, "/edit answer")
         assert prompt(pilot).text == ""
-        assert "a server does not go on from an edited answer" in header(pilot) + note_above_the_prompt(pilot)
+        assert "a server does not go on from an edited answer" in note(pilot)

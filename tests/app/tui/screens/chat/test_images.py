@@ -13,7 +13,7 @@ from app.tui.chatting import (
     Chat,
     chat,
     command,
-    header,
+    note,
     note_above_the_prompt,
     parts,
     prompt,
@@ -82,7 +82,7 @@ async def test_a_model_that_sees_nothing_says_so_and_the_message_stays() -> None
         assert client.asked == []
         assert prompt(pilot).text == "What is @photo.jpg?"
         assert questions(pilot) == []
-        assert "it has no projector" in header(pilot) + note_above_the_prompt(pilot)
+        assert "it has no projector" in note(pilot)
 
 
 async def test_a_page_is_asked_about_on_a_screen_of_its_own() -> None:
@@ -126,7 +126,7 @@ async def test_a_program_that_cannot_be_started_gives_the_terminal_back(monkeypa
         await pilot.press("o")
         await pilot.app.workers.wait_for_complete()
         assert done == ["given away", "back"]
-        assert "the image cannot be shown: no such program" in header(pilot) + note_above_the_prompt(pilot)
+        assert "the image cannot be shown: no such program" in note(pilot)
 
 
 @pytest.mark.usefixtures("terminal_for_others")
@@ -144,4 +144,4 @@ async def test_the_selected_message_shows_its_image_in_full(capfd: pytest.Captur
             path.unlink()
         await pilot.press("o")
         await pilot.pause()
-        assert "the image was deleted" in header(pilot) + note_above_the_prompt(pilot)
+        assert "the image was deleted" in note(pilot)

@@ -1,6 +1,5 @@
 """The message in the user's own editor, which is a real process here; `tests/e2e` gives it a real terminal."""
 
-import asyncio
 import shlex
 import sys
 from contextlib import nullcontext
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import Chat, chat, header, note_above_the_prompt, prompt, quiet
+from app.tui.chatting import Chat, answer, chat, note, prompt, quiet, wait_until
 from app.tui.scripted_client import ScriptedClient
 from specchat.tui.app import SpecchatApp
 
@@ -31,10 +30,6 @@ async def edit(pilot: Chat, *keys: str) -> None:
     await pilot.press(*(keys or ("ctrl+x", "ctrl+e")))
     await pilot.app.workers.wait_for_complete()
     await quiet(pilot)
-
-
-def note(pilot: Chat) -> str:
-    return header(pilot) + note_above_the_prompt(pilot)
 
 
 @pytest.mark.parametrize("keys", [("ctrl+x", "ctrl+e"), ("alt+e",)])
@@ -125,8 +120,7 @@ async def test_an_answer_goes_on_while_the_editor_is_open(monkeypatch: pytest.Mo
         await quiet(pilot)
         await pilot.press("ctrl+x", "ctrl+e")
         client.go.set()
-        while pilot.app.screen.query_one("#transcript").entries[-1].live:  # type: ignore[attr-defined]
-            await asyncio.sleep(0.02)
+        await wait_until(lambda: not answer(pilot).live)
         gate.touch()
         await pilot.app.workers.wait_for_complete()
         assert prompt(pilot).text == "later"

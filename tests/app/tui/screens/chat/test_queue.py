@@ -1,6 +1,6 @@
 """Messages that are sent while an answer streams."""
 
-from app.tui.chatting import Chat, answers, ask, chat, command, header, note_above_the_prompt, prompt, quiet, shown
+from app.tui.chatting import Chat, answers, ask, chat, command, note, prompt, quiet, shown
 from app.tui.scripted_client import LOADED, ScriptedClient
 from specchat.tui.widgets.outbox_bar import OutboxBar
 from specchat.worker.protocol import Loading, WorkerFailed
@@ -20,9 +20,7 @@ def said(pilot: Chat) -> list[str]:
 async def test_messages_that_are_sent_during_an_answer_follow_it_in_order() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
-        await ask(pilot, "one")
-        await ask(pilot, "two")
-        await ask(pilot, "three")
+        await ask(pilot, "one", "two", "three")
         assert queued(pilot)[:2] == ["⋯ 1 two", "⋯ 2 three"]
         assert "sent when the answer ends" in queued(pilot)[2]
         assert said(pilot) == ["one"]
@@ -38,8 +36,7 @@ async def test_messages_that_are_sent_during_an_answer_follow_it_in_order() -> N
 async def test_what_is_being_written_stays_when_a_queued_message_is_sent() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
-        await ask(pilot, "one")
-        await ask(pilot, "two")
+        await ask(pilot, "one", "two")
         await pilot.press(*"thr")
         client.go.set()
         await quiet(pilot)
@@ -50,9 +47,7 @@ async def test_what_is_being_written_stays_when_a_queued_message_is_sent() -> No
 async def test_up_takes_the_last_queued_message_back_to_be_changed() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
-        await ask(pilot, "one")
-        await ask(pilot, "two")
-        await ask(pilot, "three")
+        await ask(pilot, "one", "two", "three")
         await pilot.press("up")
         assert prompt(pilot).text == "three"
         assert queued(pilot)[0] == "⋯ 1 two"
@@ -67,9 +62,7 @@ async def test_up_takes_the_last_queued_message_back_to_be_changed() -> None:
 async def test_a_stopped_answer_holds_the_queue_until_enter_sends_it() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
-        await ask(pilot, "one")
-        await ask(pilot, "two")
-        await ask(pilot, "three")
+        await ask(pilot, "one", "two", "three")
         await pilot.press("escape")
         await quiet(pilot)
         assert "held · Enter sends" in queued(pilot)[2]
@@ -86,8 +79,7 @@ async def test_a_stopped_answer_holds_the_queue_until_enter_sends_it() -> None:
 async def test_escape_takes_a_held_message_back_and_never_deletes_it() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
-        await ask(pilot, "one")
-        await ask(pilot, "two")
+        await ask(pilot, "one", "two")
         await pilot.press("escape")
         await quiet(pilot)
         await pilot.press("escape")
@@ -111,8 +103,7 @@ async def test_a_long_queue_shows_how_many_more_there_are() -> None:
 async def test_a_failed_answer_holds_the_queue() -> None:
     client = ScriptedClient(hold_after=1, failure=WorkerFailed("out of memory"))
     async with chat(client) as pilot:
-        await ask(pilot, "one")
-        await ask(pilot, "two")
+        await ask(pilot, "one", "two")
         client.go.set()
         await quiet(pilot)
         assert "held" in queued(pilot)[1]
@@ -122,8 +113,7 @@ async def test_a_failed_answer_holds_the_queue() -> None:
 async def test_messages_queue_while_the_models_load() -> None:
     client = ScriptedClient(hold_loading=True, load_events=(Loading(0.5), LOADED))
     async with chat(client) as pilot:
-        await ask(pilot, "early")
-        await ask(pilot, "next")
+        await ask(pilot, "early", "next")
         assert queued(pilot)[0] == "⋯ 1 next"
         client.go.set()
         await quiet(pilot)
@@ -133,11 +123,10 @@ async def test_messages_queue_while_the_models_load() -> None:
 async def test_another_conversation_does_not_get_the_queue() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
-        await ask(pilot, "one")
-        await ask(pilot, "two")
+        await ask(pilot, "one", "two")
         await command(pilot, "/new")
         assert queued(pilot) == []
-        assert "1 queued message not sent" in header(pilot) + note_above_the_prompt(pilot)
+        assert "1 queued message not sent" in note(pilot)
         await pilot.press("up", "up")
         assert prompt(pilot).text == "two"
 
@@ -149,8 +138,7 @@ async def test_a_stop_without_a_queue_holds_no_later_one() -> None:
         await pilot.press("escape")
         await quiet(pilot)
         client.go.clear()
-        await ask(pilot, "two")
-        await ask(pilot, "three")
+        await ask(pilot, "two", "three")
         assert "sent when the answer ends" in queued(pilot)[1]
         client.go.set()
         await quiet(pilot)

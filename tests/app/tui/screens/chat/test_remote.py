@@ -9,7 +9,7 @@ from typing import Any
 from textual.widgets import Static, TabbedContent
 
 from app.remote.samples import VLLM, VLLM_PAGES, delta, models
-from app.tui.chatting import Chat, answer, answers, ask, header, note_above_the_prompt, notices, quiet
+from app.tui.chatting import Chat, answer, answers, ask, header, note, notices, quiet
 from app.tui.scripted_client import chat_options
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
@@ -60,10 +60,6 @@ async def chatting(
         async with app.run_test(size=size) as pilot:
             await quiet(pilot)
             yield pilot, server
-
-
-def noted(pilot: Chat) -> str:
-    return header(pilot) + note_above_the_prompt(pilot)
 
 
 async def test_the_header_names_the_model_the_engine_and_the_host() -> None:
@@ -156,16 +152,16 @@ async def test_what_needs_a_model_on_this_machine_is_one_sentence() -> None:
         for key, what in (("f4", "looking closer"), ("f5", "stepping"), ("f6", "comparing")):
             await pilot.press(key)
             await quiet(pilot)
-            assert f"{what}" in noted(pilot)
-            assert "start specchat without --remote" in noted(pilot)
+            assert what in note(pilot)
+            assert "start specchat without --remote" in note(pilot)
             assert isinstance(pilot.app.screen, ChatScreen)
         for command in ("/set ctx-size 512", "/learn on", "/store", "/draft none", "/verify", "/race", "/tour"):
             await pilot.press(*command, "enter")
             await quiet(pilot)
-            assert "without --remote" in noted(pilot)
+            assert "without --remote" in note(pilot)
         for key in ("ctrl+up",):
             await pilot.press(key)
-            assert "drafts as it was started" in noted(pilot)
+            assert "drafts as it was started" in note(pilot)
         assert not pilot.app.screen.query_one(LoadKnobs).display
 
 

@@ -1,27 +1,15 @@
 """Shell commands in the chat: asked for, shown, attached, stopped. They are real."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import (
-    Chat,
-    answers,
-    ask,
-    chat,
-    header,
-    note_above_the_prompt,
-    prompt,
-    questions,
-    quiet,
-    transcript,
-)
+from app.tui.chatting import Chat, answers, ask, chat, note, parts, prompt, questions, quiet, transcript, wait_until
 from app.tui.scripted_client import ScriptedClient
-from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.consent import ConsentScreen
 from specchat.tui.transcript.command_entry import CommandEntry
 from specchat.tui.widgets.outbox_bar import OutboxBar
+from support.processes import is_gone
 
 
 @pytest.fixture(autouse=True)
@@ -38,10 +26,7 @@ async def send(pilot: Chat, text: str) -> None:
 
 async def ended(pilot: Chat) -> None:
     """Waits until no command runs, a minute at most."""
-    assert isinstance(pilot.app.screen, ChatScreen)
-    async with asyncio.timeout(60):
-        while pilot.app.screen.parts.shell.running:
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: not parts(pilot).shell.running)
     await quiet(pilot)
 
 
@@ -132,7 +117,7 @@ async def test_escape_removes_an_output_from_the_next_message() -> None:
         await run(pilot, "!echo hello")
         await pilot.press("escape")
         assert outgoing(pilot) == ""
-        assert "not sent: output of echo hello" in header(pilot) + note_above_the_prompt(pilot)
+        assert "not sent: output of echo hello" in note(pilot)
         await ask(pilot, "Hi")
         assert client.asked[0][0].content == "Hi"
 
@@ -160,15 +145,14 @@ async def test_two_exclamation_marks_begin_a_message() -> None:
 
 
 async def test_a_command_ends_with_the_app(tmp_path: Path) -> None:
+    told = tmp_path / "pid"
     async with chat(ScriptedClient()) as pilot:
         await send(pilot, "!echo $$ > pid; exec sleep 1000")
         await pilot.press("enter")
-        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-            await asyncio.sleep(0.01)
-    process = int((tmp_path / "pid").read_text())
-    status = Path(f"/proc/{process}/stat")
-    while status.exists() and status.read_text().split()[2] != "Z":
-        await asyncio.sleep(0.01)
+        await wait_until(lambda: told.exists() and told.read_text() != "")
+        process = int(told.read_text())
+        assert not is_gone(process)
+    await wait_until(lambda: is_gone(process))
 
 
 async def test_a_message_without_an_answer_comes_back_as_it_was_typed() -> None:

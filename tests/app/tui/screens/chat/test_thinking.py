@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tui.chatting import answer, ask, chat, command, header, note_above_the_prompt, quiet, seen
+from app.tui.chatting import answer, ask, chat, command, header, note, quiet, seen
 from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import sessions_db
@@ -42,22 +42,22 @@ async def test_the_level_has_room_on_narrow_and_wide_screens(size: tuple[int, in
 async def test_a_model_without_a_switch_says_so_and_its_header_claims_nothing() -> None:
     async with chat(client(ThinkingSwitch())) as pilot:
         await command(pilot, "/think high")
-        assert "no switch" in header(pilot) + note_above_the_prompt(pilot)
+        assert "no switch" in note(pilot)
         assert "think high" not in header(pilot)
 
 
 async def test_a_model_that_always_thinks_says_what_off_means() -> None:
     async with chat(client(WORDS)) as pilot:
         await command(pilot, "/think off")
-        assert "its reasoning_effort is low instead" in header(pilot) + note_above_the_prompt(pilot)
+        assert "its reasoning_effort is low instead" in note(pilot)
 
 
 async def test_a_level_that_there_is_not_is_refused_with_those_that_there_are() -> None:
     async with chat(client()) as pilot:
         await command(pilot, "/think hard")
-        assert "use auto, on, off, low, medium or high" in header(pilot) + note_above_the_prompt(pilot)
+        assert "use auto, on, off, low, medium or high" in note(pilot)
         await command(pilot, "/think")
-        assert "thinking needs a value: use auto" in header(pilot) + note_above_the_prompt(pilot)
+        assert "thinking needs a value: use auto" in note(pilot)
 
 
 async def test_the_session_keeps_the_level() -> None:

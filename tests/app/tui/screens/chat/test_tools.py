@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from dataclasses import replace
@@ -10,8 +9,21 @@ from pathlib import Path
 
 import pytest
 
-import support.faulty_mcp_server
-from app.tui.chatting import Chat, answers, ask, chat, command, header, notices, parts, prompt, quiet, seen, transcript
+from app.tui.chatting import (
+    Chat,
+    answers,
+    ask,
+    chat,
+    command,
+    header,
+    notices,
+    parts,
+    prompt,
+    quiet,
+    seen,
+    transcript,
+    wait_until,
+)
 from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.chat.archive import session_to_resume
 from specchat.chat.tool_turn import MOST_ROUNDS
@@ -24,6 +36,7 @@ from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.worker.protocol import ServerInfo
 from specchat_engine.prompt.messages import ToolCall
+from support.faulty_mcp_server import COMMAND
 from support.processes import running
 
 SUM = ToolCall("calculate", '{"expression": "6 * 7"}', "call00000")
@@ -34,7 +47,7 @@ BUILT_IN = "/tools on builtin"
 @pytest.fixture(autouse=True)
 def faulty_server(tmp_path: Path) -> None:
     """Declares the faulty server in config.toml, with a mark by which its process is found."""
-    command = [sys.executable, support.faulty_mcp_server.__file__, "well", str(tmp_path / "mark")]
+    command = [*COMMAND, "well", str(tmp_path / "mark")]
     config_file().parent.mkdir(parents=True, exist_ok=True)
     config_file().write_text(f"[tools.faulty]\ncommand = {json.dumps(command)}\n")
 
@@ -47,9 +60,7 @@ def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def settled(pilot: Chat) -> None:
     """Waits until no call runs and no server starts, or until the user is asked; a minute at most."""
-    async with asyncio.timeout(60):
-        while isinstance(pilot.app.screen, ChatScreen) and pilot.app.screen.parts.tools.running:
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: not isinstance(pilot.app.screen, ChatScreen) or not parts(pilot).tools.running)
     await quiet(pilot)
 
 
@@ -66,9 +77,12 @@ async def asked(pilot: Chat, text: str = "Hi") -> ToolConsent:
 
 async def consent(pilot: Chat, *, accepts: bool = True) -> ToolConsent:
     """Waits for the question, and until keys count unless that is not wanted."""
-    async with asyncio.timeout(60):
-        while not isinstance(pilot.app.screen, ToolConsent) or (accepts and not pilot.app.screen.accepts):
-            await pilot.pause(0.01)
+
+    def asks() -> bool:
+        screen = pilot.app.screen
+        return isinstance(screen, ToolConsent) and (screen.accepts or not accepts)
+
+    await wait_until(asks)
     await pilot.pause()
     assert isinstance(pilot.app.screen, ToolConsent)
     return pilot.app.screen
@@ -178,8 +192,7 @@ async def test_a_server_that_hangs_is_stopped_with_escape_and_the_answer_goes_on
         await use(pilot, "/tools on faulty")
         await asked(pilot)
         await pilot.press("y")
-        while not begun.exists():
-            await asyncio.sleep(0.01)
+        await wait_until(begun.exists)
         await ask(pilot, "Queued")
         assert len(client.asked) == 1
         await say(pilot, "escape")
@@ -198,8 +211,7 @@ async def test_another_conversation_stops_the_call_and_the_first_one_can_go_on(t
         await use(pilot, "/tools on faulty")
         await asked(pilot)
         await pilot.press("y")
-        while not begun.exists():
-            await asyncio.sleep(0.01)
+        await wait_until(begun.exists)
         first = parts(pilot).state.session.conversation.id
         await pilot.press("ctrl+n")
         await settled(pilot)
@@ -226,8 +238,7 @@ async def test_quitting_leaves_no_server(tmp_path: Path) -> None:
         await use(pilot, "/tools on faulty")
         await asked(pilot)
         await pilot.press("y")
-        while not begun.exists():
-            await asyncio.sleep(0.01)
+        await wait_until(begun.exists)
         assert running(str(tmp_path / "mark"))
     assert running(str(tmp_path / "mark")) == []
 
@@ -245,9 +256,7 @@ async def test_a_model_that_never_stops_calling_answers_without_tools_in_the_end
         await use(pilot)
         await asked(pilot)
         await say(pilot, "a")
-        async with asyncio.timeout(60):
-            while len(client.offers) <= MOST_ROUNDS:
-                await pilot.pause(0.05)
+        await wait_until(lambda: len(client.offers) > MOST_ROUNDS)
         await settled(pilot)
         assert [bool(offer.functions) for offer in client.offers] == [True] * MOST_ROUNDS + [False]
         await ask(pilot, "Again")

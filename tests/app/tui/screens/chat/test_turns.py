@@ -1,6 +1,4 @@
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from app.tui.chatting import (
     answer,
@@ -18,14 +16,14 @@ from app.tui.chatting import (
     seen,
     shown,
 )
-from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
+from app.tui.scripted_client import LOADED, ScriptedClient, Summarising, chat_options, script
 from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
 from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.summary_entry import SummaryEntry
-from specchat.worker.protocol import ChatMessage, Event, Loading, Notice, Summarised, WorkerFailed
+from specchat.worker.protocol import Loading, WorkerFailed
 
 
 async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figures() -> None:
@@ -44,21 +42,10 @@ async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figure
         assert "accepted 50 % · α 0.50" in figures(pilot)
 
 
-class Summarising(ScriptedClient):
-    """An engine that summarises the first exchange when there are three questions."""
-
-    def generate(self, messages: Sequence[ChatMessage], **how: Any) -> Iterator[Event]:  # type: ignore[override]
-        if len(messages) == 5:
-            yield Notice("the context is nearly full")
-            yield Summarised("what was \x1b[31msaid", 2)
-        yield from super().generate(messages, **how)
-
-
 async def test_a_summary_is_shown_and_read_in_place_of_the_oldest_turns_also_when_the_session_is_opened_again() -> None:
-    client = Summarising()
+    client = Summarising(summary="what was \x1b[31msaid")
     async with chat(client) as pilot:
-        for text in ("One", "Two", "Three"):
-            await ask(pilot, text)
+        await ask(pilot, "One", "Two", "Three")
         assert notices(pilot)[-1].endswith("the context is nearly full")
         assert [row.strip() for row in seen(pilot) if "summary" in row] == [
             "▌ ▸ the model reads a summary in place of the oldest turns · 3 words"
@@ -240,8 +227,7 @@ async def test_a_message_that_is_sent_again_and_again_without_an_answer_shows_it
 async def test_only_one_message_is_answered_at_a_time() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
-        await ask(pilot, "a")
-        await ask(pilot, "b")
+        await ask(pilot, "a", "b")
         assert len(client.asked) == 1
         client.go.set()
         await quiet(pilot)
