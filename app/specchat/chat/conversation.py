@@ -92,7 +92,7 @@ class Conversation:
         return self._add(StoredMessage(new_id(), self.id, parent, "user", text, images=images))
 
     def add_result(self, call: ToolCall, result: str, *, failed: bool = False, seconds: float = 0.0) -> StoredMessage:
-        """Adds what a call of the last answer gave, and how long it took."""
+        """Adds what a call of the last answer returned, and how long it took."""
         of = ToolUse((), call.id, call.name, failed, round(seconds, 3))
         return self._add(StoredMessage(new_id(), self.id, self.head, "tool", result, tools=of))
 

@@ -44,7 +44,7 @@ def explained_round(trace: Trace, place: int, removed: Mapping[int, str]) -> lis
 
 
 def in_thought(trace: Trace) -> tuple[bool, ...]:
-    """Of each token of the answer, whether it begins inside the model's thought. Given tokens are left out."""
+    """Whether each token of the answer begins inside the model's thought. Given tokens are left out."""
     texts = [trace.given, *(token.text for event in trace.rounds for token in event.emitted)]
     splitter = ThoughtSplitter()
     spans = [*splitter.feed("".join(texts)), *splitter.finish()]

@@ -113,7 +113,7 @@ class PlainTools:
 
 
 def _told(call: ToolCall, result: ToolResult) -> str:
-    return f"{call.name} {'failed' if result.failed else 'gave'}: {_short(result.text)}"
+    return f"{call.name} {'failed' if result.failed else 'returned'}: {_short(result.text)}"
 
 
 def _short(text: str, longest: int = _LONGEST) -> str:

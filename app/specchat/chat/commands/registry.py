@@ -147,7 +147,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "tag",
         "[forget] [NAME…]",
-        "Tags of this conversation: show, add or remove them; /sessions #NAME lists what has one.",
+        "Tags of this conversation: show, add or remove them; /sessions #NAME lists the conversations with it.",
         tagging.read_tag,
         (_tags,),
         open_ended=True,
