@@ -30,15 +30,10 @@ _AS_WRITTEN = (
 )
 """What they hold is shown, and nothing of themselves."""
 _FENCES = ("left", "right")
-_FUNCTIONS = (
-    *("log", "ln", "exp", "sin", "cos", "tan", "lim", "max", "min", "arg", "argmax", "argmin", "sup", "inf", "det"),
-    *("gcd", "deg", "dim", "ker", "Pr", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "limsup", "liminf"),
-)
+_FUNCTIONS = ("arg", "argmax", "argmin", "det", "gcd", "deg", "dim", "ker", "Pr", "limsup", "liminf")
 _MORE = {
-    "{": "{", "}": "}", "%": "%", "$": "$", "&": "&", "#": "#", "_": "_", "|": "‖", "ne": "≠", "le": "≤", "ge": "≥",
-    "to": "→", "gets": "←", "iff": "⇔", "implies": "⇒", "land": "∧", "lor": "∨", "lnot": "¬", "mid": "|", "vert": "|",
-    "lvert": "|", "rvert": "|", "Vert": "‖", "lVert": "‖", "rVert": "‖", "prime": "′", "dots": "…", "ldots": "…",
-    "cdots": "⋯", "colon": ":", "lbrace": "{", "rbrace": "}", "ast": "*", "bmod": " mod ", "mod": " mod ",
+    "|": "‖", "ne": "≠", "gets": "←", "iff": "⇔", "implies": "⇒", "land": "∧", "lor": "∨", "prime": "′", "colon": ":",
+    "ast": "*", "bmod": " mod ", "mod": " mod ",
 }  # fmt: skip
 _MATRICES = {"matrix": "  ", "pmatrix": "()", "bmatrix": "[]", "vmatrix": "||", "Bmatrix": "{}", "smallmatrix": "  "}
 _ROWS = ("aligned", "align", "align*", "gathered", "gather", "gather*", "split", "equation", "equation*", "cases")
