@@ -18,6 +18,7 @@ from specchat.attachments.protocol import LARGEST_FILE, Picture
 from specchat.chat.mentions import Mention, mentions
 from specchat.errors import AttachmentError
 from specchat.store.images import StoredImage, keep_image
+from specchat.terminal.fences import fenced
 from specchat.terminal.filter import clean_line
 
 MOST_BYTES = 256 * 1024
@@ -207,10 +208,3 @@ def _decoded(name: str, content: bytes) -> str:
         except UnicodeDecodeError:
             pass
     raise AttachmentError(f"{name} is not text in UTF-8: text, documents and pictures can be attached")
-
-
-def fenced(text: str, kind: str = "") -> str:
-    """A text as a code block, in a fence that is longer than any in the text."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{kind if kind.isalnum() else ''}\n{text.removesuffix(chr(10))}\n{fence}"
