@@ -186,14 +186,9 @@ class Conversation:
 
 
 def chat_message(message: StoredMessage) -> ChatMessage:
-    """A message in the form that the engine takes."""
-    tools = message.tools or ToolUse()
-    match message.role:
-        case "assistant":
-            return ChatMessage("assistant", message.content, tools.calls)
-        case "tool":
-            return ChatMessage("tool", message.content, (), tools.call_id, tools.name)
-    return ChatMessage("user", message.content, images=tuple(str(image.path) for image in message.images))
+    """A message in the form that the engine's process takes."""
+    images = tuple(str(image.path) for image in message.images)
+    return replace(ChatMessage.of(message.to_message()), images=images)
 
 
 def _since_summary(said: list[StoredMessage]) -> tuple[str | None, list[StoredMessage]]:
