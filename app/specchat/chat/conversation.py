@@ -44,6 +44,10 @@ class Conversation:
         """The visible branch, from its first message on."""
         return path_to([*self._messages.values()], self.head)
 
+    def last(self, role: str) -> StoredMessage | None:
+        """The last message of a role in the visible branch; None if there is none."""
+        return next((message for message in reversed(self.path()) if message.role == role), None)
+
     def message(self, message: int) -> StoredMessage:
         """One message. Raises KeyError if there is none with that id."""
         return self._messages[message]

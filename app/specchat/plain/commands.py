@@ -368,7 +368,7 @@ class Commands:
         self._answer(text)
 
     def _last_answer(self) -> StoredMessage | None:
-        answers = [message for message in self._session.conversation.path() if message.role == "assistant"]
-        if not answers:
+        answer = self._session.conversation.last("assistant")
+        if answer is None:
             self._paper.say("There is no answer yet.")
-        return answers[-1] if answers else None
+        return answer
