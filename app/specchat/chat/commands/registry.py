@@ -45,6 +45,15 @@ class Command:
     open_ended: bool = False
     plain: bool | str = False
 
+    @property
+    def heading(self) -> str:
+        """The name and the arguments, as the help shows them."""
+        return f"/{self.name} {self.arguments}".strip()
+
+    def sentence(self, *, plain: bool = False) -> str:
+        """The sentence about the command; with `plain` about what it does in the line-by-line chat."""
+        return self.plain if plain and isinstance(self.plain, str) else self.help
+
 
 def _fixed(*names: str) -> Choices:
     return lambda _sources, _before: ((name, "") for name in names)
