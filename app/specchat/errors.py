@@ -11,6 +11,7 @@ SpecchatError
 ├── FetchError    a download that cannot be finished now; it can be resumed if possible
 ├── LibraryError  an unknown model name, or a model that cannot be removed or renamed
 ├── AttachmentError   a file that a message names and that cannot be attached
+├── FileTooLarge  a file with more bytes than can be used
 ├── EditorError   an editor that is missing or fails, or text that it left unusable
 ├── RemoteError   a server that cannot be reached, refuses a request, or breaks off
 ├── ToolError     a tool, or a server of tools, that cannot be used
@@ -18,6 +19,10 @@ SpecchatError
 
 Every message is one line: what failed, the value, what to do.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -67,6 +72,14 @@ class LibraryError(SpecchatError):
 
 class AttachmentError(SpecchatError):
     """A file that a message names and that is missing, too large or not text."""
+
+
+class FileTooLarge(SpecchatError):
+    """A file with more bytes than can be used; `size` is how many it has."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        super().__init__(f"{path} has {size:,} bytes: use a smaller file")
+        self.size = size
 
 
 class EditorError(SpecchatError):

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
 
-from specchat.errors import ConfigError
+from specchat.errors import ConfigError, FileTooLarge
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -23,6 +23,18 @@ def replace_text(path: Path, text: str) -> None:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
+
+
+def bounded_text(path: Path, most: int) -> str:
+    """The text of a file in UTF-8, without a byte order mark; all line ends are `\\n`.
+
+    Raises OSError, UnicodeDecodeError, and FileTooLarge if it has more than `most` bytes: they are not all read then.
+    """
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+        if len(content) > most:
+            raise FileTooLarge(path, os.fstat(file.fileno()).st_size)
+    return content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
 @contextmanager

@@ -1,11 +1,12 @@
-"""Small files, written at one stroke."""
+"""Small files, read within bounds and written at one stroke."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from specchat.files import replace_text
+from specchat.errors import FileTooLarge
+from specchat.files import bounded_text, replace_text
 
 
 def test_threads_can_write_the_same_file_at_once(tmp_path: Path) -> None:
@@ -32,3 +33,18 @@ def test_a_folder_in_place_of_the_file_is_reported_and_kept(tmp_path: Path) -> N
     with pytest.raises(OSError, match="name"):
         replace_text(path, "text")
     assert [file.name for file in path.parent.iterdir()] == ["name"]
+
+
+def test_a_text_is_read_without_a_byte_order_mark_and_with_plain_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\n")
+    assert bounded_text(path, 100) == "one\ntwo\n"
+
+
+def test_a_text_may_have_the_most_bytes_and_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("ää")
+    assert bounded_text(path, 4) == "ää"
+    with pytest.raises(FileTooLarge, match=r"notes\.txt has 4 bytes") as refused:
+        bounded_text(path, 3)
+    assert refused.value.size == 4

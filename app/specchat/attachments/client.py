@@ -97,6 +97,6 @@ def _answer(process: subprocess.Popen[bytes], request: bytes, stopped: Stopped, 
             if stopped():
                 return Failed("was not read: it was stopped")
             if monotonic() > end:
-                return Failed(f"took more than {patience:g} seconds to read, and was given up")
+                return Failed(f"took more than {patience:g} seconds to read, and was stopped")
     reply = decode_reply(answer) if len(answer) <= _LONGEST_REPLY else None
     return reply or Failed(_NO_ANSWER)

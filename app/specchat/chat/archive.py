@@ -200,13 +200,13 @@ class Archive:
         is nothing to write, if the file exists, and if it cannot be written.
         """
         # Importing them takes 0.08 s, and few chats need them.
-        from specchat.chat.telling import told_with_calls
         from specchat.traces.exports import export_session
+        from specchat.traces.exports.document import with_calls
 
         said = conversation.path()
         answerer = model_name(loaded.target) if loaded else "answer"
         traces = [trace for message in said if (trace := await self._sound_trace(message)) is not None]
-        messages = [(*told_with_calls(message), message.figures or "") for message in said]
+        messages = [(*with_calls(message.to_message()), message.figures or "") for message in said]
         target = expanded(path) if path is not None else _free_path(Path.cwd(), conversation.session.title, kind)
         title = conversation.session.title or f"A chat with {answerer}"
         export_session(kind, title, messages, traces, target)

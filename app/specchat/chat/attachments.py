@@ -16,8 +16,10 @@ from specchat.attachments.client import Stopped, page_at, picture_in, text_in
 from specchat.attachments.kinds import is_page, kind_of_name
 from specchat.attachments.protocol import LARGEST_FILE, Picture
 from specchat.chat.mentions import Mention, mentions
-from specchat.errors import AttachmentError
+from specchat.errors import AttachmentError, FileTooLarge
+from specchat.files import bounded_text
 from specchat.store.images import StoredImage, keep_image
+from specchat.terminal.fences import fenced
 from specchat.terminal.filter import clean_line
 
 MOST_BYTES = 256 * 1024
@@ -115,7 +117,7 @@ def _bare(mention: Mention) -> str:
 def _attached(name: str, path: Path, left: int, stopped: Stopped = bool) -> Attachment:
     kind = kind_of_name(path.name)
     if kind is None:
-        return Attachment(name, _decoded(name, _content(name, path, left)))
+        return Attachment(name, _content(name, path, left))
     _check(name, path)
     if path.stat().st_size > LARGEST_FILE:
         raise AttachmentError(f"{name} has {path.stat().st_size >> 20} MiB: the limit is {LARGEST_FILE >> 20} MiB")
@@ -187,32 +189,20 @@ def _check(name: str, path: Path) -> None:
         raise AttachmentError(f"{name} cannot be read: {error.strerror or error}; check the path") from None
 
 
-def _content(name: str, path: Path, left: int) -> bytes:
+def _content(name: str, path: Path, left: int) -> str:
     _check(name, path)
     try:
-        with path.open("rb") as file:
-            content = file.read(left + 1)
-        size = path.stat().st_size
+        text = bounded_text(path, left)
     except OSError as error:
         raise AttachmentError(f"{name} cannot be read: {error.strerror or error}; check the path") from None
-    if len(content) > left:
+    except FileTooLarge as error:
         others = "" if left == MOST_BYTES else f", {(MOST_BYTES - left) / 1024:.0f} KiB of which are used"
         limit = f"{MOST_BYTES // 1024} KiB for the files of one message"
-        raise AttachmentError(f"{name} has {size / 1024:,.0f} KiB: the limit is {limit}{others}; attach a part of it")
-    return content
-
-
-def _decoded(name: str, content: bytes) -> str:
-    if b"\0" not in content:
-        try:
-            return content.decode("utf-8-sig").replace("\r\n", "\n")
-        except UnicodeDecodeError:
-            pass
-    raise AttachmentError(f"{name} is not text in UTF-8: text, documents and pictures can be attached")
-
-
-def fenced(text: str, kind: str = "") -> str:
-    """A text as a code block, in a fence that is longer than any in the text."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{kind if kind.isalnum() else ''}\n{text.removesuffix(chr(10))}\n{fence}"
+        raise AttachmentError(
+            f"{name} has {error.size / 1024:,.0f} KiB: the limit is {limit}{others}; attach a part of it"
+        ) from None
+    except UnicodeDecodeError:
+        text = None
+    if text is None or "\0" in text:
+        raise AttachmentError(f"{name} is not text in UTF-8: text, documents and pictures can be attached")
+    return text

@@ -44,6 +44,10 @@ class Conversation:
         """The visible branch, from its first message on."""
         return path_to([*self._messages.values()], self.head)
 
+    def last(self, role: str) -> StoredMessage | None:
+        """The last message of a role in the visible branch; None if there is none."""
+        return next((message for message in reversed(self.path()) if message.role == role), None)
+
     def message(self, message: int) -> StoredMessage:
         """One message. Raises KeyError if there is none with that id."""
         return self._messages[message]
@@ -92,7 +96,7 @@ class Conversation:
         return self._add(StoredMessage(new_id(), self.id, parent, "user", text, images=images))
 
     def add_result(self, call: ToolCall, result: str, *, failed: bool = False, seconds: float = 0.0) -> StoredMessage:
-        """Adds what a call of the last answer gave, and how long it took."""
+        """Adds what a call of the last answer returned, and how long it took."""
         of = ToolUse((), call.id, call.name, failed, round(seconds, 3))
         return self._add(StoredMessage(new_id(), self.id, self.head, "tool", result, tools=of))
 
@@ -186,14 +190,9 @@ class Conversation:
 
 
 def chat_message(message: StoredMessage) -> ChatMessage:
-    """A message in the form that the engine takes."""
-    tools = message.tools or ToolUse()
-    match message.role:
-        case "assistant":
-            return ChatMessage("assistant", message.content, tools.calls)
-        case "tool":
-            return ChatMessage("tool", message.content, (), tools.call_id, tools.name)
-    return ChatMessage("user", message.content, images=tuple(str(image.path) for image in message.images))
+    """A message in the form that the engine's process takes."""
+    images = tuple(str(image.path) for image in message.images)
+    return replace(ChatMessage.of(message.to_message()), images=images)
 
 
 def _since_summary(said: list[StoredMessage]) -> tuple[str | None, list[StoredMessage]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import accumulate
 
-from specchat.chat.thoughts import ThoughtSplitter
 from specchat.stats.break_even import break_even
 from specchat.stats.explain import Shown
 from specchat.stats.explanations.explanation import Explanation
 from specchat.stats.explanations.tokens import Decided, explain_round
+from specchat.stats.kinds import ContentKind, closes_unopened_thinking, kinds_of
 from specchat.stats.summary import Summary, is_disturbed
 from specchat.traces.trace import Trace
 from specchat_engine.load_options import MemoryUse
@@ -44,21 +43,7 @@ def explained_round(trace: Trace, place: int, removed: Mapping[int, str]) -> lis
 
 
 def in_thought(trace: Trace) -> tuple[bool, ...]:
-    """Of each token of the answer, whether it begins inside the model's thought. Given tokens are left out."""
+    """Whether each token of the answer begins inside the model's thought. Given tokens are left out."""
     texts = [trace.given, *(token.text for event in trace.rounds for token in event.emitted)]
-    splitter = ThoughtSplitter()
-    spans = [*splitter.feed("".join(texts)), *splitter.finish()]
-    thoughts = [span.thought for span in spans]
-    if splitter.began_inside:
-        first = thoughts.index(True)
-        thoughts[:first] = [True] * first
-    elif trace.start.get("opens_reasoning") and True not in thoughts:
-        thoughts = [True] * len(thoughts)
-    ends = [*accumulate(len(span.text) for span in spans)]
-    begins = [0, *accumulate(map(len, texts))][1:-1]
-    found, at = [], 0
-    for begin in begins:
-        while at < len(ends) - 1 and ends[at] <= begin:
-            at += 1
-        found.append(bool(thoughts) and thoughts[at])
-    return tuple(found)
+    opened = bool(trace.start.get("opens_reasoning")) or closes_unopened_thinking("".join(texts))
+    return tuple(kind is ContentKind.THINKING for kind in kinds_of(texts, thinking=opened)[1:])

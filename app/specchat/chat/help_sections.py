@@ -16,9 +16,7 @@ def command_sections(*, plain: bool = False) -> Iterator[Section]:
     """A section for each command; `plain` has those of the line-by-line chat, and what they do there."""
     for command in COMMANDS:
         if command.plain or not plain:
-            sentence = command.plain if plain and isinstance(command.plain, str) else command.help
-            heading = f"/{command.name} {command.arguments}".strip()
-            yield Section(Place(COMMANDS_PAGE, heading), COMMANDS_PAGE, sentence)
+            yield Section(Place(COMMANDS_PAGE, command.heading), COMMANDS_PAGE, command.sentence(plain=plain))
 
 
 def help_search(more: Sequence[Section] = (), *, plain: bool = False) -> Search:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from specchat.chat.attachments import fenced
 from specchat.chat.history import Entry
 from specchat.store.images import StoredImage
 from specchat.terminal.blocks import cut
+from specchat.terminal.fences import fenced
 from specchat.terminal.filter import clean_line
 from specchat.terminal.shell import CommandOutput
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from specchat.errors import ConfigError
-from specchat.files import replace_text
+from specchat.errors import ConfigError, FileTooLarge
+from specchat.files import bounded_text, replace_text
 from specchat.settings.paths import prompts_folder, roles_folder
 from specchat.terminal.filter import clean_line
 
@@ -44,17 +44,15 @@ class SavedTexts:
         """The text of this name. Raises ConfigError if there is none, or if it is not text or too large."""
         file = self._path(name)
         try:
-            with file.open("rb") as opened:
-                content = opened.read(_MOST_BYTES + 1)
-            text = content.decode("utf-8-sig").replace("\r\n", "\n").strip()
+            text = bounded_text(file, _MOST_BYTES).strip()
         except FileNotFoundError:
             raise ConfigError(f"there is no {self._what} {name}: /{self._what} lists them") from None
+        except FileTooLarge:
+            raise ConfigError(f"{file} has more than {_MOST_BYTES // 1024} KiB: make it shorter") from None
         except UnicodeDecodeError:
             raise ConfigError(f"{file} is not text in UTF-8: correct it, or remove it") from None
         except OSError as error:
             raise ConfigError(f"{file} cannot be read: {error.strerror or error}; check it") from None
-        if len(content) > _MOST_BYTES:
-            raise ConfigError(f"{file} has more than {_MOST_BYTES // 1024} KiB: make it shorter")
         if not text:
             raise ConfigError(f"{file} is empty: write the {self._what} into it, or remove it")
         return text

@@ -172,10 +172,6 @@ def _start(line: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "start", **kept, **models, "params": params, "messages": messages}
 
 
-def _round_keys(line: Mapping[str, Any]) -> set[str]:
-    return {"index", "source", "k", "reason", "drafted", "token", "top", "ms", "t_ms"} & line.keys()
-
-
 def _round(event: Round) -> Round:
     return Round(
         index=int(event.index),

@@ -17,7 +17,7 @@ from specchat.imports.json_stream import elements
 from specchat.imports.records import ImportedChat
 
 MOST_BYTES = 4 * 2**30
-"""Of an unpacked file in an archive, which may be tiny itself."""
+"""The most bytes of a file in an archive, unpacked."""
 
 _SQLITE = b"SQLite format 3\0"
 _IN_ARCHIVE = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")

@@ -6,11 +6,13 @@ stays: its title, other branches, and that it was deleted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
+from typing import Literal
 
 from specchat.errors import StoreError
 from specchat.imports.reading import SkippedChat, read_export
@@ -43,6 +45,17 @@ class Imported:
         }
         return ", ".join([f"{self.new:,} imported", *(f"{count:,} {what}" for what, count in others.items() if count)])
 
+    def __add__(self, other: Imported) -> Imported:
+        """What became of the conversations of both."""
+        return Imported(
+            self.new + other.new,
+            self.grown + other.grown,
+            self.present + other.present,
+            self.deleted + other.deleted,
+            self.empty + other.empty,
+            self.skipped + other.skipped,
+        )
+
 
 def import_file(store: Store, path: Path, on_progress: Callable[[int], None] = lambda _done: None) -> Imported:
     """Stores the conversations of a file, each in a transaction of its own. `on_progress` is given how many are done.
@@ -52,23 +65,25 @@ def import_file(store: Store, path: Path, on_progress: Callable[[int], None] = l
     for _ in read_export(path):
         pass
     at = path.stat().st_mtime
-    imported = Imported()
+    counts = Counter[str]()
+    skipped: list[SkippedChat] = []
     for done, chat in enumerate(read_export(path), 1):
         if isinstance(chat, SkippedChat):
-            imported = replace(imported, skipped=(*imported.skipped, chat))
+            skipped.append(chat)
         elif not chat.messages:
-            imported = replace(imported, empty=imported.empty + 1)
+            counts["empty"] += 1
         else:
             with store.together():
-                imported = _add(store, chat, at, imported)
+                counts[_add(store, chat, at)] += 1
         on_progress(done)
-    return imported
+    return Imported(**counts, skipped=tuple(skipped))
 
 
-def _add(store: Store, chat: ImportedChat, at: float, imported: Imported) -> Imported:
+def _add(store: Store, chat: ImportedChat, at: float) -> Literal["new", "grown", "present", "deleted"]:
+    """Stores a conversation, or what is new of it. Returns what became of it."""
     session = _session(chat, at)
     if store.is_deleted(session.id):
-        return replace(imported, deleted=imported.deleted + 1)
+        return "deleted"
     is_new = store.session(session.id) is None
     if is_new:
         store.create(session)
@@ -77,8 +92,8 @@ def _add(store: Store, chat: ImportedChat, at: float, imported: Imported) -> Imp
     for message in added:
         store.add_message(message)
     if is_new:
-        return replace(imported, new=imported.new + 1)
-    return replace(imported, grown=imported.grown + 1) if added else replace(imported, present=imported.present + 1)
+        return "new"
+    return "grown" if added else "present"
 
 
 def _session(chat: ImportedChat, at: float) -> StoredSession:

@@ -201,7 +201,8 @@ class PlainChat:
             self._paper.say(
                 f"[{', '.join(part for part in (ending(ended.reason), figures_spoken, question.source) if part)}.]"
             )
-        if ended is not None and (words := docs_words(_asked(session), ended.text, session.options.target)):
+        said = session.conversation.last("user")
+        if ended and said and (words := docs_words(said.content, ended.text, session.options.target)):
             self._paper.say(f"/help {words} searches the docs.")
         return trace, ended.calls if ended else ()
 
@@ -247,12 +248,6 @@ def _about_saving(problem: str | None) -> str:
 
 def _text(rounds: list[Round]) -> str:
     return "".join(event.text for event in rounds)
-
-
-def _asked(session: ChatSession) -> str:
-    """The user's last message."""
-    said = [message.content for message in session.conversation.path() if message.role == "user"]
-    return said[-1] if said else ""
 
 
 def _trace(start: dict[str, object], rounds: list[Round], last: Ended | WorkerFailed) -> Trace:

@@ -264,9 +264,9 @@ class Commands:
 
     def _prompt(self, invocation: OfPrompts) -> None:
         """Sends a stored prompt; one with variables that are left is only read out."""
-        said = [message.content for message in self._session.conversation.path() if message.role == "user"]
+        last = self._session.conversation.last("user")
         try:
-            done = do_prompt(invocation, said[-1] if said else None)
+            done = do_prompt(invocation, last.content if last else None)
         except SpecchatError as error:
             self._paper.say(str(error))
             return
@@ -370,7 +370,7 @@ class Commands:
         self._answer(text)
 
     def _last_answer(self) -> StoredMessage | None:
-        answers = [message for message in self._session.conversation.path() if message.role == "assistant"]
-        if not answers:
+        answer = self._session.conversation.last("assistant")
+        if answer is None:
             self._paper.say("There is no answer yet.")
-        return answers[-1] if answers else None
+        return answer

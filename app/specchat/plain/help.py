@@ -39,8 +39,7 @@ class PlainHelp:
 
     def _command(self, name: str) -> None:
         command = BY_NAME[name]
-        sentence = command.plain if isinstance(command.plain, str) else command.help
-        self._paper.say(f"/{command.name} {command.arguments}".strip() + f": {sentence}")
+        self._paper.say(f"{command.heading}: {command.sentence(plain=True)}")
 
     def _find(self, words: str) -> None:
         if self._search is None:

@@ -61,9 +61,8 @@ class PlainTools:
         except SpecchatError as error:
             self._paper.say(str(error))
             return
-        for line in toolbox.told():
-            if not name or line.startswith(f"{name} ("):
-                self._paper.say(line)
+        for line in toolbox.told(name):
+            self._paper.say(line)
 
     def name_file(self, path: Path) -> None:
         """Lets the model read a file in this chat, with the built-in tool for it."""
@@ -113,7 +112,7 @@ class PlainTools:
 
 
 def _told(call: ToolCall, result: ToolResult) -> str:
-    return f"{call.name} {'failed' if result.failed else 'gave'}: {_short(result.text)}"
+    return f"{call.name} {'failed' if result.failed else 'returned'}: {_short(result.text)}"
 
 
 def _short(text: str, longest: int = _LONGEST) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from specchat.remote.chunks import CallPiece, Chunk, Token
+from specchat.worker.protocol import call_id
 from specchat_engine.prompt.messages import ToolCall
 
 _OPENING, _CLOSING = "<tool_call>\n", "}\n</tool_call>"
@@ -40,7 +41,7 @@ class RemoteCalls:
     def made(self, turn: int) -> tuple[ToolCall, ...]:
         """The calls, with ids that differ within the turns of a seed."""
         return tuple(
-            ToolCall(call.name, call.arguments or "{}", f"call{turn % 1000:03}{number % 100:02}")
+            ToolCall(call.name, call.arguments or "{}", call_id(turn, number))
             for number, call in enumerate(self._calls.values())
         )
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from specchat.errors import ConfigError
+from specchat.errors import ConfigError, FileTooLarge
+from specchat.files import bounded_text
 
 GRAMMAR_KEYS = ("grammar", "grammar_file", "json_schema", "json_schema_file")
 """The settings that name a grammar; at most one of them is given."""
@@ -40,11 +41,9 @@ def grammar_text(
 
 def _read(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise ConfigError(f"{path} has more than {_MOST_BYTES} bytes: use a smaller grammar")
-        text = content.decode("utf-8-sig")
+        text = bounded_text(path, _MOST_BYTES)
+    except FileTooLarge:
+        raise ConfigError(f"{path} has more than {_MOST_BYTES} bytes: use a smaller grammar") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}; check the path") from None
     except ValueError as error:

@@ -422,7 +422,7 @@ class Config:
 
     theme: str | None = setting(Group.APPEARANCE, "Colours of the app; /theme lists them", kind=Text("NAME"))
     vi_keys: bool = setting(
-        Group.APPEARANCE, "vi's keys in the prompt; `--vi` is on", kind=OnOff(), usual="off", factory=bool
+        Group.APPEARANCE, "vi's keys in the prompt; `--vi` turns them on", kind=OnOff(), usual="off", factory=bool
     )
     math: bool = setting(
         Group.APPEARANCE, "Formulas in answers shown in Unicode", kind=OnOff(), usual="on", factory=lambda: True

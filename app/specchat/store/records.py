@@ -10,7 +10,7 @@ from random import SystemRandom
 from typing import Any, overload
 
 from specchat.store.images import StoredImage
-from specchat_engine.prompt.messages import ToolCall
+from specchat_engine.prompt.messages import Message, ToolCall
 
 
 class State(StrEnum):
@@ -93,6 +93,16 @@ class StoredMessage:
     summary: str | None = None
     tools: ToolUse | None = None
     images: tuple[StoredImage, ...] = ()
+
+    def to_message(self) -> Message:
+        """The message as the engine takes it, without its images."""
+        use = self.tools or ToolUse()
+        match self.role:
+            case "assistant":
+                return Message("assistant", self.content, use.calls)
+            case "tool":
+                return Message("tool", self.content, tool_call_id=use.call_id, name=use.name)
+        return Message("user", self.content)
 
 
 def path_to(messages: Sequence[StoredMessage], head: int | None) -> list[StoredMessage]:

@@ -43,14 +43,12 @@ class Tags(Sessions):
 
     def tagged(self, beginnings: Collection[str]) -> list[int]:
         """The sessions that have a tag with each of these beginnings, most recently used first."""
-        condition = " AND ".join(
-            "EXISTS (SELECT 1 FROM tags AS t WHERE t.session = s.id AND t.name LIKE ? ESCAPE '\\')" for _ in beginnings
-        )
+        has_tag = "EXISTS (SELECT 1 FROM tags AS t WHERE t.session = s.id AND t.name LIKE ? ESCAPE '\\')"
+        conditions = ["s.deleted IS NULL", *(has_tag for _ in beginnings)]
         return [
             row[0]
             for row in self._rows(
-                f"SELECT s.id FROM sessions AS s WHERE s.deleted IS NULL AND {condition or '1'}"
-                " ORDER BY s.updated DESC, s.id",
+                f"SELECT s.id FROM sessions AS s WHERE {' AND '.join(conditions)} ORDER BY s.updated DESC, s.id",
                 [like(beginning, anywhere=False) for beginning in beginnings],
             )
         ]

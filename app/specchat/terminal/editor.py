@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from specchat.errors import EditorError
+from specchat.errors import EditorError, FileTooLarge
+from specchat.files import bounded_text
 
 _NAME = "message.md"
 _MOST_BYTES = 1024 * 1024
@@ -61,13 +62,13 @@ async def _run(command: list[str]) -> None:
 
 def _read(file: Path, editor: str) -> str:
     try:
-        with file.open("rb") as opened:
-            content = opened.read(_MOST_BYTES + 1)
-        text = content.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n")
+        text = bounded_text(file, _MOST_BYTES).removesuffix("\n")
     except (OSError, UnicodeDecodeError):
         raise EditorError(f"{editor} left no text in UTF-8: the message is as it was") from None
-    if len(content) > _MOST_BYTES:
-        raise EditorError(f"{editor} left more than 1 MiB: the message is as it was; attach a file with @FILE")
+    except FileTooLarge:
+        raise EditorError(
+            f"{editor} left more than 1 MiB: the message is as it was; attach a file with @FILE"
+        ) from None
     if not text.strip():
         raise EditorError(f"{editor} left an empty file: the message is as it was")
     return text

@@ -30,16 +30,13 @@ _AS_WRITTEN = (
 )
 """What they hold is shown, and nothing of themselves."""
 _FENCES = ("left", "right")
-_FUNCTIONS = (
-    *("log", "ln", "exp", "sin", "cos", "tan", "lim", "max", "min", "arg", "argmax", "argmin", "sup", "inf", "det"),
-    *("gcd", "deg", "dim", "ker", "Pr", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "limsup", "liminf"),
-)
+_FUNCTIONS = ("arg", "argmax", "argmin", "det", "gcd", "deg", "dim", "ker", "Pr", "limsup", "liminf")
 _MORE = {
-    "{": "{", "}": "}", "%": "%", "$": "$", "&": "&", "#": "#", "_": "_", "|": "‖", "ne": "≠", "le": "≤", "ge": "≥",
-    "to": "→", "gets": "←", "iff": "⇔", "implies": "⇒", "land": "∧", "lor": "∨", "lnot": "¬", "mid": "|", "vert": "|",
-    "lvert": "|", "rvert": "|", "Vert": "‖", "lVert": "‖", "rVert": "‖", "prime": "′", "dots": "…", "ldots": "…",
-    "cdots": "⋯", "colon": ":", "lbrace": "{", "rbrace": "}", "ast": "*", "bmod": " mod ", "mod": " mod ",
+    "|": "‖", "ne": "≠", "gets": "←", "iff": "⇔", "implies": "⇒", "land": "∧", "lor": "∨", "prime": "′", "colon": ":",
+    "ast": "*", "bmod": " mod ", "mod": " mod ",
 }  # fmt: skip
+_LEAST = {"frac": 2, "sqrt": 1}
+"""How many arguments these need. In `\\sqrt\\frac12`, which TeX rejects too, `\\frac` has none."""
 _MATRICES = {"matrix": "  ", "pmatrix": "()", "bmatrix": "[]", "vmatrix": "||", "Bmatrix": "{}", "smallmatrix": "  "}
 _ROWS = ("aligned", "align", "align*", "gathered", "gather", "gather*", "split", "equation", "equation*", "cases")
 _CELL = "\0"
@@ -63,6 +60,8 @@ def unicode_math(formula: str) -> str | None:
         nodes, _, _ = LatexWalker(written, tolerant_parsing=False).get_latex_nodes()
         lines = _rendered(nodes).split("\n")
     except (LatexWalkerError, _Unknown, RecursionError):
+        return None
+    except (AttributeError, LookupError, TypeError):  # pylatexenc's own, of a command that lacks its arguments
         return None
     found = [" ".join(line.replace(_CELL, "").split()) for line in lines]
     return "\n".join(line for line in found if line) or None
@@ -127,10 +126,12 @@ def _whole(node: Any) -> str:
 def _command(node: Any) -> str:
     name, after = str(node.macroname), str(node.macro_post_space)
     given = [each for each in (node.nodeargd.argnlist if node.nodeargd else None) or () if each is not None]
-    if name == "frac" and len(given) == 2:
+    if name in _LEAST and len(given) < _LEAST[name]:
+        raise _Unknown(name)
+    if name == "frac":
         above, below = (_rendered([each]) for each in given)
         return f"{_grouped(above)}/{_grouped(below)}"
-    if name == "sqrt" and given:
+    if name == "sqrt":
         root = _script("^", _rendered([given[0]]).strip("[]")) if len(given) == 2 else ""
         return f"{root}√{_grouped(_rendered([given[-1]]))}"
     if name == "\\":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specchat.settings.paths import sessions_db
-from specchat.store import State, Store, StoredMessage, ToolUse, path_to
+from specchat.store import State, Store, path_to
 from specchat_engine.prompt.messages import Message
 
 
@@ -18,15 +18,5 @@ def own_chats() -> list[tuple[Message, ...]]:
             system = (Message("system", session.system),) if session.system else ()
             shown = path_to(store.messages(session.id), session.head)
             whole = [one for one in shown if one.role == "user" or one.state is State.WHOLE]
-            chats.append((*system, *map(_message, whole)))
+            chats.append((*system, *(one.to_message() for one in whole)))
     return [chat for chat in chats if any(message.role == "assistant" for message in chat)]
-
-
-def _message(stored: StoredMessage) -> Message:
-    tools = stored.tools or ToolUse()
-    match stored.role:
-        case "user":
-            return Message("user", stored.content)
-        case "tool":
-            return Message("tool", stored.content, tool_call_id=tools.call_id, name=tools.name)
-    return Message("assistant", stored.content, tools.calls)

@@ -1,2 +1,2 @@
-"""Tools that a model may call in the chat: some of its own, and those of MCP servers. Nothing here imports `mcp` except
-the process that talks to a server."""
+"""Tools that a model may call in the chat: the built-in ones, and those of MCP servers. Nothing here imports `mcp`
+except the process that talks to a server."""

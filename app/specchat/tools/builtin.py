@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from specchat.errors import ToolError
+from specchat.errors import FileTooLarge, ToolError
+from specchat.files import bounded_text
 from specchat.terminal.filter import clean_line
 from specchat.tools.calculator import calculate
 from specchat.tools.tool import Tool, ToolResult
@@ -45,14 +46,11 @@ class BuiltIns:
         if len(found) != 1:
             raise ToolError(f"{name!r} is none of the files that may be read: {', '.join(_labels(self.files))}")
         try:
-            with named_file(found[0]).open("rb") as file:
-                content = file.read(_MOST_BYTES + 1)
+            return bounded_text(named_file(found[0]), _MOST_BYTES)
         except OSError as error:
             raise ToolError(f"{name} cannot be read: {error.strerror or error}") from None
-        if len(content) > _MOST_BYTES:
-            raise ToolError(f"{name} has more than {_MOST_BYTES // 1024} KiB")
-        try:
-            return content.decode()
+        except FileTooLarge:
+            raise ToolError(f"{name} has more than {_MOST_BYTES // 1024} KiB") from None
         except UnicodeDecodeError:
             raise ToolError(f"{name} is no text in UTF-8") from None
 

@@ -117,7 +117,7 @@ class ServerConnection:
         self._kill()
         name = self.server.name
         if isinstance(event, Broke):
-            return ToolError(f"the server {name} broke off: {event.message}")
+            return ToolError(f"the server {name} failed: {event.message}")
         if self._why == "took too long":
             return ToolError(f"the server {name} took more than {seconds:g} seconds and was ended")
         return ToolError(f"the server {name} {self._why or 'ended'}")

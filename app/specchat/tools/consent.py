@@ -21,11 +21,6 @@ class Consent:
     def __init__(self) -> None:
         self._allowed: dict[str, Tool] = {}
 
-    @property
-    def allowed(self) -> frozenset[str]:
-        """The tools that are called without a question, by the names that models use."""
-        return frozenset(self._allowed)
-
     def needed(self, tool: Tool) -> bool:
         """Whether the user is to be asked before a call, also because the tool is not the same as it was."""
         return self._allowed.get(tool.called) != tool
@@ -35,7 +30,3 @@ class Consent:
         if verdict is Verdict.ALWAYS:
             self._allowed[tool.called] = tool
         return verdict is not Verdict.NO
-
-    def withdraw(self, called: str) -> None:
-        """Asks again from now on."""
-        self._allowed.pop(called, None)

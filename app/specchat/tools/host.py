@@ -25,7 +25,7 @@ _MOST_PAGES = 16
 async def serve(commands: BinaryIO, events: BinaryIO) -> None:
     """Connects to the server that the first command names, and then makes the calls, one after the other.
 
-    The last event says why it broke off, unless the commands ended.
+    The last event says why it failed, unless the commands ended.
     """
     connect = decode_command(await asyncio.to_thread(commands.readline))
     if not isinstance(connect, Connect):
@@ -76,7 +76,7 @@ async def _call(client: Client, call: Call) -> Called:
     except (RuntimeError, ValueError) as error:  # a result that is not what the tool's output schema says
         return Called(ToolResult.of(f"the server's result cannot be used: {error}"[:500], failed=True))
     text = "\n".join(map(_text, result.content))
-    return Called(ToolResult.of(text or "the tool said nothing", failed=result.is_error))
+    return Called(ToolResult.of(text or "the tool returned nothing", failed=result.is_error))
 
 
 def _text(block: types.ContentBlock) -> str:

@@ -70,9 +70,10 @@ class Toolbox:
         self._connection(server).close()
         self._offered = {name: tools for name, tools in self._offered.items() if name != server}
 
-    def told(self) -> tuple[str, ...]:
-        """A line for each server and for the built-in tools: whether they are on, and what they offer."""
-        return tuple(f"{name} ({where}): {offered}" for name, where, offered in self.offers())
+    def told(self, only: str = "") -> tuple[str, ...]:
+        """A line for each server and for the built-in tools, or for the `only` one: what it offers, or off."""
+        offers = (offer for offer in self.offers() if only in ("", offer[0]))
+        return tuple(f"{name} ({where}): {offered}" for name, where, offered in offers)
 
     def offers(self) -> tuple[tuple[str, str, str], ...]:
         """The same in parts: the name, where it is, and the names of its tools or "off"."""

@@ -53,15 +53,9 @@ class Trace(NamedTuple):
     @property
     def tokens(self) -> tuple[int, ...]:
         """The token ids of the answer, including those that it had to begin with; empty if a server told none."""
-        said = [int(token) for token in self.start.get("prefix", ())]
-        for event in self.rounds:
-            ids = [token.id for token in event.drafted[: event.num_accepted]]
-            ids += [event.token.id] if event.token.kind is not TokenKind.NONE else []
-            known = [token for token in ids if token is not None]
-            if len(known) < len(ids):
-                return ()
-            said += known
-        return tuple(said)
+        emitted = [token.id for event in self.rounds for token in event.emitted]
+        known = [token for token in emitted if token is not None]
+        return (*map(int, self.start.get("prefix", ())), *known) if len(known) == len(emitted) else ()
 
     @property
     def is_remote(self) -> bool:

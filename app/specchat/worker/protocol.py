@@ -64,6 +64,12 @@ class Offer:
 
 NO_TOOLS = Offer()
 
+
+def call_id(turn: int, number: int) -> str:
+    """The id of a call in an answer, by its number among them. It differs within the turns of a seed."""
+    return f"call{turn % 1000:03}{number % 100:02}"
+
+
 Prefix = tuple[int, ...] | str
 """What an answer begins with: token ids, or a text that is kept to the letter."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from specchat.worker.images import messages_of
-from specchat.worker.protocol import ChatMessage, Generate, Offer
+from specchat.worker.protocol import ChatMessage, Generate, Offer, call_id
 from specchat_engine import Prompt, Session
 from specchat_engine.answers.parser import parse_answer
 from specchat_engine.pair import Pair
@@ -43,5 +43,5 @@ def called(session: Session, command: Generate) -> Called:
     if not answer.tool_calls:
         return Called()
     numbered = enumerate(answer.tool_calls)
-    calls = tuple(replace(call, id=f"call{command.turn % 1000:03}{number % 100:02}") for number, call in numbered)
+    calls = tuple(replace(call, id=call_id(command.turn, number)) for number, call in numbered)
     return Called(calls, answer.without_calls(answer_format.thinking))

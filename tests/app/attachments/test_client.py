@@ -43,7 +43,7 @@ def test_a_damaged_file_is_one_line_with_its_name(tmp_path: Path, kind: str) -> 
 
 def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     path = write_pdf(tmp_path / "a.pdf", "A page")
-    assert complaint(path, "pdf", patience=0.001) == "a.pdf took more than 0.001 seconds to read, and was given up"
+    assert complaint(path, "pdf", patience=0.001) == "a.pdf took more than 0.001 seconds to read, and was stopped"
 
 
 def test_a_reply_of_another_kind_is_one_line_too(tmp_path: Path) -> None:

@@ -37,6 +37,16 @@ def test_another_answer_stands_beside_the_first_with_noise_of_its_own() -> None:
     assert talk.place(first) == (1, 2)
 
 
+def test_the_last_message_of_a_role_is_that_of_the_visible_branch() -> None:
+    talk = conversation()
+    assert talk.last("user") is None
+    first = exchange(talk, "Who?", "Me.")
+    second = exchange(talk, "Why?", "Because.")
+    assert (talk.last("user"), talk.last("assistant")) == tuple(map(talk.message, second))
+    talk.rewind_to(first[1])
+    assert (talk.last("user"), talk.last("assistant")) == tuple(map(talk.message, first))
+
+
 def test_another_answer_in_a_copied_conversation_has_other_noise() -> None:
     talk = conversation()
     asked, _ = exchange(talk, "Who?", "Me.")

@@ -50,6 +50,10 @@ def test_a_thought_may_begin_in_the_prompt() -> None:
     assert in_thought(thinking("well", " so")) == (False, False)
 
 
+def test_marks_in_a_code_block_begin_no_thought() -> None:
+    assert in_thought(thinking("```\n", "<think>", "\n```\n", "Yes")) == (False, False, False, False)
+
+
 def test_given_tokens_are_left_out_but_may_open_the_thought() -> None:
     trace = thinking("well", "</think>", "Yes", prefix=[1], prefix_text="<think>")
     assert in_thought(trace) == (True, True, False)

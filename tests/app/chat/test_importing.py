@@ -30,6 +30,14 @@ async def test_an_export_is_imported_once_and_the_line_says_so(tmp_path: Path) -
     assert titles() == ["Rounds and drafts"]
 
 
+async def test_what_became_of_all_exports_in_a_folder_is_added_up(tmp_path: Path) -> None:
+    for name in ("conversations.json", "1726000000000.conversation.json"):
+        (tmp_path / name).write_bytes((SAMPLES / name).read_bytes())
+    (tmp_path / "conversations-1.json").write_text('[{"mapping": {}}, {"mapping": 3}]')
+    told = await import_beside(tmp_path)
+    assert told == f"{tmp_path.name}: 2 imported, 2 empty, 1 unreadable from 3 files. Ctrl+O or /sessions lists them"
+
+
 @pytest.mark.parametrize(("content", "why"), [(None, "there is no"), ("{}", "no export")])
 async def test_what_cannot_be_imported_is_one_line_too(tmp_path: Path, content: Any, why: str) -> None:
     file = tmp_path / "conversations.json"

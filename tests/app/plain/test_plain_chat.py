@@ -419,21 +419,21 @@ def test_a_call_is_made_once_it_is_allowed_and_the_model_reads_the_result(chat: 
     assert chat.client.asked[4][-1].content == "the user did not allow this call"
     notes = chat.notes.getvalue()
     assert 'The model calls calculate with {"expression": "6 * 7"}. Allow it' in notes
-    assert "calculate gave: 42\n" in notes
+    assert "calculate returned: 42\n" in notes
 
 
 def test_a_tool_is_asked_about_once_in_a_chat_that_allows_it(chat: Chat) -> None:
     chat.client.calls = [CALL, NO_CALL, CALL, NO_CALL, CALL]
     typed(chat, "/tools on builtin", "One", "a", "Two", "/new", "Three", "n")
     assert chat.notes.getvalue().count("Allow it") == 2
-    assert chat.notes.getvalue().count("gave: 42") == 2
+    assert chat.notes.getvalue().count("returned: 42") == 2
 
 
 def test_nothing_is_allowed_if_nobody_can_be_asked(chat: Chat) -> None:
     chat.client.calls = [CALL]
     chat("/tools on builtin", "One", "always")
     assert "the input is no terminal" in chat.notes.getvalue()
-    assert "gave: 42" not in chat.notes.getvalue()
+    assert "returned: 42" not in chat.notes.getvalue()
     assert chat.client.asked[2][-1].content == "always"
 
 

@@ -45,6 +45,11 @@ def test_what_has_no_good_form_stays_as_it_is(formula: str) -> None:
     assert unicode_math(formula) is None
 
 
+@pytest.mark.parametrize("formula", [r"\sqrt\sqrt2", r"\sqrt\frac12", r"\hat\sqrt2", r"x^\verb"])
+def test_a_command_without_its_arguments_stays_as_it_is(formula: str) -> None:
+    assert unicode_math(formula) is None
+
+
 @given(st.text(alphabet=r"\{}^_$&%abfrcsqtx12 ()[]~" + "\n", max_size=60))
 def test_no_formula_stops_the_answer(formula: str) -> None:
     shown = unicode_math(formula)

@@ -79,6 +79,7 @@ def test_what_is_turned_off_is_offered_no_longer(toolbox: Toolbox) -> None:
 
 def test_all_servers_are_told_with_what_they_offer(toolbox: Toolbox) -> None:
     built_in, faulty = toolbox.told()
+    assert (toolbox.told("builtin"), toolbox.told("faulty")) == ((built_in,), (faulty,))
     assert built_in == "builtin (part of specchat): current_time, calculate"
     assert faulty.startswith("faulty (")
     assert faulty.endswith("): off")

@@ -218,7 +218,7 @@ def read_store(argument: str, _sources: Sources) -> Read:
         return UseStore()
     switch, _, name = argument.partition(" ")
     if switch.lower() not in SWITCH or not name.strip():
-        return Refusal(f"{argument!r} says nothing about a store: /store on NAME, /store off NAME, or /store alone")
+        return Refusal(f"{argument!r} is not understood: /store on NAME, /store off NAME, or /store alone")
     return UseStore(name.strip(), switch.lower() == "on")
 
 
@@ -230,7 +230,7 @@ def read_tools(argument: str, sources: Sources) -> Read:
     if name.strip() and switch.lower() == TOOL_FILE:
         return NameFile(_path(name.strip().removeprefix("@"), sources))
     if switch.lower() not in SWITCH or not name.strip():
-        return Refusal(f"{argument!r} says nothing about tools: /tools on NAME, off NAME, file PATH, or /tools alone")
+        return Refusal(f"{argument!r} is not understood: /tools on NAME, off NAME, file PATH, or /tools alone")
     return UseTools(name.strip(), switch.lower() == "on")
 
 

@@ -45,6 +45,15 @@ class Command:
     open_ended: bool = False
     plain: bool | str = False
 
+    @property
+    def heading(self) -> str:
+        """The name and the arguments, as the help shows them."""
+        return f"/{self.name} {self.arguments}".strip()
+
+    def sentence(self, *, plain: bool = False) -> str:
+        """The sentence about the command; with `plain` about what it does in the line-by-line chat."""
+        return self.plain if plain and isinstance(self.plain, str) else self.help
+
 
 def _fixed(*names: str) -> Choices:
     return lambda _sources, _before: ((name, "") for name in names)
@@ -147,7 +156,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "tag",
         "[forget] [NAME…]",
-        "Tags of this conversation: show, add or remove them; /sessions #NAME lists what has one.",
+        "Tags of this conversation: show, add or remove them; /sessions #NAME lists the conversations with it.",
         tagging.read_tag,
         (_tags,),
         open_ended=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from specchat.chat.commands.invocations import (
@@ -29,10 +29,11 @@ OfRoles = UseRole | SaveRole | ForgetRole
 
 def read_prompt(argument: str, sources: Sources) -> Read:
     """A prompt's name with words for it, or a name after what to do with it."""
-    if (found := _kept(argument, sources.prompts(), "prompt", SavePrompt, ForgetPrompt)) is not None:
+    prompts = tuple(sources.prompts())
+    if (found := _kept(argument, prompts, "prompt", SavePrompt, ForgetPrompt)) is not None:
         return found
     name, _, words = argument.partition(" ")
-    known = _known(name, sources.prompts(), "prompt")
+    known = _known(name, prompts, "prompt")
     return known if isinstance(known, Refusal) else UsePrompt(known, words.strip())
 
 
@@ -40,9 +41,10 @@ def read_role(argument: str, sources: Sources) -> Read:
     """A role's name, none, or a name after what to do with it."""
     if argument.lower() == NONE:
         return SetSystem(None)
-    if (found := _kept(argument, sources.roles(), "role", SaveRole, ForgetRole)) is not None:
+    roles = tuple(sources.roles())
+    if (found := _kept(argument, roles, "role", SaveRole, ForgetRole)) is not None:
         return found
-    known = _known(argument, sources.roles(), "role")
+    known = _known(argument, roles, "role")
     return known if isinstance(known, Refusal) else UseRole(known)
 
 
@@ -97,7 +99,7 @@ def do_role(invocation: OfRoles, system: str | None) -> SavedDone:
 
 def _kept(
     argument: str,
-    known: Iterable[tuple[str, str]],
+    known: Sequence[tuple[str, str]],
     what: str,
     save: Callable[[str], Invocation],
     forget: Callable[[str], Invocation],
@@ -115,11 +117,10 @@ def _kept(
     return found if isinstance(found, Refusal) else forget(found or name)
 
 
-def _known(name: str, known: Iterable[tuple[str, str]], what: str) -> str | Refusal | None:
-    texts = tuple(known)
-    if name and not texts:
+def _known(name: str, known: Sequence[tuple[str, str]], what: str) -> str | Refusal | None:
+    if name and not known:
         return Refusal(f"there is no {what} {name}: /{what} save {name} stores one")
-    return named(name, texts, what)
+    return named(name, known, what)
 
 
 def _listed(texts: SavedTexts, head: str, save: str) -> str:

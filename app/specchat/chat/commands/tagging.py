@@ -13,7 +13,7 @@ from specchat.store.tags import tag_of
 
 OfTags = SetTags | ForgetTags
 
-_NONE = "there are no tags: /tag work adds one, and /sessions #work lists what has it"
+_NONE = "there are no tags: /tag work adds one, and /sessions #work lists the conversations with it"
 
 
 def read_tag(argument: str, _sources: Sources) -> Read:

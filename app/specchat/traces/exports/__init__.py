@@ -15,13 +15,14 @@ from markdown_it import MarkdownIt
 
 from specchat.errors import ExportError
 from specchat.models.formatting import recorded_pair, recorded_target
+from specchat.terminal.fences import fenced
 from specchat.terminal.filter import clean, clean_line
-from specchat.traces.exports.document import Document, SaidMessage, conversation, fenced
+from specchat.traces.exports.document import Document, SaidMessage, conversation
 from specchat.traces.exports.html import html
 from specchat.traces.exports.svg import svg
 from specchat.traces.trace import Trace
 
-__all__ = ["KINDS", "conversation", "export_session", "fenced", "kind_of", "markdown"]
+__all__ = ["KINDS", "conversation", "export_session", "kind_of", "markdown"]
 
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")
@@ -36,7 +37,7 @@ def markdown(document: Document) -> str:
     for role, content, figures in document.messages:
         answer = role == "assistant"
         name = (answered_by or "Assistant") if answer else _NAMES.get(role, _capitalized(clean_line(role)))
-        parts += [f"## {_escaped(name)}", _answer(content) if answer else fenced(content)]
+        parts += [f"## {_escaped(name)}", _answer(content) if answer else fenced(clean(content), "text")]
         if figures:
             parts.append(f"`{clean_line(figures).replace('`', chr(39))}`")
     return "\n\n".join(parts) + "\n"
@@ -45,7 +46,7 @@ def markdown(document: Document) -> str:
 def _answer(content: str) -> str:
     """Markdown unchanged, or in a fence if something left open in it would swallow the text after it."""
     safe = clean(content).strip("\n")
-    return safe if _ends_by_itself(safe) else fenced(safe)
+    return safe if _ends_by_itself(safe) else fenced(safe, "text")
 
 
 def _ends_by_itself(text: str) -> bool:

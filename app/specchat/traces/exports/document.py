@@ -5,12 +5,12 @@ The colours are the palette as a style sheet for light and dark pages, with a sh
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from specchat.stats.line import statistics_line, with_ending
+from specchat.terminal.fences import fenced
 from specchat.terminal.filter import clean
 from specchat.terminal.palette import LOOKS, ON_LIGHT, Look
 from specchat.terminal.pieces import Ink
@@ -58,30 +58,17 @@ def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:
 def _told(message: Mapping[str, Any]) -> tuple[str, str]:
     """Role and content of a message in a trace, which may come from anyone."""
     try:
-        said = Message.of(message)
+        return with_calls(Message.of(message))
     except SettingError:
         return message["role"], message["content"]
-    if said.role == "tool":
-        return result_of(said.name), said.content
-    return message["role"], with_calls(said.content, ((call.name, call.arguments) for call in said.tool_calls))
 
 
-def with_calls(content: str, calls: Iterable[tuple[str, str]]) -> str:
-    """An answer with its calls, each a name and arguments, as Markdown."""
-    told = (f"Calls `{name}` with:\n\n{fenced(arguments, 'json')}" for name, arguments in calls)
-    return "\n\n".join(part for part in (content, *told) if part)
-
-
-def result_of(name: str) -> str:
-    """The role of a message that is the result of a call."""
-    return f"result of {name or 'a call'}"
-
-
-def fenced(text: str, kind: str = "text") -> str:
-    """A text in a fence that no line of the text closes."""
-    safe = clean(text).removesuffix("\n")
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", safe)), default=0))
-    return f"{fence}{kind}\n{safe}\n{fence}"
+def with_calls(message: Message) -> tuple[str, str]:
+    """Who says something, or what it is the result of; and the text with the calls of an answer, as Markdown."""
+    if message.role == "tool":
+        return f"result of {message.name or 'a call'}", message.content
+    calls = (f"Calls `{call.name}` with:\n\n{fenced(clean(call.arguments), 'json')}" for call in message.tool_calls)
+    return message.role, "\n\n".join(part for part in (message.content, *calls) if part)
 
 
 FOLDED = "⋯"

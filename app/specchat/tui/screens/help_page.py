@@ -84,7 +84,7 @@ def help_page(keymap: Mapping[str, str], first: Command | None = None) -> Iterat
     """Short tables, a command that was asked about first."""
     if first is not None:
         yield Static(f"/{first.name}", classes="title", markup=False)
-        yield _table([_row(first)], "commands")
+        yield _table([(first.heading, first.help)], "commands")
     yield Static("Keys", classes="title")
     yield _table([(key_of(keymap, name, usual), what) for name, usual, what in _KEYS], "keys")
     yield Static("Colours", classes="title")
@@ -92,11 +92,7 @@ def help_page(keymap: Mapping[str, str], first: Command | None = None) -> Iterat
     yield Static("Figures", classes="title")
     yield _table(_FIGURES, "figures")
     yield Static("Commands", classes="title")
-    yield _table([_row(command) for command in COMMANDS], "commands")
-
-
-def _row(command: Command) -> tuple[str, str]:
-    return f"/{command.name} {command.arguments}".strip(), command.help
+    yield _table([(command.heading, command.help) for command in COMMANDS], "commands")
 
 
 def _table(rows: Sequence[tuple[str, str]], name: str) -> Grid:

@@ -179,7 +179,7 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/step twice", "step mode is 'twice': use on, off"),
         ("/copy all", "'all' cannot be copied: use answer, code, chat, or a number"),
         ("/attach", "name the file: /attach FILE"),
-        ("/store docs", "'docs' says nothing about a store: /store on NAME, /store off NAME, or /store alone"),
+        ("/store docs", "'docs' is not understood: /store on NAME, /store off NAME, or /store alone"),
         ("/predict", "name the file that will be repeated: /predict FILE"),
         ("/quit now", "this command takes no arguments: omit 'now'"),
     ],

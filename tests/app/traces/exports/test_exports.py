@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from specchat.errors import ExportError
-from specchat.traces.exports import KINDS, conversation, export_session, fenced, kind_of, markdown
+from specchat.traces.exports import KINDS, conversation, export_session, kind_of, markdown
 from specchat.traces.exports.document import Document
 from specchat.traces.trace import Trace, read_trace
 from support.sample_traces import sample_trace
@@ -151,13 +151,6 @@ def test_no_message_swallows_another(answer: str, question: str) -> None:
     found = headings(markdown(Document("Title", messages, ())))
     assert [heading for heading in found if heading in ("Title", "You", "System")] == ["Title", "You", "System"]
     assert "Assistant" in found
-
-
-@given(st.text(st.sampled_from("`~a \n"), max_size=40))
-def test_a_fence_holds_exactly_its_text(text: str) -> None:
-    (token,) = MarkdownIt("commonmark").parse(fenced(text))
-    assert token.type == "fence"
-    assert token.content == text.removesuffix("\n") + "\n"
 
 
 def test_titles_and_figures_cannot_be_markup_and_control_characters_are_gone() -> None:

@@ -292,10 +292,10 @@ def _copy_part(parts: ChatParts, part: str | int) -> None:
         copy_text(parts, codes[part - 1], f"code block {part}")
         return
     if part == "chat":
-        from specchat.chat.telling import told_with_calls
+        from specchat.traces.exports.document import with_calls
 
-        told = map(told_with_calls, parts.state.session.conversation.path())
-        text = "\n\n".join(f"{role}: {content}" for role, content in told)
+        said = (with_calls(message.to_message()) for message in parts.state.session.conversation.path())
+        text = "\n\n".join(f"{role}: {content}" for role, content in said)
     elif part == "code":
         text = next((entry.codes[-1] for entry in reversed(answers) if entry.codes), "")
     else:

@@ -191,12 +191,12 @@ class ChatState:
     @property
     def last_answer(self) -> StoredMessage | None:
         """The last answer of the conversation that is shown."""
-        return self._last("assistant")
+        return self.session.conversation.last("assistant")
 
     @property
     def last_question(self) -> StoredMessage | None:
         """The user's last message."""
-        return self._last("user")
+        return self.session.conversation.last("user")
 
     def take_back(self) -> str | None:
         """Removes the message that waits for the models from the conversation, and returns its text."""
@@ -214,7 +214,3 @@ class ChatState:
     def is_running(self, answer: int) -> bool:
         """Whether the answer with this id is still being written."""
         return self.turn is not None and self.turn.message.id == answer
-
-    def _last(self, role: str) -> StoredMessage | None:
-        found = [message for message in self.session.conversation.path() if message.role == role]
-        return found[-1] if found else None

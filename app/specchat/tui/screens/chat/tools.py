@@ -184,7 +184,7 @@ class ChatTools:
                     lines += [f"{line}: it is left out." for line in toolbox.turn_on(name)]
                 else:
                     toolbox.turn_off(name)
-                lines += [line for line in toolbox.told() if line.startswith(f"{name} (")]
+                lines += toolbox.told(name)
             except SpecchatError as error:
                 problem = str(error)
         self._screen.call_later(self._switched, lines, problem)

@@ -9,8 +9,7 @@ from app.tui.chatting import (
     ask,
     chat,
     command,
-    header,
-    note_above_the_prompt,
+    note,
     notices,
     parts,
     prompt,
@@ -52,7 +51,7 @@ async def test_what_is_being_written_is_not_sent_in_place_of_an_old_message() ->
         prompt(pilot).write("New")
         parts(pilot).turns.edit()
         assert prompt(pilot).text == "New"
-        assert "send or delete what you are writing first" in header(pilot) + note_above_the_prompt(pilot)
+        assert "send or delete what you are writing first" in note(pilot)
         await pilot.press("enter")
         await quiet(pilot)
         assert shown(pilot) == ["Who?", " one", "New", " one"]
