@@ -34,7 +34,7 @@ class PlainHelp:
         for command in COMMANDS:
             if command.plain:
                 self._command(command.name)
-        self._paper.say("!COMMAND runs a shell command, after asking; the next message takes its output along.")
+        self._paper.say("!COMMAND runs a shell command, after asking; its output goes with the next message.")
         self._paper.say("Ctrl+C stops an answer. A backslash at the end of a line continues the message.")
 
     def _command(self, name: str) -> None:
