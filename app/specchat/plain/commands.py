@@ -319,7 +319,8 @@ class Commands:
             return
         self._paper.say(spoken(in_short(shown)))
         for figure, sentence in explanations(shown).items():
-            self._paper.say(spoken(f"{figure.value}: {sentence}"))
+            if figure is not Figure.ROUNDS:  # the ribbon is not there
+                self._paper.say(spoken(f"{figure.value}: {sentence}"))
 
     def _explain(self, figure: Figure | None) -> None:
         """Explains a figure with the last answer's numbers; lists the figures if none is named."""

@@ -116,8 +116,8 @@ def explain(figure: Figure, shown: Shown) -> str:
 
 
 def explanations(shown: Shown) -> dict[Figure, str]:
-    """All explanations, in the order of the dashboard; without that of the ribbon, which is for the eye."""
-    return {figure: explain(figure, shown) for figure in Figure if figure is not Figure.ROUNDS}
+    """All explanations, in the order of the dashboard."""
+    return {figure: explain(figure, shown) for figure in Figure}
 
 
 def _speed(shown: Shown) -> str:

@@ -11,7 +11,7 @@ from benchmarks.peers.contest import Result, Task
 from specchat.bench.plan import PLAIN, Arm
 from specchat_engine import Engine, LoadOptions, Message, Session, Settings
 from specchat_engine.policy.controller import Controller
-from specchat_engine.prompt.encoding import Fitted, encode, fit
+from specchat_engine.prompt.encoding import Encoded, Fitted, encode, fit
 
 
 class Specchat:
@@ -75,7 +75,7 @@ def prompt_ids(engine: Engine, messages: Sequence[Message]) -> tuple[int, ...]:
 
 def as_read(engine: Engine, messages: Sequence[Message]) -> Fitted:
     """What a session reads of a transcript: turns are dropped that would leave no room for an answer."""
-    return fit(messages, lambda kept: encode(kept, engine._template, engine.vocabulary), engine.target.n_ctx)
+    return fit(messages, lambda kept: Encoded(encode(kept, engine._template, engine.vocabulary)), engine.target.n_ctx)
 
 
 def said(engine: Engine, text: str, tokens: int) -> str:
