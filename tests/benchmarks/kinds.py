@@ -56,12 +56,16 @@ def asks(kind: str, engine: Engine, count: int, repository: Path) -> Sequence[As
     """The prompts of a kind; none if the model cannot serve it."""
     if kind == EDITS:
         return [Ask(text) for text in edits(repository, count, seed=1)]
+    chats = [Ask(texts[0]) for texts in benchmark_prompts(short=True).values()]
     if kind == CHATS:
-        return [Ask(texts[0]) for texts in benchmark_prompts(short=True).values()][:count]
+        return chats[:count]
     if kind == THOUGHTS and not engine.thinking.exists:
         print("thoughts are left out: this model's chat template has no switch for thinking", file=sys.stderr)
         return []
-    return [ask for ask in asks_by_kind([kind], engine, count)[kind] if not ask.grammar]
+    found = [ask for ask in asks_by_kind([kind], engine, count)[kind] if not ask.grammar]
+    if kind == THOUGHTS:
+        found = [*(replace(chat, thinks=True) for chat in chats), *found]
+    return found[:count]
 
 
 def way_for(engine: Engine, drafter: str) -> Way:

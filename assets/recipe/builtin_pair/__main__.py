@@ -38,13 +38,22 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "publish": publishing.publish,
 }
 
+_THINKING: Mapping[str, Callable[[Run], None]] = {
+    "target-thinking": stages.train_thinking_target,
+    "teach-thinking": stages.teach_thinking_draft,
+    "draft-thinking": stages.train_thinking_draft,
+    "export-thinking": publishing.export_thinking,
+}
+"""The stages of a pair that thinks before it answers, which is measured and not published."""
+
 _HEADS = ("eagle3", "mtp", "medusa", "mlp")
+_GROUPS: Mapping[str, tuple[str, ...]] = {"all": tuple(_STAGES), "heads": _HEADS, "thinking": tuple(_THINKING)}
 
 
 def main() -> None:
     """Runs one stage, or all of them in order. Each continues from what it finds in the work folder."""
     parser = argparse.ArgumentParser(prog="builtin_pair", description=__doc__)
-    parser.add_argument("stage", nargs="?", default="all", choices=["all", "adopt", "heads", *_STAGES])
+    parser.add_argument("stage", nargs="?", default="all", choices=["adopt", *_GROUPS, *_STAGES, *_THINKING])
     parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
@@ -56,10 +65,10 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     arguments.work.mkdir(parents=True, exist_ok=True)
     run = Run(arguments.work, arguments.seed, arguments.target_deadline, arguments.draft_deadline, arguments.precision)
-    if arguments.stage == "adopt" or (arguments.stage == "heads" and not run.target_file.exists()):
+    if arguments.stage == "adopt" or (arguments.stage in ("heads", "thinking") and not run.target_file.exists()):
         publishing.adopt(run)
-    for name, stage in _STAGES.items():
-        if arguments.stage in ("all", name) or (arguments.stage == "heads" and name in _HEADS):
+    for name, stage in {**_STAGES, **_THINKING}.items():
+        if name in _GROUPS.get(arguments.stage, (arguments.stage,)):
             logging.info("stage %s", name)
             stage(run)
     logging.info("done")

@@ -12,10 +12,11 @@ Kind = Literal["copy", "facts", "python", "structured", "story", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question of the user and the answer that the model should give."""
+    """A question of the user and the answer that the model should give, after what the template has `begun` it with."""
 
     user: str
     assistant: str
+    begun: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def pieces(chat: Chat) -> list[tuple[str, bool]]:
     parts: list[tuple[str, bool]] = []
     lead = "" if chat.system is None else f"<|im_start|>system\n{chat.system}<|im_end|>\n"
     for turn in chat.turns:
-        parts.append((f"{lead}<|im_start|>user\n{turn.user}<|im_end|>\n<|im_start|>assistant\n", False))
+        parts.append((f"{lead}<|im_start|>user\n{turn.user}<|im_end|>\n<|im_start|>assistant\n{turn.begun}", False))
         parts.append((f"{turn.assistant}<|im_end|>", True))
         lead = "\n"
     return parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from builtin_pair import copying, facts
 from builtin_pair.chats import END_ID, single
@@ -203,10 +203,17 @@ class LongTexts(Source):
         return drill_of_words(self._drills, random, 1.0)
 
 
-def taught_step(target: LlamaModel, mixture: Mixture, step: int, batch_tokens: int) -> list[Batch]:
-    """The chats of one step of the mix with the target's distributions. A fifth are answered by the target."""
+class Chats(Protocol):
+    """An endless source of chats."""
+
+    def documents(self, step: int, longest: int) -> list[Document]:
+        """The chats of one step as tokens, none longer than `longest`."""
+
+
+def taught_step(target: LlamaModel, chats: Chats, step: int, batch_tokens: int) -> list[Batch]:
+    """The chats of one step with the target's distributions. A fifth are answered by the target."""
     random = Random(f"own answers {step}")
-    documents = mixture.documents(step, ROW_LENGTHS[-1])
+    documents = chats.documents(step, ROW_LENGTHS[-1])
     chosen = {index for index in range(len(documents)) if random.random() < _OWN_SHARE}
     prompts = [documents[index] for index in sorted(chosen)]
     said = own_answers(target, prompts, END_ID, _ANSWER_LIMIT, random.choice((0.4, 0.8)), step)
@@ -216,16 +223,16 @@ def taught_step(target: LlamaModel, mixture: Mixture, step: int, batch_tokens: i
 
 
 class TaughtSource(Source):
-    """A training source: mostly stored steps, drawn repeatedly, and some new steps of the mix."""
+    """A training source: mostly stored steps, drawn repeatedly, and some new steps."""
 
-    def __init__(self, store: TeachingStore, mixture: Mixture, seed: int) -> None:
+    def __init__(self, store: TeachingStore, chats: Chats, seed: int) -> None:
         self._store = store
-        self._mixture = mixture
+        self._chats = chats
         self._seed = seed
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
         """One stored or one new step."""
         random = Random(f"draft {self._seed} {step}")
         if random.random() < _FRESH_SHARE:
-            return batches_by_length(self._mixture.documents(step, ROW_LENGTHS[-1]), ROW_LENGTHS, 4096)
+            return batches_by_length(self._chats.documents(step, ROW_LENGTHS[-1]), ROW_LENGTHS, 4096)
         return list(self._store.read(random.randrange(len(self._store))))

@@ -9,6 +9,7 @@ import torch
 
 from builtin_pair import help_search
 from builtin_pair.stages import DRAFT, FINISHED_TARGET, TARGET, Run, describe, trained
+from builtin_pair.thinking import THINKING_TEMPLATE
 from specchat_assets import HEAD_NAMES, MODELS, guide
 from specchat_engine.training.gguf import write_gguf
 from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
@@ -23,6 +24,17 @@ def export(run: Run) -> None:
         (run.draft_file, "draft", DRAFT, "specchat-draft", "The draft model of specchat's small built-in guide."),
     ):
         description = describe(title, text)
+        write_gguf(path, trained(run, name, config), run.tokenizer(), description, run.precision)
+
+
+def export_thinking(run: Run) -> None:
+    """Writes the pair that learned to think."""
+    target, draft = run.thinking_files
+    for path, name, config, text in (
+        (target, "target-thinking", TARGET, "specchat's small guide, which thinks before it answers."),
+        (draft, "draft-thinking", DRAFT, "The draft model of specchat's guide that thinks."),
+    ):
+        description = describe(path.stem, text, THINKING_TEMPLATE)
         write_gguf(path, trained(run, name, config), run.tokenizer(), description, run.precision)
 
 

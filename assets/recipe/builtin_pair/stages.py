@@ -13,9 +13,18 @@ import torch
 from builtin_pair.chats import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE, Kind
 from builtin_pair.curriculum import CopyCurriculum
 from builtin_pair.drills import SKILLS, SkillLesson
-from builtin_pair.lessons import SETTLING_SHARES, ChoiceLesson, LongTexts, MatchingLesson, TaughtSource, taught_step
+from builtin_pair.lessons import (
+    SETTLING_SHARES,
+    Chats,
+    ChoiceLesson,
+    LongTexts,
+    MatchingLesson,
+    TaughtSource,
+    taught_step,
+)
 from builtin_pair.mixture import GROUPS, Mixture, texts
 from builtin_pair.quoting import QuotingLesson
+from builtin_pair.thinking import ThinkingLesson
 from builtin_pair.tokenizer_check import first_difference
 from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
 from specchat_engine.training.distill import TeachingStore, distillation_objective
@@ -50,9 +59,11 @@ _CHECKED_TEXTS = 10_000
 _SKILL_TOKENS, _CHOICE_TOKENS = 4_000_000, 3_000_000
 _MATCHING_TOKENS, _LENGTHENING_TOKENS, _SETTLING_TOKENS = 2_000_000, 6_000_000, 2_000_000
 _QUOTING_TOKENS = 1_500_000
+_THINKING_TOKENS, _THINKING_DRAFT_TOKENS = 8_000_000, 12_000_000
 _COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 16_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
 _MATCHING_STEP_TOKENS, _COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 2048, 4096, 4096, 3072
+_THINKING_STEP_TOKENS = 8192
 _RATES = (0.02, 0.003)
 _TARGET_RATES = {
     "target-skills": (0.01, 0.002),
@@ -62,6 +73,8 @@ _TARGET_RATES = {
     "target-lengthening": (0.004, 0.0006),
     "target-settling": (0.0015, 0.0003),
     "target-quoting": (0.003, 0.0006),
+    "target-thinking": (0.006, 0.0012),
+    "draft-thinking": (0.006, 0.0012),
 }
 """Rates of Muon and of AdamW. A step has few tokens, so the target settles only at rates below those of its lesson."""
 
@@ -98,6 +111,11 @@ class Run:
     def draft_file(self) -> Path:
         """The finished draft."""
         return self.work / "specchat-draft-2m.gguf"
+
+    @property
+    def thinking_files(self) -> tuple[Path, Path]:
+        """The target and the draft that learned to think; they are not published."""
+        return self.work / "specchat-thinker-18m.gguf", self.work / "specchat-thinker-draft-2m.gguf"
 
     def tokenizer(self) -> BytePairTokenizer:
         """The tokenizer made by the first stage."""
@@ -193,12 +211,8 @@ def average_quoting_target(run: Run) -> None:
 
 def teach_draft(run: Run) -> None:
     """Stores the target's distributions over steps of a mix that it was not trained on."""
-    target = trained(run, FINISHED_TARGET, TARGET)
-    store = TeachingStore(run.work / "teaching")
     mixture = Mixture(run.tokenizer(), run.seed + 1, _TAUGHT_TOKENS, _BATCH_TOKENS)
-    latest = _part(run.draft_deadline, 0.45)
-    while len(store) < _TAUGHT_STEPS and (latest is None or time.time() < latest):
-        store.append(taught_step(target, mixture, len(store), _BATCH_TOKENS))
+    _teach(run, FINISHED_TARGET, mixture, "teaching")
 
 
 def train_draft_copying(run: Run) -> None:
@@ -215,14 +229,35 @@ def train_draft(run: Run) -> None:
     _train(run, "draft", DRAFT, begun_as, source, _DRAFT_TOKENS, deadline, objective=distillation_objective)
 
 
-def describe(name: str, text: str) -> Description:
+def train_thinking_target(run: Run) -> None:
+    """A lesson in thinking first, for a target of its own. It begins with the published one."""
+    source = ThinkingLesson(run.tokenizer(), run.seed, _THINKING_STEP_TOKENS, _BATCH_TOKENS)
+    begun_as = FINISHED_TARGET if (run.work / f"{FINISHED_TARGET}.done").exists() else "target-finished"
+    _train(run, "target-thinking", TARGET, begun_as, source, _THINKING_TOKENS, run.target_deadline)
+
+
+def teach_thinking_draft(run: Run) -> None:
+    """Stores the thinking target's distributions over chats that it was not trained on."""
+    lesson = ThinkingLesson(run.tokenizer(), run.seed + 1, _TAUGHT_TOKENS, _BATCH_TOKENS)
+    _teach(run, "target-thinking", lesson, "teaching-thinking")
+
+
+def train_thinking_draft(run: Run) -> None:
+    """Trains the published draft on the thinking target's distributions."""
+    lesson = ThinkingLesson(run.tokenizer(), run.seed + 3, _TAUGHT_TOKENS, _BATCH_TOKENS)
+    source = TaughtSource(TeachingStore(run.work / "teaching-thinking"), lesson, run.seed)
+    tokens, deadline = _THINKING_DRAFT_TOKENS, run.draft_deadline
+    _train(run, "draft-thinking", DRAFT, "draft", source, tokens, deadline, objective=distillation_objective)
+
+
+def describe(name: str, text: str, chat_template: str = CHAT_TEMPLATE) -> Description:
     """The metadata of the recipe's files."""
     return Description(
         name=name,
         text=text,
         author="The specchat developers",
         license="apache-2.0",
-        chat_template=CHAT_TEMPLATE,
+        chat_template=chat_template,
         end_token=SPECIALS[2],
         padding_token=SPECIALS[0],
         sampling=Sampling(temperature=0.8, top_k=40, top_p=0.95, min_p=0.05),
@@ -244,6 +279,14 @@ def trained(run: Run, name: str, config: ModelConfig) -> LlamaModel:
 def _part(deadline: float | None, share: float) -> float | None:
     """The deadline of a stage that may use this share of the remaining time, since other stages follow."""
     return None if deadline is None else time.time() + share * (deadline - time.time())
+
+
+def _teach(run: Run, name: str, chats: Chats, folder: str) -> None:
+    target = trained(run, name, TARGET)
+    store = TeachingStore(run.work / folder)
+    latest = _part(run.draft_deadline, 0.45)
+    while len(store) < _TAUGHT_STEPS and (latest is None or time.time() < latest):
+        store.append(taught_step(target, chats, len(store), _BATCH_TOKENS))
 
 
 def _average(run: Run, before: str, after: str, into: str, share: float) -> None:
