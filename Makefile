@@ -26,6 +26,7 @@ LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.tom
 
 # llama.cpp's server, built from the same sources as the binding.
 SOURCES := $(VENV)/llama-source
+UNPACKED := $(SOURCES)/vendor/llama.cpp/CMakeLists.txt
 SERVER  := $(SOURCES)/server/bin/llama-server
 
 # vLLM for the CPU has an environment of its own: its torch is another one.
@@ -34,7 +35,7 @@ VLLM ?= .venv-vllm
 # So have the programs that score and load servers.
 TOOLS ?= .venv-tools
 
-.PHONY: chat test check format builtin-pair heads bench bench-peers remote-check serve-check verify pictures gpu-check wheel clean help
+.PHONY: chat test check format builtin-pair heads bench bench-peers remote-check serve-check template-check verify pictures gpu-check wheel clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -74,6 +75,9 @@ remote-check: $(VENV)/.test $(SERVER) $(VLLM)/.ready ## compare with a real llam
 
 serve-check: $(VENV)/.test $(TOOLS)/.ready ## score and load `specchat serve` with lm-eval and aiperf (2 GB, a minute)
 	@PYTHONPATH=tests $(BIN)/python -m support.serve_check --tools $(TOOLS)/bin $(ARGS)
+
+template-check: $(VENV)/.test | $(UNPACKED) ## send a call through the chat templates of real models and read it back
+	@PYTHONPATH=tests $(BIN)/python -m support.template_check $(dir $(UNPACKED))models/templates
 
 verify: $(VENV)/.chat ## compare plain and speculative decoding, token by token
 	@$(BIN)/specchat verify $(ARGS)
@@ -115,11 +119,13 @@ $(BUILD): $(BIN)/python
 	  | tee $(VENV)/llama.log | awk '/^ *\[[0-9]+\/[0-9]+\] / { printf "\r   step %s ", $$1; fflush(); n++ } END { if (n) print "" }'
 	@test -f $@ || { tail -20 $(VENV)/llama.log; exit 1; }
 
-$(SERVER): | $(BIN)/python
-	@echo "== building llama-server ($(LLAMA)): about 10 minutes on 2 cores, only once"
+$(UNPACKED): | $(BIN)/python
 	@rm -rf $(SOURCES) && mkdir -p $(SOURCES)
 	@$(PIP) download --quiet --no-binary :all: --no-deps --dest $(SOURCES) "$(LLAMA)"
 	@tar -xzf $(SOURCES)/*.tar.gz --strip-components=1 -C $(SOURCES)
+
+$(SERVER): | $(UNPACKED)
+	@echo "== building llama-server ($(LLAMA)): about 10 minutes on 2 cores, only once"
 	@cmake -S $(SOURCES)/vendor/llama.cpp -B $(SOURCES)/server -DCMAKE_BUILD_TYPE=Release $(CMAKE_ARGS) \
 	  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_OPENSSL=OFF > $(SOURCES)/build.log 2>&1
 	@cmake --build $(SOURCES)/server --target llama-server --parallel $$(nproc 2>/dev/null || echo 2) >> $(SOURCES)/build.log 2>&1 \

@@ -21,6 +21,10 @@ CallFormat = Literal[
     "deepseek-v3.1",
     "kimi-k2",
     "gemma4",
+    "minimax-m2",
+    "minicpm5",
+    "cohere",
+    "gigachat",
     "harmony",
     "json",
 ]
@@ -47,6 +51,10 @@ _SHOWN_BY: Final[Sequence[tuple[CallFormat, Sequence[str]]]] = (
     ("deepseek-v3.1", ("<｜tool▁call▁begin｜>",)),
     ("kimi-k2", ("<|tool_call_begin|>",)),
     ("gemma4", ("<|tool_call>call:",)),
+    ("minimax-m2", ("<minimax:tool_call>", '<invoke name="')),
+    ("minicpm5", ('<function name="', '<param name="')),
+    ("cohere", ("<|START_ACTION|>", '"tool_name": ')),
+    ("gigachat", ("<|function_call|>",)),
     ("llama3", ("<|python_tag|>",)),
     ("llama3", ('{"name": ', '"parameters": ')),
 )

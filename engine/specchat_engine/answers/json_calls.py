@@ -10,11 +10,13 @@ from specchat_engine.answers.json_object import JsonObject
 from specchat_engine.answers.parts import AnswerPart, CallState, PartKind
 
 _ARGUMENTS: Final = ("arguments", "parameters")
+_USUAL: Final = {"parameters": "arguments", "tool_name": "name", "tool_call_id": "id"}
 _KEYS: Final = ("name", "id", "type", "arguments")
 
 
 class JsonCall:
-    """Follows an object `{"name": …, "arguments": {…}}`; Llama calls the arguments "parameters".
+    """Follows an object `{"name": …, "arguments": {…}}`; Llama calls the arguments "parameters", and Cohere
+    the name "tool_name".
 
     It is told once its name and the beginning of its arguments are there, and then its arguments as they come.
     """
@@ -71,14 +73,14 @@ class JsonCall:
 
     def _begin_value(self, character: str) -> None:
         key = self._object.key
-        kind = "arguments" if key in _ARGUMENTS else key
+        kind = _USUAL.get(key, key)
         usual = {"name": '"', "arguments": '{"'}.get(kind, character)
         self._failed |= kind not in _KEYS or kind in self._seen or character not in usual
         self._seen.add(kind)
         self._value = ""
 
     def _end_value(self) -> None:
-        if self._object.key == "name":
+        if _USUAL.get(self._object.key, self._object.key) == "name":
             self._name = str(json.loads(self._value, strict=False))
             self._failed |= not self._name or (self._names is not None and self._name not in self._names)
         elif self._object.key in _ARGUMENTS and self._value[0] == '"':

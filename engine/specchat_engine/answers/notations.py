@@ -9,8 +9,15 @@
     DeepSeek V3.1                   <｜tool▁call▁begin｜>name<｜tool▁sep｜>{…}<｜tool▁call▁end｜>
     Kimi K2                         <|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{…}<|tool_call_end|>
     Gemma 4                         <|tool_call>call:name{key:<|"|>value<|"|>}<tool_call|>
+    MiniMax M2                      <invoke name="name"><parameter name="key">value</parameter></invoke>
+    DeepSeek V3.2 and V4            the same with `｜DSML｜` in each tag
+    MiniCPM 5                       <function name="name"><param name="key">value</param></function>
+    LFM 2                           <|tool_call_start|>[name(key="value")]<|tool_call_end|>
+    Cohere                          <|START_ACTION|>[{"tool_name": …, "parameters": {…}}]<|END_ACTION|>
+    GigaChat 3.1                    <|function_call|>{"name": …, "arguments": {…}}
 
-DeepSeek and Kimi put marks around all calls too. Objects as Hermes models write them may stand between any marks.
+DeepSeek, Kimi and MiniMax put marks around all calls too. Objects as Hermes models write them may stand between any
+marks.
 """
 
 from __future__ import annotations
@@ -24,7 +31,8 @@ from specchat_engine.answers.gemma import QUOTE, GemmaArguments
 from specchat_engine.answers.json_calls import JsonCalls
 from specchat_engine.answers.named_calls import ArgumentsReader, JsonArguments, NamedCall
 from specchat_engine.answers.parts import CallReader
-from specchat_engine.answers.tagged_calls import GLM, QWEN, TaggedCall, Tags
+from specchat_engine.answers.python_calls import PythonCalls
+from specchat_engine.answers.tagged_calls import DSML, GLM, MINICPM, MINIMAX, QWEN, TaggedCall, Tags
 
 Schemas = Mapping[str, Any]
 """The schemas of the functions' parameters, by the functions' names."""
@@ -40,7 +48,7 @@ class Notation:
 
     def reader_for(self, text: str, schemas: Schemas) -> CallReader | None:
         """What reads a call that begins with this text, which is not empty; None if nothing can."""
-        if text[0] in "{[":
+        if text[0] == "{" or (text[0] == "[" and self.reader is not _python):
             return JsonCalls()
         return self.reader(schemas) if self.reader else None
 
@@ -52,6 +60,10 @@ def _named(head: str, arguments: Callable[[], ArgumentsReader] = JsonArguments) 
 
 def _tagged(tags: Tags) -> Callable[[Schemas], CallReader]:
     return lambda schemas: TaggedCall(tags, schemas)
+
+
+def _python(_: Schemas) -> CallReader:
+    return PythonCalls()
 
 
 _NAME: Final = r"([\w.:/-]{1,64}?)"
@@ -77,12 +89,21 @@ _ALL: Final = (
         _named(rf"(?:functions\.)?{_NAME}(?::\d{{1,9}})?\s*<\|tool_call_argument_begin\|>"),
     ),
     Notation("<|tool_call>", ("<tool_call|>",), _named(rf"call:{_NAME}", GemmaArguments)),
+    Notation("<minimax:tool_call>"),
+    Notation('<invoke name="', ("</minimax:tool_call>",), _tagged(MINIMAX)),
+    Notation("<｜DSML｜function_calls>"),
+    Notation("<｜DSML｜tool_calls>"),
+    Notation('<｜DSML｜invoke name="', ("</｜DSML｜function_calls>", "</｜DSML｜tool_calls>"), _tagged(DSML)),
+    Notation('<function name="', (), _tagged(MINICPM)),
+    Notation("<|tool_call_start|>", ("<|tool_call_end|>",), _python),
+    Notation("<|START_ACTION|>", ("<|END_ACTION|>",)),
+    Notation("<|function_call|>"),
 )
 
 NOTATIONS: Final[Mapping[str, Notation]] = {notation.opens: notation for notation in _ALL}
 """The notations by the mark that comes before a call."""
 
-_TEXTS: Final = ("<function=", "```")
+_TEXTS: Final = ("<function=", "```", '<invoke name="', '<function name="', '<｜DSML｜invoke name="')
 """Marks that are no control token in any model."""
 
 MARKS: Final = (
@@ -95,6 +116,7 @@ MARKS: Final = (
     "</arg_value>",
     "<｜tool▁sep｜>",
     "<|tool_call_argument_begin|>",
+    "｜DSML｜",
     QUOTE,
 )
 """The control tokens that a parser of these notations needs to see."""

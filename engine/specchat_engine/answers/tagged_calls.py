@@ -6,7 +6,14 @@
     </parameter>                 </tool_call>
     </function>
 
-Qwen3-Coder writes as on the left, GLM as on the right, from GLM 4.7 on without the new lines.
+Qwen3-Coder writes as on the left, GLM as on the right, from GLM 4.7 on without the new lines. Others name the function
+and the keys in attributes:
+
+    <invoke name="name">         MiniMax M2; DeepSeek V3.2 with `｜DSML｜` in each tag, and whether a value is a string
+    <parameter name="key">value</parameter>
+    </invoke>
+
+MiniCPM 5 has `<function name="name">` and `<param name="key">` instead.
 """
 
 from __future__ import annotations
@@ -64,6 +71,25 @@ GLM: Final = Tags(
     closes="</arg_value>",
     ends="",
     marks=("</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>"),
+)
+
+
+_ATTRIBUTE: Final = re.compile(r'([^<>"\s]{1,128})">')
+
+
+def _attributes(opens: str, closes: str, ends: str, key: re.Pattern[str] = _ATTRIBUTE) -> Tags:
+    """Tags with the names in attributes."""
+    begun = re.compile(r'[^<>"\s]{0,128}(?:"[^<>]{0,24})?')
+    return Tags(name=_ATTRIBUTE, opens=opens, key=key, begun=begun, around="", closes=closes, ends=ends)
+
+
+MINIMAX: Final = _attributes('<parameter name="', "</parameter>", "</invoke>")
+MINICPM: Final = _attributes('<param name="', "</param>", "</function>")
+DSML: Final = _attributes(
+    '<｜DSML｜parameter name="',
+    "</｜DSML｜parameter>",
+    "</｜DSML｜invoke>",
+    re.compile(r'([^<>"\s]{1,128})"(?: string="(?:true|false)")?>'),
 )
 
 

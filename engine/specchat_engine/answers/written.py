@@ -99,6 +99,8 @@ _GLM_LINE: Final = f"{_NEW_LINE}?"
 _GLM_PARAMETERS: Final = Parameters(
     ("<arg_key>%(name)s</arg_key>", _GLM_LINE, "<arg_value>"), "", "</arg_value>", ("", _GLM_LINE)
 )
+_MINIMAX_PARAMETERS: Final = Parameters(('<parameter name="%(name)s">',), "", "</parameter>", ("\n",))
+_MINICPM_PARAMETERS: Final = Parameters(('<param name="%(name)s">',), "", "</param>", ("",))
 
 WRITTEN: Final[Mapping[CallFormat, Written]] = {
     "hermes": Written(('<tool_call>\n{"name": %(json)s, "arguments": ',), ("}\n</tool_call>",), _NEW_LINE),
@@ -139,6 +141,23 @@ WRITTEN: Final[Mapping[CallFormat, Written]] = {
         begin="<|tool_calls_section_begin|>",
         end="<|tool_calls_section_end|>",
     ),
+    "minimax-m2": Written(
+        ('<invoke name="%(name)s">\n',),
+        ("</invoke>",),
+        _NEW_LINE,
+        "<minimax:tool_call>\n",
+        "\n</minimax:tool_call>",
+        parameters=_MINIMAX_PARAMETERS,
+    ),
+    "minicpm5": Written(('<function name="%(name)s">',), ("</function>",), parameters=_MINICPM_PARAMETERS),
+    "cohere": Written(
+        ('{"tool_call_id": "', "[0-9]{1,4}", '", "tool_name": %(json)s, "parameters": '),
+        ("}",),
+        literal(",\n    "),
+        "<|START_ACTION|>[\n    ",
+        "\n]<|END_ACTION|>",
+    ),
+    "gigachat": Written(('<|function_call|>{"name": %(json)s, "arguments": ',), ("}",)),
     "gemma4": Written(("<|tool_call>call:%(name)s",), ("<tool_call|>",), values=_GEMMA),
 }
 """All notations but harmony, whose calls have no fixed head."""

@@ -46,6 +46,10 @@ GPT_OSS = "{% if tools %}<|start|>assistant<|channel|>analysis<|message|>{% endi
         (KIMI, "kimi-k2"),
         (GEMMA, "gemma4"),
         (GPT_OSS, "harmony"),
+        ('{% if tools %}<minimax:tool_call>\n<invoke name="{{ name }}">{% endif %}', "minimax-m2"),
+        ('{% if tools %}<function name="{{ name }}"><param name="{{ key }}">{% endif %}', "minicpm5"),
+        ('{{ tools }}<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "f", "parameters": {}}]', "cohere"),
+        ('{{ tools }}<|function_call|>{"name": "f", "arguments": {}}', "gigachat"),
         ("{% if tools %}in words of its own{% endif %}", "json"),
     ],
 )

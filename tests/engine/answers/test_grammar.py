@@ -23,6 +23,8 @@ MARKS: dict[CallFormat, tuple[str, ...]] = dict.fromkeys(FORMATS, ("</think>",))
     "qwen3-coder": ("</think>", "\n</parameter>"),
     "glm": ("</think>", "</arg_value>"),
     "gemma4": ("</think>", '<|"|>'),
+    "minimax-m2": ("</think>", "</parameter>"),
+    "minicpm5": ("</think>", "</param>"),
 }
 WEATHER = {
     "type": "object",
@@ -105,6 +107,17 @@ WRITTEN: dict[CallFormat, list[str]] = {
         f"{ROME}<|tool_call_end|><|tool_calls_section_end|>"
     ],
     "gemma4": ['<|tool_call>call:weather{city:<|"|>Rome<|"|>,where:{x:true}}<tool_call|>'],
+    "minimax-m2": [
+        '<minimax:tool_call>\n<invoke name="weather">\n<parameter name="city">Rome</parameter>\n'
+        '<parameter name="where">{"x": true}</parameter>\n</invoke>\n</minimax:tool_call>'
+    ],
+    "minicpm5": [
+        '<function name="weather"><param name="city">Rome</param><param name="where">{"x": true}</param></function>'
+    ],
+    "cohere": [
+        f'<|START_ACTION|>[\n    {{"tool_call_id": "0", "tool_name": "weather", "parameters": {ROME}}}\n]<|END_ACTION|>'
+    ],
+    "gigachat": [f'<|function_call|>{{"name": "weather", "arguments": {ROME}}}'],
     "hermes": [f'<tool_call>\n{{"name": "weather", "arguments": {ROME}}}\n</tool_call>'],
     "qwen3-coder": [IN_TAGS],
     "llama3": [f'{{"name": "weather", "parameters": {ROME}}}'],
@@ -159,6 +172,11 @@ TWO: dict[CallFormat, str] = {
         "<|tool_call_begin|>functions.now:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
     ),
     "gemma4": f"{WRITTEN['gemma4'][0]}<|tool_call>call:now{{}}<tool_call|>",
+    "minimax-m2": WRITTEN["minimax-m2"][0].replace("</invoke>", '</invoke>\n<invoke name="now">\n</invoke>'),
+    "minicpm5": f'{WRITTEN["minicpm5"][0]}<function name="now"></function>',
+    "cohere": WRITTEN["cohere"][0].replace(
+        "\n]", ',\n    {"tool_call_id": "1", "tool_name": "now", "parameters": {}}\n]'
+    ),
 }
 
 

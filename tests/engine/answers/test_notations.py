@@ -1,8 +1,9 @@
-"""The calls of GLM, DeepSeek, Kimi K2 and Gemma 4 are read as these models write them, wherever the stream is cut."""
+"""Calls are read as the models with notations of their own write them, wherever the stream is cut."""
 
 from __future__ import annotations
 
 import json
+import keyword
 from itertools import pairwise
 
 import pytest
@@ -42,6 +43,26 @@ KIMI_K2 = (
     "<|tool_calls_section_end|>"
 )
 GEMMA_4 = '<|tool_call>call:weather{city:<|"|>Rome<|"|>,days:3}<tool_call|><|tool_call>call:now{}<tool_call|>'
+MINIMAX = (
+    '<minimax:tool_call>\n<invoke name="weather">\n<parameter name="city">Rome</parameter>\n'
+    '<parameter name="days">3</parameter>\n</invoke>\n<invoke name="now">\n</invoke>\n</minimax:tool_call>'
+)
+DSML = (
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="weather">\n'
+    '<｜DSML｜parameter name="city" string="true">Rome</｜DSML｜parameter>\n'
+    '<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n'
+    '<｜DSML｜invoke name="now">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>'
+)
+MINICPM = (
+    '<function name="weather"><param name="city">Rome</param><param name="days">3</param></function>'
+    '<function name="now"></function>'
+)
+LFM = "<|tool_call_start|>[weather(city='Rome', days=3), now()]<|tool_call_end|>"
+LFM_JSON = f'<|tool_call_start|>[{{"name": "weather", "arguments": {ROME}}}, {{"name": "now"}}]<|tool_call_end|>'
+COHERE = (
+    '<|START_ACTION|>[\n    {"tool_call_id": "0", "tool_name": "weather", "parameters": {"city": "Rome", "days": 3}},'
+    '\n    {"tool_call_id": "1", "tool_name": "now", "parameters": {}}\n]<|END_ACTION|>'
+)
 RECORDED = {
     "glm-4.6": GLM_46,
     "glm-4.7": GLM_47,
@@ -53,6 +74,14 @@ RECORDED = {
     "deepseek-r1, end of the call on a line": DEEPSEEK_R1.replace("```<", "```\n<"),
     "kimi-k2, without a section": KIMI_K2.replace("<|tool_calls_section_begin|>", "").replace("<|tool_call_end|>", ""),
     "gemma-4": GEMMA_4,
+    "minimax-m2": MINIMAX,
+    "deepseek-v3.2": DSML,
+    "deepseek-v4": DSML.replace("function_calls", "tool_calls"),
+    "minicpm-5": MINICPM,
+    "lfm-2": LFM,
+    "lfm-2, as json": LFM_JSON,
+    "cohere": COHERE,
+    "gigachat-3.1": f'<|function_call|>{{"name": "weather", "arguments": {ROME}}}<|function_call|>{{"name": "now"}}',
 }
 
 
@@ -99,6 +128,17 @@ def test_the_thoughts_of_gemma_come_in_a_channel() -> None:
         "<|tool_call>call:weather",
         "<|tool_call>weather{}<tool_call|>",
         "<|tool_call>call:{}<tool_call|>",
+        "<minimax:tool_call>weather</minimax:tool_call>",
+        '<invoke name="the weather"></invoke>',
+        '<function name=""></function>',
+        "<|tool_call_start|>",
+        "<|tool_call_start|>[]<|tool_call_end|>",
+        "<|tool_call_start|>[weather('Rome')]<|tool_call_end|>",
+        "<|tool_call_start|>[weather(**{'city': 'Rome'})]<|tool_call_end|>",
+        "<|tool_call_start|>[weather(city=town)]<|tool_call_end|>",
+        "<|tool_call_start|>[weather(city='Rome'",
+        "<|tool_call_start|>weather is fine<|tool_call_end|>",
+        '<|START_ACTION|>[{"tool_name": "weather", "city": "Rome"}]<|END_ACTION|>',
     ],
 )
 def test_what_is_no_call_stays_content_as_it_is(text: str) -> None:
@@ -115,6 +155,7 @@ def test_what_is_no_call_stays_content_as_it_is(text: str) -> None:
         ('<|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{"city": "Ro', '{"city": "Ro'),
         ('<|tool_call>call:weather{city:<|"|>Ro<|', '{"city": "Ro<|'),
         ("<|tool_call>call:weather{days:3", '{"days": 3'),
+        ('<invoke name="weather"><parameter name="city">Ro', '{"city": "Ro'),
     ],
 )
 def test_a_call_that_is_cut_off_has_the_arguments_so_far(text: str, arguments: str) -> None:
@@ -165,6 +206,7 @@ def test_the_values_of_gemma_become_json(written: str, value: object) -> None:
         ('<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather<｜tool▁sep｜>{"city": "Ro', '{"city": "Ro'),
         ('<|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{"city": "Ro', '{"city": "Ro'),
         ('<|tool_call>call:weather{city:<|"|>Ro', '{"city": "Ro'),
+        ('<｜DSML｜invoke name="weather"><｜DSML｜parameter name="city" string="true">Ro', '{"city": "Ro'),
     ],
 )
 def test_arguments_are_told_while_they_come(begun: str, told: str) -> None:
@@ -215,6 +257,27 @@ def in_gemma(value: object) -> str:
         case list():
             return f"[{','.join(map(in_gemma, value))}]"
     return json.dumps(value)
+
+
+@given(
+    st.dictionaries(
+        st.from_regex("[a-z_]{1,8}", fullmatch=True).filter(lambda name: not keyword.iskeyword(name)),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+            max_leaves=8,
+        ),
+    )
+)
+def test_all_arguments_in_python_come_back(arguments: dict[str, object]) -> None:
+    written = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+    (call,) = parsed(f"<|tool_call_start|>[now({written})]<|tool_call_end|>").tool_calls
+    assert json.loads(call.arguments) == arguments
+
+
+def test_values_in_python_may_have_the_names_of_json() -> None:
+    (call,) = parsed("<|tool_call_start|>[now(a=true, b=[null, (1, False)], c=-2)]<|tool_call_end|>").tool_calls
+    assert json.loads(call.arguments) == {"a": True, "b": [None, [1, False]], "c": -2}
 
 
 TEXTS = st.text().filter(lambda text: not any(mark in text for mark in ('<|"|>', "</arg_value>", "\r")))
