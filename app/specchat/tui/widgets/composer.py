@@ -94,6 +94,17 @@ class Composer(TextArea, inherit_bindings=False):
         )
         self.move_cursor(result.end_location)
 
+    def insert_word(self, word: str) -> None:
+        """Replaces the selection with a word, with blanks where it would touch others."""
+        start, end = sorted(self.selection)
+        before = self.document.get_line(start[0])[: start[1]]
+        after = self.document.get_line(end[0])[end[1] :]
+        begin = " " if before and not before[-1].isspace() else ""
+        result = self.replace(
+            f"{begin}{word}{'' if after[:1].isspace() else ' '}", start, end, maintain_selection_offset=False
+        )
+        self.move_cursor(result.end_location)
+
     def action_paste(self) -> None:
         """Pastes the text that was copied in this app."""
         self.paste(self.app.clipboard)

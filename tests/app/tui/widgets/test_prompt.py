@@ -205,6 +205,14 @@ async def test_the_path_of_a_dropped_file_attaches_it(tmp_path: Path, pasted: st
         assert at.text == expected.format(folder=tmp_path)
 
 
+async def test_the_path_of_a_file_that_is_dropped_behind_a_word_keeps_its_distance(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").touch()
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"Sum up")
+        await at.paste(f"{tmp_path}/a.pdf")
+        assert at.text == f"Sum up @{tmp_path}/a.pdf "
+
+
 async def test_attach_puts_the_file_into_the_next_message(tmp_path: Path) -> None:
     async with prompting(sources_in(tmp_path)) as at:
         await at.press(*"/attach my notes.txt", "enter")

@@ -26,6 +26,7 @@ from app.tui.scripted_client import LOADED, ScriptedClient
 from specchat.settings.paths import images_folder
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.page_consent import PageConsentScreen
+from support.clipboards import FakeDesktop
 from support.documents import write_picture
 
 pytest.importorskip("PIL", reason="needs the extra specchat[files]")
@@ -145,3 +146,20 @@ async def test_the_selected_message_shows_its_image_in_full(capfd: pytest.Captur
         await pilot.press("o")
         await pilot.pause()
         assert "the image was deleted" in note(pilot)
+
+
+async def test_paste_adds_the_image_in_the_clipboard(
+    photo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FakeDesktop(tmp_path / "programs", monkeypatch).copied(photo)
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await command(pilot, "/paste")
+        await pilot.app.workers.wait_for_complete([each for each in pilot.app.workers if each.group == "clipboard"])
+        await pilot.pause()
+        assert prompt(pilot).text.startswith("@clipboard-")
+        assert "with the image clipboard-" in note(pilot)
+        await send(pilot, f"What is {prompt(pilot).text}")
+        (message,) = client.asked[-1]
+        assert len(message.images) == 1
+        assert any("▣ clipboard-" in row and "(40 × 30)" in row for row in seen(pilot))
