@@ -70,12 +70,13 @@ class Composer(TextArea, inherit_bindings=False):
         elif event.character == _RETURN and event.key != "enter":
             self.action_new_line()
             handled = True
-        elif event.is_printable:
+        elif event.is_printable and not event.key.startswith("alt+"):
             return
         else:
             active = self.screen.active_bindings.get(event.key)
-            mine = active is not None and active.node is self
-            handled = active is not None and mine and await self.app.run_action(active.binding.action, self)
+            # Most terminals send Alt with a letter as Esc and the letter, which would be typed.
+            mine = active is not None and (active.node is self or event.is_printable)
+            handled = active is not None and mine and await self.app.run_action(active.binding.action, active.node)
         if handled or event.key == "enter":
             event.stop()
             event.prevent_default()

@@ -2,7 +2,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 
 from app.tui.prompting import prompting, sources_in
 from specchat.chat.commands import invocations as asked
@@ -279,3 +279,13 @@ async def test_keys_can_be_others() -> None:
         await at.hurry("a", "enter", "b", "ctrl+s", "c")
         assert at.sent == ["a\nb"]
         assert at.text == "c"
+
+
+async def test_alt_with_a_letter_is_a_key_and_not_the_letter() -> None:
+    async with prompting() as at:
+        at.host.set_keymap({"prompt.send": "alt+s"})
+        await at.press("a")
+        at.host.post_message(Key("alt+s", "s"))  # as terminals without kitty's protocol send it
+        await at.pilot.pause()
+        assert at.sent == ["a"]
+        assert at.text == ""
