@@ -7,6 +7,7 @@ gets into a picture.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sys
@@ -29,6 +30,7 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.tool_consent import ToolConsent
 from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.entries import TranscriptNotice
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.listing import Listing
@@ -48,6 +50,35 @@ CALLS = f"root ::= {CALL % 'Asia/Tokyo'} {CALL % 'America/New_York'}"
 
 THINKS = r"""root ::= "<think>\n" [A-Za-z ,.'"]{150,400} ". \n</think>\n\n" answer
 answer ::= [^<]+"""
+
+FORMULAS = r"""Repeat this text:
+
+The expected number of tokens is $E = \frac{1-\alpha^{k+1}}{1-\alpha}$, and with the cost of a draft step $c$
+
+$$S = \frac{E}{C(k+1)/C(1) + k \cdot c}$$
+
+is the speed-up. At $\alpha \to 1$ it is $E \to k+1$."""
+
+EXPORTED = {
+    "Names for a grey cat": (
+        "How shall I call a grey cat?",
+        "Ash, Slate, or Smoke.",
+        "Something less dark?",
+        "Then Pebble: it is light, and easy to call through a garden.",
+    ),
+    "A regex for dates": ("Which regular expression finds ISO dates?", r"`\d{4}-\d{2}-\d{2}` finds them."),
+    "Bread without yeast": ("Can bread rise without yeast?", "Yes: with baking soda and something sour."),
+    "Git: undo a commit": (
+        "How do I undo my last commit but keep the changes?",
+        "`git reset --soft HEAD~1` moves the branch back and keeps your changes staged.",
+    ),
+    "Trains to Trieste": (
+        "How do I get from Vienna to Trieste by train?",
+        "Through Villach and Udine, or through Graz and Ljubljana.",
+        "Which one has the better view?",
+        "The one through Ljubljana, over the Semmering pass.",
+    ),
+}
 
 Steps = Callable[[Pilot[None]], Awaitable[None]]
 
@@ -173,6 +204,50 @@ async def images(pilot: Pilot[None]) -> None:
     await answered(pilot, "What do you see? @lighthouse.png")
 
 
+async def formulas(pilot: Pilot[None]) -> None:
+    """A message with formulas in LaTeX, and the answer that repeats them, with the formulas in Unicode."""
+    await sampled(pilot, "")
+    await pilot.press(*"/set drafter lookup", "enter")
+    for line in FORMULAS.splitlines():
+        await pilot.press(*line, "ctrl+j")
+    await pilot.press("backspace")
+    await answered(pilot, "")
+
+
+def write_export(path: Path) -> None:
+    """Writes conversations as ChatGPT exports them: each is a tree of messages, here without branches."""
+    chats = []
+    for number, (title, said) in enumerate(EXPORTED.items()):
+        nodes = {
+            str(place): {
+                "parent": str(place - 1) if place else None,
+                "message": {
+                    "author": {"role": "assistant" if place % 2 else "user"},
+                    "content": {"content_type": "text", "parts": [text]},
+                },
+            }
+            for place, text in enumerate(said)
+        }
+        when = 1_790_000_000 - 200_000 * number
+        chats.append({"id": title, "title": title, "create_time": when, "update_time": when, "mapping": nodes})
+    path.write_text(json.dumps(chats))
+
+
+async def imports(pilot: Pilot[None]) -> None:
+    """The sessions that were imported from another program."""
+    os.chdir(os.environ["HOME"])
+    write_export(Path("conversations.json"))
+    screen = await sampled(pilot, "")
+    await pilot.press(*"/import conversations.json", "enter")
+    transcript = screen.query_one(Transcript)
+    while not any(isinstance(entry, TranscriptNotice) and "Ctrl+O" in entry.text for entry in transcript.entries):
+        await pilot.pause(0.25)
+    await pilot.press("ctrl+o")
+    await pilot.pause(1)
+    await pilot.press(*"#chatgpt")
+    await pilot.pause(1)
+
+
 async def tools(pilot: Pilot[None]) -> None:
     """A call that was made, and the question before the next one.
 
@@ -267,6 +342,8 @@ SCREENS: dict[str, tuple[tuple[int, int], Steps]] = {
     "thinking": (NARROW, thinking),
     "tools": (NARROW, tools),
     "images": (NARROW, images),
+    "formulas": (NARROW, formulas),
+    "imports": ((100, 24), imports),
     "writing": (NARROW, writing),
     "race": (WIDE, pressing("f6", 12)),
 }

@@ -20,11 +20,12 @@ def heard_interrupts() -> None:
 
 @pytest.fixture(autouse=True)
 def isolated_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home folder, no SPECCHAT_* variables, no colour settings."""
+    """An empty home folder, no SPECCHAT_* variables, no colour settings, no desktop with a clipboard."""
     home = tmp_path / "home"
     home.mkdir()
     for name in list(os.environ):
-        if name.startswith(("SPECCHAT_", "XDG_")) or name in {"NO_COLOR", "FORCE_COLOR", "COLORTERM"}:
+        shown = name in {"NO_COLOR", "FORCE_COLOR", "COLORTERM", "DISPLAY", "WAYLAND_DISPLAY"}
+        if name.startswith(("SPECCHAT_", "XDG_")) or shown:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TERM", "xterm-256color")

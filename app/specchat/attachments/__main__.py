@@ -1,4 +1,4 @@
-"""The process that reads one file or page: `python -m specchat.attachments`, started for each of them.
+"""The process that reads a file, a page or the clipboard: `python -m specchat.attachments`, started for each of them.
 
 What a hostile file does costs this process alone: it has a limit of memory and of processor time, and whoever started
 it kills it when it takes too long.
@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from specchat.attachments.protocol import Failed, Fetch, Reply, Request, Text, decode_request, encode
+from specchat.attachments.protocol import Failed, Fetch, Grab, Reply, Request, Text, decode_request, encode
 from specchat.worker.streams import events_pipe, write_all
 
 MEMORY: Final = 2 * 2**30
@@ -37,6 +37,10 @@ def answered(request: Request) -> Reply:
     try:
         if isinstance(request, Fetch):
             return _page(request)
+        if isinstance(request, Grab):
+            from specchat.attachments.clipboard import picture_in_clipboard
+
+            return picture_in_clipboard(request.seconds)
         return _converted(Path(request.path), request.kind, request.longest)
     except Unreadable as error:
         return Failed(str(error))

@@ -12,6 +12,7 @@ from specchat.attachments.protocol import (
     Convert,
     Failed,
     Fetch,
+    Grab,
     Picture,
     Reply,
     Request,
@@ -28,6 +29,9 @@ PATIENCE: Final = 60.0
 
 FETCHING: Final = 30.0
 """Seconds that a page may take to arrive."""
+
+CLIPBOARD: Final = 5.0
+"""Seconds that the clipboard has to give its picture: the program that it was copied in may hang."""
 
 _NO_ANSWER: Final = "cannot be read: its reader ended without an answer, as for a damaged file"
 _STEP: Final = 0.1
@@ -55,6 +59,12 @@ def page_at(url: str, longest: int, stopped: Stopped = bool, patience: float = F
     """What a page says, or shows. Raises AttachmentError, in one line that begins with the address."""
     reply = _asked(url, Fetch(url, longest, patience), stopped, patience + PATIENCE)
     return Text(without_sequences(reply.text)) if isinstance(reply, Text) else reply
+
+
+def picture_in_clipboard(stopped: Stopped = bool, patience: float = CLIPBOARD) -> Picture:
+    """The picture in the clipboard. Raises AttachmentError, in one line, if there is none or it cannot be read."""
+    name = "the clipboard"
+    return _expected(Picture, name, _asked(name, Grab(patience), stopped, patience + CLIPBOARD))
 
 
 def _asked(name: str, request: Request, stopped: Stopped, patience: float) -> Text | Picture:

@@ -13,23 +13,29 @@ from specchat.attachments.protocol import LARGEST_PICTURE, LONGEST_SIDE, Picture
 _THUMBNAIL: Final = (32, 24)
 """Pixels of the small version: 12 rows of a terminal, with two pixels in each cell."""
 
-_MOST_PIXELS: Final = 100_000_000
+MOST_PIXELS: Final = 100_000_000
 """A larger picture is not unpacked: it would take gigabytes."""
 
 
 def picture_of(path: Path) -> Picture:
     """The picture in a file, its first frame. Raises Unreadable, and what Pillow raises for a damaged file."""
-    from PIL import Image, ImageOps
+    from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = None  # the limit below says how large it is
     with Image.open(path) as opened:
         width, height = opened.size
-        if width * height > _MOST_PIXELS:
-            raise Unreadable(f"has {width:,} × {height:,} pixels: the limit is {_MOST_PIXELS:,} in all")
+        if width * height > MOST_PIXELS:
+            raise Unreadable(f"has {width:,} × {height:,} pixels: the limit is {MOST_PIXELS:,} in all")
         if opened.format == "JPEG":
             opened.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
-        upright = ImageOps.exif_transpose(opened)
-        plain = _on_white(upright)
+        return reduced(opened)
+
+
+def reduced(opened: Any) -> Picture:
+    """An image of Pillow, upright, on white and within the limits, with its small version."""
+    from PIL import Image, ImageOps
+
+    plain = _on_white(ImageOps.exif_transpose(opened))
     plain.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
     written = BytesIO()
     plain.save(written, "PNG")

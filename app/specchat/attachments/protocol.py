@@ -38,6 +38,13 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
+class Grab:
+    """Reads the picture in the clipboard of this desktop, which has so many seconds to give it."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """What a file says."""
 
@@ -56,12 +63,12 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a file cannot be read: the rest of a sentence that begins with its name."""
+    """Why something cannot be read: the rest of a sentence that begins with its name."""
 
     reason: str
 
 
-Request = Convert | Fetch
+Request = Convert | Fetch | Grab
 Reply = Text | Picture | Failed
 
 encode: Callable[[Request | Reply], bytes] = lines.encode

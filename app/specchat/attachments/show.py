@@ -7,42 +7,97 @@ this is a program of its own, to which the app lends the terminal.
 from __future__ import annotations
 
 import logging
+import os
+import re
+import select
+import shutil
+import signal
 import sys
 import termios
 import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import Final, NoReturn
 
-_MISSING = 3
+_MISSING: Final = 3
 """The exit code if the extra is not installed."""
+
+_HINT: Final = "Any key goes back to the chat."
+_STEP: Final = 0.2
+"""Seconds between two looks at the size of the window."""
+
+_ANSWERS: Final = re.compile(rb"\x1b\[[?>]?[0-9;]*[ct]|\x1b_.*?\x1b\\", re.DOTALL)
+"""What a slow terminal answers late to the library's questions. It is no key."""
 
 
 def main(arguments: list[str]) -> int:
     """Draws the picture and waits for a key."""
     logging.disable(logging.WARNING)  # a terminal that does not answer is warned about in the middle of the picture
     try:
-        from textual_image.renderable import Image
+        with _kept_title():
+            from specchat.attachments.drawing import Drawing
     except ImportError:
         return _MISSING
-    from rich.console import Console
-
-    console = Console()
-    console.clear()
-    console.print(Image(Path(arguments[0]), width="auto", height=max(1, console.height - 3)))
-    console.print("Any key goes back to the chat.", style="dim")
-    _wait_for_key()
+    drawing = Drawing(Path(arguments[0]), _HINT)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        drawing.draw(shutil.get_terminal_size())
+        return 0
+    signal.signal(signal.SIGTERM, _leave)
+    with _keys(sys.stdin.fileno()) as keys, drawing.screen():
+        _draw_until_key(keys, drawing.draw)
     return 0
 
 
-def _wait_for_key() -> None:
-    if not sys.stdin.isatty():
-        return
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
+def _draw_until_key(keys: int, draw: Callable[[os.terminal_size], None]) -> None:
+    """Draws, and draws again when the window has another size."""
+    drawn: os.terminal_size | None = None
+    while True:
+        if (window := os.get_terminal_size()) != drawn:
+            draw(window)
+            drawn = window
+        if select.select([keys], [], [], _STEP)[0] and is_key(os.read(keys, 4096)):
+            return
+
+
+def is_key(typed: bytes) -> bool:
+    """Whether the terminal's input holds a key, or has ended, and is not only an answer of the terminal."""
+    return not typed or bool(_ANSWERS.sub(b"", typed))
+
+
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    """Ends the program as a signal asks, but with the terminal as it was."""
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+@contextmanager
+def _kept_title() -> Iterator[None]:
+    """Keeps the title of a pane of tmux, which takes the question for Kitty's graphics for another one."""
+    tmux = sys.stdout.isatty() and "TMUX" in os.environ
+    if tmux:
+        _write("\x1b[22;2t")
     try:
-        tty.setcbreak(descriptor)
-        sys.stdin.read(1)
+        yield
     finally:
-        termios.tcsetattr(descriptor, termios.TCSAFLUSH, before)
+        if tmux:
+            _write("\x1b[23;2t")
+
+
+def _write(sequence: str) -> None:
+    sys.stdout.write(sequence)
+    sys.stdout.flush()
+
+
+@contextmanager
+def _keys(terminal: int) -> Iterator[int]:
+    """The terminal's input with keys as they are pressed, and not shown."""
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal)
+        yield terminal
+    finally:
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
 
 
 if __name__ == "__main__":

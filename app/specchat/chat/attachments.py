@@ -9,16 +9,16 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from specchat.attachments.client import Stopped, page_at, picture_in, text_in
+from specchat.attachments.client import Stopped, page_at, picture_in, picture_in_clipboard, text_in
 from specchat.attachments.kinds import is_page, kind_of_name
 from specchat.attachments.protocol import LARGEST_FILE, Picture
 from specchat.chat.mentions import Mention, mentions
 from specchat.errors import AttachmentError, FileTooLarge
 from specchat.files import bounded_text
-from specchat.store.images import StoredImage, keep_image
+from specchat.store.images import StoredImage, clipboard_file, clipboard_name, keep_image
 from specchat.terminal.fences import fenced
 from specchat.terminal.filter import clean_line
 
@@ -97,6 +97,12 @@ def text_of_file(path: Path) -> str:
     return _attached(clean_line(name), path, MOST_BYTES).text
 
 
+def image_in_clipboard(stopped: Stopped = bool) -> StoredImage:
+    """The picture in the clipboard, kept under a name that a message can mention. Raises AttachmentError."""
+    image = _kept("the clipboard", picture_in_clipboard(stopped))
+    return replace(image, name=clipboard_name(image.sha256))
+
+
 def with_attachments(message: str, attachments: Sequence[Attachment]) -> str:
     """The message followed by the text of each file, in a fence that is longer than any in the file."""
     return message + "".join(
@@ -122,25 +128,24 @@ def _attached(name: str, path: Path, left: int, stopped: Stopped = bool) -> Atta
     if path.stat().st_size > LARGEST_FILE:
         raise AttachmentError(f"{name} has {path.stat().st_size >> 20} MiB: the limit is {LARGEST_FILE >> 20} MiB")
     if kind == "image":
-        return _shown(name, picture_in(name, str(path), stopped))
+        return Attachment(name, image=_kept(name, picture_in(name, str(path), stopped)))
     return Attachment(name, text_in(name, str(path), kind, left, stopped))
 
 
 def _page(url: str, left: int, stopped: Stopped) -> Attachment:
-    found = page_at(url, left, stopped)
-    return _shown(clean_line(url), found) if isinstance(found, Picture) else Attachment(clean_line(url), found.text)
+    found, name = page_at(url, left, stopped), clean_line(url)
+    return Attachment(name, image=_kept(name, found)) if isinstance(found, Picture) else Attachment(name, found.text)
 
 
-def _shown(name: str, picture: Picture) -> Attachment:
+def _kept(name: str, picture: Picture) -> StoredImage:
     """A picture, kept where the conversation finds it again."""
     try:
         png, thumbnail = base64.b64decode(picture.png), base64.b64decode(picture.thumbnail)
-        image = keep_image(png, thumbnail, name, picture.width, picture.height)
+        return keep_image(png, thumbnail, name, picture.width, picture.height)
     except ValueError:
         raise AttachmentError(f"{name} cannot be read: its reader gave no picture, as for a damaged file") from None
     except OSError as error:
         raise AttachmentError(f"{name} cannot be kept with the conversation: {error.strerror or error}") from None
-    return Attachment(name, image=image)
 
 
 def _file(mention: Mention, folder: Path) -> tuple[str, Path] | None:
@@ -159,12 +164,12 @@ def _file(mention: Mention, folder: Path) -> tuple[str, Path] | None:
 
 
 def _path(name: str, folder: Path) -> Path | None:
+    """The file that a name stands for, which need not exist; None if it can be no file."""
     try:
         path = folder / Path(name).expanduser()
-        path.exists()
+        return path if path.exists() else clipboard_file(name) or path
     except (OSError, RuntimeError, ValueError):
         return None
-    return path
 
 
 def _looks_like_a_path(name: str, folder: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from specchat.chat.mentions import mentions
 from specchat.terminal.filter import clean_line
 from specchat_assets import TARGET_NAME
 
@@ -37,6 +38,8 @@ def docs_words(question: str, answer: str, target: Path) -> str:
     from specchat.manual.docs import DESIGN, docs  # most chats need none of this
     from specchat.manual.search import Search, key_words
 
+    for mention in reversed([*mentions(question)]):
+        question = question[: mention.start] + question[mention.end :]
     words = clean_line(key_words(question))
     if len(words) > _MOST_WORDS:
         words = words[:_MOST_WORDS].rpartition(" ")[0]

@@ -73,7 +73,7 @@ def pasted_mention(text: str, folder: Path) -> str | None:
         found = '"' not in name and (folder / Path(name).expanduser()).is_file()
     except (OSError, RuntimeError, ValueError):
         return None
-    return f"@{written(name)} " if found else None
+    return f"@{written(name)}" if found else None
 
 
 def paths_beginning(typed: str, folder: Path) -> list[str]:

@@ -183,14 +183,17 @@ class ChatSession:
         answer: StoredMessage | None = None,
         tools: Offer = NO_TOOLS,
     ) -> tuple[StoredMessage, Question]:
-        """Begins an answer, or the empty one that waited. Returns it with the request to the engine."""
+        """Begins an answer, or the empty one that waited. Returns it with the request to the engine.
+
+        The help does not answer if there are tools or an image: the question may be about what these tell.
+        """
         answer = answer or self.conversation.begin_answer()
         self.phase = Phase.ANSWERING
         self.progress = 0.0 if self.died else 1.0
         self.died = False
         *before, last = self.conversation.asked(answer.id)
         source = ""
-        if last.role == "user":
+        if last.role == "user" and not (tools.functions or last.images):
             content, source = with_help(last.content, self.options.target)
             last = replace(last, content=content)
         prediction, self.prediction = self.prediction, ""

@@ -202,8 +202,10 @@ class PlainChat:
                 f"[{', '.join(part for part in (ending(ended.reason), figures_spoken, question.source) if part)}.]"
             )
         said = session.conversation.last("user")
-        if ended and said and (words := docs_words(said.content, ended.text, session.options.target)):
-            self._paper.say(f"/help {words} searches the docs.")
+        if ended and said and not said.images:
+            words = docs_words(said.content, ended.text, session.options.target)
+            if words:
+                self._paper.say(f"/help {words} searches the docs.")
         return trace, ended.calls if ended else ()
 
     def _save(self, session: ChatSession, message: StoredMessage, trace: Trace | None) -> None:

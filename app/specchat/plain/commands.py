@@ -162,6 +162,8 @@ class Commands:
                 from specchat.chat.importing import import_beside
 
                 say(asyncio.run(import_beside(path)))
+            case asked.PasteImage():
+                self.files.paste()
             case asked.Predict(path):
                 self._tell(lambda: session.predict(path))
             case asked.UseStore(name, used):

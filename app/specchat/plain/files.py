@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from specchat.chat.attachments import images_of, pages_named, read_attachments, with_attachments
+from specchat.chat.attachments import image_in_clipboard, images_of, pages_named, read_attachments, with_attachments
 from specchat.errors import AttachmentError
 from specchat.plain.paper import Paper
 from specchat.store.images import StoredImage
@@ -20,6 +20,17 @@ class PlainFiles:
         self._paper = paper
         self._ask = ask
         self._waiting = ""
+        self._pasted: tuple[str, ...] = ()
+
+    def paste(self) -> None:
+        """Lets the image in the clipboard go with the next message."""
+        try:
+            image = image_in_clipboard()
+        except AttachmentError as error:
+            self._paper.say(f"{error}.")
+        else:
+            self._pasted = (*self._pasted, f"@{image.name}")
+            self._paper.say(f"The image {image.label} goes with the next message.")
 
     def send(self, message: str) -> None:
         """Sends a message, or asks before its pages are fetched."""
@@ -38,6 +49,7 @@ class PlainFiles:
             self._paper.say("Name a file or a page, such as @notes.txt.")
 
     def _read(self, message: str) -> None:
+        message, self._pasted = " ".join((message, *self._pasted)), ()
         try:
             found = read_attachments(message, Path.cwd())
         except AttachmentError as error:

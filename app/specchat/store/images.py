@@ -15,6 +15,7 @@ from typing import Final
 from specchat.settings.paths import images_folder
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
+_FROM_CLIPBOARD: Final = re.compile(r"clipboard-([0-9a-f]{8})\.png")
 _THUMBNAIL: Final = re.compile(rb"P6 (\d{1,3}) (\d{1,3}) 255\n")
 
 
@@ -58,6 +59,17 @@ def image_files(hashes: Iterable[object]) -> tuple[str, ...]:
     """The files of the pictures with these hashes, which may have been deleted; what is no hash is left out."""
     known = [name for name in hashes if isinstance(name, str) and _HASH.fullmatch(name)]
     return tuple(str(StoredImage("", name).path) for name in known)
+
+
+def clipboard_name(sha256: str) -> str:
+    """The name by which messages mention a kept picture that came from the clipboard."""
+    return f"clipboard-{sha256[:8]}.png"
+
+
+def clipboard_file(name: str) -> Path | None:
+    """The kept picture that this name of `clipboard_name` stands for, while it is kept; None for any other name."""
+    named = _FROM_CLIPBOARD.fullmatch(name)
+    return next(images_folder().glob(f"{named[1]}*.png"), None) if named else None
 
 
 def forget_images(used: Collection[str], older_than: float) -> int:

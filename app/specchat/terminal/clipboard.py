@@ -44,6 +44,11 @@ def copy_natively(text: str) -> bool:
     return False
 
 
+def reachable() -> bool:
+    """Whether this process belongs to a desktop, so that there is a clipboard; one that came over ssh does not."""
+    return sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("WAYLAND_DISPLAY", "DISPLAY")))
+
+
 def _programs() -> Iterator[tuple[str, ...]]:
     """The programs that may work here, the best first."""
     if sys.platform == "darwin":

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from specchat.chat.attachments import (
     MOST_BYTES,
     Attachment,
+    image_in_clipboard,
     images_of,
     pages_named,
     read_attachments,
@@ -17,6 +18,7 @@ from specchat.chat.attachments import (
     with_attachments,
 )
 from specchat.errors import AttachmentError
+from support.clipboards import FakeDesktop
 from support.documents import write_pdf, write_picture
 
 
@@ -214,3 +216,26 @@ def test_a_picture_is_nothing_to_predict_an_answer_from(folder: Path) -> None:
     (folder / "a.png").touch()
     with pytest.raises(AttachmentError, match=r"a\.png is a picture: name a file with text"):
         text_of_file(folder / "a.png")
+
+
+def test_the_image_in_the_clipboard_has_a_name_that_a_message_can_mention(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    FakeDesktop(tmp_path / "programs", monkeypatch).copied(write_picture(tmp_path / "a.png", (40, 30)))
+    image = image_in_clipboard()
+    assert image.label == f"clipboard-{image.sha256[:8]}.png (40 × 30)"
+    assert images_of(read_attachments(f"What is @{image.name}?", folder)) == (image,)
+    assert takes_time(f"What is @{image.name}?", folder)
+    image.path.unlink()
+    assert complaint(f"What is @{image.name}?", folder).startswith(f"there is no file {image.name}:")
+
+
+def test_a_file_that_is_named_like_an_image_of_the_clipboard_comes_first(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    FakeDesktop(tmp_path / "programs", monkeypatch).copied(write_picture(tmp_path / "a.png", (40, 30)))
+    name = image_in_clipboard().name
+    write_picture(folder / name, (6, 4))
+    assert [(each.width, each.height) for each in images_of(read_attachments(f"@{name}", folder))] == [(6, 4)]

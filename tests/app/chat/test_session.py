@@ -6,9 +6,11 @@ import pytest
 from app.tui.scripted_client import LOADED, chat_options, ended, script
 from specchat.chat.session import ChatSession, Speculation
 from specchat.errors import AttachmentError
+from specchat.store.images import StoredImage
 from specchat.store.records import State, ToolUse
 from specchat.tui.widgets.header import header
-from specchat.worker.protocol import Ended, ServerInfo
+from specchat.worker.protocol import NO_TOOLS, Ended, Offer, ServerInfo
+from specchat_assets import TARGET_NAME
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import answer_reserve
@@ -82,6 +84,30 @@ def test_a_question_contains_earlier_messages_and_not_its_own_answer() -> None:
         ("user", "More"),
     ]
     assert (question.turn, question.attempt, question.seed) == (1, 0, 7)
+
+
+CLOCK = Offer(({"type": "function", "function": {"name": "current_time"}},))
+PICTURE = (StoredImage("a.png", "0" * 64, 4, 3),)
+
+
+@pytest.mark.parametrize(
+    ("tools", "images", "source"),
+    [
+        (NO_TOOLS, (), "from the help: stopping an answer and quitting"),
+        (CLOCK, (), ""),
+        (NO_TOOLS, PICTURE, ""),
+    ],
+)
+def test_the_help_leaves_a_question_to_the_guide_that_may_be_for_a_tool_or_about_an_image(
+    tools: Offer, images: tuple[StoredImage, ...], source: str
+) -> None:
+    session = ChatSession(replace(chat_options(), target=Path(TARGET_NAME)))
+    session.ready(LOADED)
+    session.ask("How do I quit?", images=images)
+    _, question = session.begin(tools=tools)
+    assert question.source == source
+    assert ("Ctrl+Q" in question.messages[-1].content) is bool(source)
+    assert question.tools == tools
 
 
 def test_a_prediction_goes_with_the_next_question_alone(tmp_path: Path) -> None:

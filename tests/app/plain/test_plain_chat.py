@@ -33,6 +33,7 @@ from specchat.worker.protocol import (
 )
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.prompt.messages import ToolCall
+from support.clipboards import NO_IMAGE, FakeDesktop
 from support.documents import write_picture
 from support.sample_traces import UNKNOWN
 
@@ -383,6 +384,23 @@ def test_an_image_goes_to_a_model_that_sees_it(chat: Chat, tmp_path: Path, monke
     chat("What is @a.png?")
     assert len(chat.client.asked) == 1
     assert "The message was not sent: it has no projector." in chat.notes.getvalue()
+
+
+def test_the_image_in_the_clipboard_goes_with_the_next_message(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    desktop = FakeDesktop(tmp_path / "programs", monkeypatch)
+    desktop.copied(write_picture(tmp_path / "a.png", (4, 3)))
+    chat("/paste", "What is this?", "And now?")
+    first, second = (messages[-1] for messages in chat.client.asked)
+    assert len(first.images) == 1
+    assert first.content.startswith("What is this? @clipboard-")
+    assert (second.content, second.images) == ("And now?", ())
+    assert ".png (4 × 3) goes with the next message.\n" in chat.notes.getvalue()
+    desktop.program("xclip", NO_IMAGE)
+    chat("/paste")
+    assert "the clipboard has no image.\n" in chat.notes.getvalue()
 
 
 def test_interrupting_a_shell_command_stops_it_and_not_the_chat(chat: Chat) -> None:

@@ -1,5 +1,6 @@
 import pytest
 from textual.binding import Binding
+from textual.events import Key
 from textual.widgets import Static, TextArea
 
 from app.tui.chatting import chat, prompt
@@ -63,7 +64,8 @@ async def test_a_configured_theme_and_key_are_in_force() -> None:
         assert app.theme == "nord"
         await pilot.press("f2")
         assert not app.screen.query_one(Knobs).display
-        await pilot.press("alt+k")
+        app.post_message(Key("alt+k", "k"))  # as terminals without kitty's protocol send it
+        await pilot.pause()
         assert app.screen.query_one(Knobs).display
 
 

@@ -296,6 +296,11 @@ class Attach(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class PasteImage(Invocation):
+    """The image in the clipboard, for the message that is being written."""
+
+
+@dataclass(frozen=True, slots=True)
 class Predict(Invocation):
     """A file that the next answer will probably repeat."""
 

@@ -291,6 +291,13 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("attach", "FILE", "Add a file to the next message; so does @FILE.", reading.read_attach, (Files(),)),
     Command(
+        "paste",
+        "",
+        "Add the image in the clipboard to the message.",
+        reading.alone(asked.PasteImage()),
+        plain="The image in the clipboard goes with the next message.",
+    ),
+    Command(
         "store",
         "[on|off NAME]",
         "The texts on disk that drafts may come from.",

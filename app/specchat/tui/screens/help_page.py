@@ -22,6 +22,7 @@ _KEYS = (
         "new line; so do \\ at a line's end, and Shift+Enter in many terminals",
     ),
     ("prompt.editor", "Ctrl+X Ctrl+E, Alt+E", "write the message in $VISUAL or $EDITOR"),
+    ("prompt.paste_image", "Alt+V, Ctrl+V", "add the image in the clipboard; so does /paste"),
     ("", "!COMMAND", "run a shell command; its output goes with the next message, Esc stops it"),
     ("", "/vi", "vi's keys in the message: Esc for commands, i a o to write; Esc again stops the answer"),
     ("prompt.undo", "Ctrl+_", "undo in the message"),

@@ -70,12 +70,13 @@ class Composer(TextArea, inherit_bindings=False):
         elif event.character == _RETURN and event.key != "enter":
             self.action_new_line()
             handled = True
-        elif event.is_printable:
+        elif event.is_printable and not event.key.startswith("alt+"):
             return
         else:
             active = self.screen.active_bindings.get(event.key)
-            mine = active is not None and active.node is self
-            handled = active is not None and mine and await self.app.run_action(active.binding.action, self)
+            # Most terminals send Alt with a letter as Esc and the letter, which would be typed.
+            mine = active is not None and (active.node is self or event.is_printable)
+            handled = active is not None and mine and await self.app.run_action(active.binding.action, active.node)
         if handled or event.key == "enter":
             event.stop()
             event.prevent_default()
@@ -91,6 +92,17 @@ class Composer(TextArea, inherit_bindings=False):
         """Replaces the selection with a text, or with a label if the text is long."""
         result = self.replace(
             self._folds.fold(without_sequences(text)), *self.selection, maintain_selection_offset=False
+        )
+        self.move_cursor(result.end_location)
+
+    def insert_word(self, word: str) -> None:
+        """Replaces the selection with a word, with blanks where it would touch others."""
+        start, end = sorted(self.selection)
+        before = self.document.get_line(start[0])[: start[1]]
+        after = self.document.get_line(end[0])[end[1] :]
+        begin = " " if before and not before[-1].isspace() else ""
+        result = self.replace(
+            f"{begin}{word}{'' if after[:1].isspace() else ' '}", start, end, maintain_selection_offset=False
         )
         self.move_cursor(result.end_location)
 

@@ -18,9 +18,11 @@ from specchat.chat.history import Entry, History, Recall
 from specchat.chat.mentions import pasted_mention, written
 from specchat.chat.variables import variables
 from specchat.store.images import StoredImage
+from specchat.terminal.clipboard import reachable
 from specchat.tui.widgets.attaching import Attaching
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.handover import Handover
+from specchat.tui.widgets.image_paste import ImagePaste
 from specchat.tui.widgets.offers import Offers
 from specchat.tui.widgets.popup import Popup
 
@@ -44,6 +46,7 @@ class Prompt(Composer):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", "Send", show=False, id="prompt.send"),
         Binding("alt+e", "edit_outside", "Write in the editor", show=False, id="prompt.editor"),
+        Binding("alt+v", "paste_image", "Paste an image", show=False, id="prompt.paste_image"),
         Binding("ctrl+r", "search_history", "Search what was sent", show=False, id="prompt.search"),
         Binding("pageup", "scroll_transcript('page_up')", "Scroll up", show=False, id="prompt.page_up"),
         Binding("pagedown", "scroll_transcript('page_down')", "Scroll down", show=False, id="prompt.page_down"),
@@ -131,7 +134,8 @@ class Prompt(Composer):
         self._filling = False
         """Whether variables of a stored prompt are left to fill in."""
         self._handover = Handover(self)
-        self._attaching = Attaching(self, lambda words: self.post_message(self.Refused(words)))
+        self._attaching = Attaching(self, self._say)
+        self._image_paste = ImagePaste(self, self._say)
         self._vi: ViKeys | None = None
         self._sent: tuple[str, Entry] | None = None
 
@@ -142,6 +146,7 @@ class Prompt(Composer):
     async def ready_for_input(self) -> None:
         """Waits until a sent message was taken or left, so that the next keys are not lost with it."""
         await self._handover.done()
+        await self._image_paste.done()
 
     def takes_key(self, event: Key) -> bool:
         """The popup takes its keys first, then the screen those that are spared."""
@@ -249,9 +254,38 @@ class Prompt(Composer):
             self._recall.older(entry)
 
     def paste(self, text: str) -> None:
-        """Pastes a text; the path of a document or a picture, as of a file that is dropped, attaches it."""
+        """Pastes a text; the path of a document or a picture, as of a file that is dropped, attaches it.
+
+        Some terminals paste nothing if the clipboard has an image.
+        """
         mention = pasted_mention(text, self._sources().folder) if self._sources is not None else None
-        super().paste(text if mention is None else mention)
+        if mention is not None:
+            self.insert_word(mention)
+        elif text:
+            super().paste(text)
+        else:
+            self.paste_image()
+
+    def paste_image(self, otherwise: str = "") -> None:
+        """Mentions the image in the clipboard. Without one, pastes the other text, or says what is missing."""
+        if self._attaching.running:
+            return
+        if self._sources is None or self.verbatim:
+            self._say("only a message takes images")
+        else:
+            self._image_paste.begin(otherwise)
+
+    def action_paste_image(self) -> None:
+        """Mentions the image in the clipboard."""
+        self.paste_image()
+
+    def action_paste(self) -> None:
+        """Mentions the image in the clipboard; without one, pastes the text that was copied in this app."""
+        copied = self.app.clipboard
+        if copied and (self._sources is None or self.verbatim or not reachable()):
+            super().action_paste()
+        else:
+            self.paste_image(copied)
 
     def action_send(self) -> None:
         """Sends the message or the command. A backslash at the end of a line starts a new line instead."""
@@ -274,7 +308,7 @@ class Prompt(Composer):
             super().action_cut()
         else:
             self._chord_begun = True
-            self.post_message(self.Refused("Ctrl+E opens your editor, Ctrl+X again cuts the line"))
+            self._say("Ctrl+E opens your editor, Ctrl+X again cuts the line")
 
     def action_search_history(self) -> None:
         """Searches earlier messages; again for an older match."""
@@ -312,6 +346,9 @@ class Prompt(Composer):
         else:
             self.screen.call_next(self.screen.run_action, "copy_or_quit")
 
+    def _say(self, words: str) -> None:
+        self.post_message(self.Refused(words))
+
     @property
     def _is_writing(self) -> bool:
         """Whether keys write a message: not in vi's normal mode, and not in an answer."""
@@ -333,7 +370,7 @@ class Prompt(Composer):
         self._offers.close()
         filling, self._filling = self._filling, False
         if filling and (left := variables(entry.text)):
-            self.post_message(self.Refused(f"not filled in: {', '.join(left)}. Enter again sends it like this"))
+            self._say(f"not filled in: {', '.join(left)}. Enter again sends it like this")
             self.select_variable()
             return
         text = self._folds.unfolded(entry.text)
@@ -367,7 +404,7 @@ class Prompt(Composer):
 
     def _give(self, command: Invocation | Refusal, entry: Entry) -> None:
         if isinstance(command, Refusal):
-            self.post_message(self.Refused(command.reason))
+            self._say(command.reason)
             return
         self._remember(entry)
         if isinstance(command, Attach):

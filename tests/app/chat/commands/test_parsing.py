@@ -95,6 +95,7 @@ def changed(text: str, settings: Settings | None = None) -> Settings:
         ("/step", asked.StepMode()),
         ("/step off", asked.StepMode(False)),
         ("/attach notes.txt", asked.Attach("notes.txt")),
+        ("/paste", asked.PasteImage()),
         ("/store", asked.UseStore()),
         ("/tools", asked.UseTools()),
         ("/tools OFF time", asked.UseTools("time", on=False)),

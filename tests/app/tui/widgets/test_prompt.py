@@ -2,7 +2,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 
 from app.tui.prompting import prompting, sources_in
 from specchat.chat.commands import invocations as asked
@@ -205,6 +205,14 @@ async def test_the_path_of_a_dropped_file_attaches_it(tmp_path: Path, pasted: st
         assert at.text == expected.format(folder=tmp_path)
 
 
+async def test_the_path_of_a_file_that_is_dropped_behind_a_word_keeps_its_distance(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").touch()
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"Sum up")
+        await at.paste(f"{tmp_path}/a.pdf")
+        assert at.text == f"Sum up @{tmp_path}/a.pdf "
+
+
 async def test_attach_puts_the_file_into_the_next_message(tmp_path: Path) -> None:
     async with prompting(sources_in(tmp_path)) as at:
         await at.press(*"/attach my notes.txt", "enter")
@@ -271,3 +279,13 @@ async def test_keys_can_be_others() -> None:
         await at.hurry("a", "enter", "b", "ctrl+s", "c")
         assert at.sent == ["a\nb"]
         assert at.text == "c"
+
+
+async def test_alt_with_a_letter_is_a_key_and_not_the_letter() -> None:
+    async with prompting() as at:
+        at.host.set_keymap({"prompt.send": "alt+s"})
+        await at.press("a")
+        at.host.post_message(Key("alt+s", "s"))  # as terminals without kitty's protocol send it
+        await at.pilot.pause()
+        assert at.sent == ["a"]
+        assert at.text == ""

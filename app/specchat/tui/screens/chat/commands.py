@@ -81,6 +81,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.conversations.fork()
         case asked.Clear():
             parts.turns.go_on_from(None)
+        case asked.PasteImage():
+            parts.view.prompt.paste_image()
         case asked.Predict(file):
             parts.screen.run_worker(_predict(parts, file), group="predict", exclusive=True)
         case asked.UseStore(name, used):

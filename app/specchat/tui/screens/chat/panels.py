@@ -96,8 +96,9 @@ class Panels:
     def offer_docs(self, entry: Answer, answer: int, text: str) -> None:
         """Offers a search of the docs below an answer in which the built-in guide says that it does not know."""
         question = self._state.last_question
-        words = docs_words(question.content, text, self._state.session.options.target) if question else ""
-        if words:
+        if question is None or question.images:
+            return
+        if words := docs_words(question.content, text, self._state.session.options.target):
             self._state.docs_offer = (answer, words)
             key = written_key(self._own_keys.get("chat.help", "f1").partition(",")[0])
             entry.remark(f"{key} searches the docs for “{words}”")

@@ -22,10 +22,12 @@ from app.tui.chatting import (
     seen,
     transcript,
 )
-from app.tui.scripted_client import LOADED, ScriptedClient
+from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.settings.paths import images_folder
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.page_consent import PageConsentScreen
+from specchat_assets import TARGET_NAME
+from support.clipboards import FakeDesktop
 from support.documents import write_picture
 
 pytest.importorskip("PIL", reason="needs the extra specchat[files]")
@@ -145,3 +147,30 @@ async def test_the_selected_message_shows_its_image_in_full(capfd: pytest.Captur
         await pilot.press("o")
         await pilot.pause()
         assert "the image was deleted" in note(pilot)
+
+
+async def test_paste_adds_the_image_in_the_clipboard(
+    photo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FakeDesktop(tmp_path / "programs", monkeypatch).copied(photo)
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await command(pilot, "/paste")
+        await pilot.app.workers.wait_for_complete([each for each in pilot.app.workers if each.group == "clipboard"])
+        await pilot.pause()
+        assert prompt(pilot).text.startswith("@clipboard-")
+        assert "with the image clipboard-" in note(pilot)
+        await send(pilot, f"What is {prompt(pilot).text}")
+        (message,) = client.asked[-1]
+        assert len(message.images) == 1
+        assert any("▣ clipboard-" in row and "(40 × 30)" in row for row in seen(pilot))
+
+
+async def test_what_the_guide_does_not_know_about_an_image_is_not_searched_for_in_the_docs() -> None:
+    app = SpecchatApp(chat_options(target=Path(TARGET_NAME)), ScriptedClient(script("> I do not know that.")))
+    async with app.run_test(size=(140, 50)) as pilot:
+        await quiet(pilot)
+        await send(pilot, "Which GPU is in @photo.jpg?")
+        assert not any("searches the docs" in row for row in seen(pilot))
+        await send(pilot, "Which GPU do you want?")
+        assert any("searches the docs" in row for row in seen(pilot))
