@@ -38,6 +38,13 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
+class Unpack:
+    """Reads a picture that is given in base 64."""
+
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """What a file says."""
 
@@ -61,7 +68,7 @@ class Failed:
     reason: str
 
 
-Request = Convert | Fetch
+Request = Convert | Fetch | Unpack
 Reply = Text | Picture | Failed
 
 encode: Callable[[Request | Reply], bytes] = lines.encode
