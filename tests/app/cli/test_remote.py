@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 
 from app.remote.samples import VLLM, VLLM_PAGES, delta, models
 from specchat.cli import main
+from specchat.store.images import StoredImage
 from specchat.traces.trace import read_trace
 from specchat_assets import builtin_pair
 from support.replaying import Replaying, page, recorded, replaying, stream
+from support.vision_models import png
 
 
 @pytest.fixture
@@ -41,6 +44,22 @@ def test_a_trace_has_the_rounds_as_they_were_counted_in_the_end(
     assert trace.is_remote
     assert sum(len(event.drafted) for event in trace.rounds) == 60
     assert trace.start["engine"] == {"kind": "vLLM", "version": "0.32.0", "host": server.url.removeprefix("http://")}
+
+
+def test_images_of_a_prompt_are_sent_as_they_are_kept(
+    server: Replaying, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    server.replies.append(stream(delta("a", finish="stop")))
+    (tmp_path / "a.png").write_bytes(png(1))
+    words = ["run", "What is this?", "--image", str(tmp_path / "a.png")]
+    assert main([*words, "--remote", server.url, "--json"]) == 0
+    (trace,) = read_trace(capsys.readouterr().out.splitlines())
+    (sha256,) = trace.start["messages"][0]["images"]
+    image, text = server.questions[0]["messages"][0]["content"]
+    data = b64decode(image["image_url"]["url"].removeprefix("data:image/png;base64,"))
+    assert data == StoredImage("", sha256).path.read_bytes()
+    assert text == {"type": "text", "text": "What is this?"}
 
 
 def test_the_key_comes_from_the_environment_or_a_flag_and_is_never_written(
