@@ -16,8 +16,8 @@ from specchat.serve.protocol import Begun, Request
 from specchat_engine import Engine, Image, LoadOptions, Message
 from specchat_engine.llama.mtmd import has_mtmd
 from support.serving import SEED, SHORT, asking, client_of, parts_of, text_of
-from support.tiny_models import TinyModels, write_tiny_model
-from support.vision_models import png, write_mrope_model, write_mrope_projector, write_projector
+from support.tiny_models import TinyModels
+from support.vision_models import png, write_seeing_pair
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -32,15 +32,7 @@ FEW = replace(SHORT, max_tokens=16)
 @pytest.fixture(scope="module", params=["rope", "mrope"])
 def models(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
     """A tiny llama, and a tiny qwen2vl, each with a projector beside it."""
-    folder = tmp_path_factory.mktemp("seeing")
-    draft = write_tiny_model(folder / "draft.gguf", seed=2, like=1, sharpness=0.15, n_ctx=1024)
-    if request.param == "rope":
-        target = write_tiny_model(folder / "target.gguf", seed=1, sharpness=0.15, n_ctx=1024)
-        write_projector(folder / "mmproj.gguf")
-    else:
-        target = write_mrope_model(folder / "target.gguf", seed=7, like=1)
-        write_mrope_projector(folder / "mmproj.gguf")
-    return TinyModels(target, draft, stranger=draft)
+    return write_seeing_pair(tmp_path_factory.mktemp("seeing"), mrope=request.param == "mrope")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
