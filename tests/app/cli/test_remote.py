@@ -92,6 +92,31 @@ def test_a_plain_chat_talks_to_the_server(
     assert not any(b"sk-secret" in content for content in kept)
 
 
+def test_a_plain_chat_sends_images_and_withdraws_a_message_that_the_server_refuses(
+    server: Replaying,
+    pipe_in: Callable[[bytes], None],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.png").write_bytes(png(1))
+    server.replies.append(page({"error": {"message": "no images here"}}, 400))
+    server.replies.extend([stream(delta("Hi", finish="stop"))] * 3)
+    pipe_in(b"What is @a.png?\nHello\nAnd @a.png?\nNow?\n")
+    assert main(["chat", "--plain", "--remote", server.url]) == 0
+    refused, hello, seen, now = (question["messages"] for question in server.questions)
+    kinds = ["image_url", "text"]
+    assert [part["type"] for part in refused[-1]["content"]] == kinds
+    assert hello == [{"role": "user", "content": "Hello"}]
+    assert [part["type"] for part in seen[-1]["content"]] == kinds
+    assert now[2] == seen[2], "the earlier image goes with the next question"
+    captured = capsys.readouterr()
+    assert "answers 400: no images here" in captured.out + captured.err
+    assert "the message was withdrawn" in captured.out + captured.err
+
+
 def test_one_of_its_models_is_named(server: Replaying, capsys: pytest.CaptureFixture[str]) -> None:
     server.pages["/v1/models"] = page(models("openai", "small", "large"))
     server.replies.append(stream(delta("a", finish="stop")))
