@@ -22,6 +22,9 @@ from specchat.serve.requests.content import GivenImage
 _AT_A_TIME: Final = 2
 """Processes that read images for all requests together."""
 
+_MOST_IN_ALL: Final = 64
+"""Images of a request, in all messages together."""
+
 _MOST: Final = MOST_IMAGES * LARGEST_PICTURE
 """Bytes that the images of a request may have together, as the engine gets them in base 64."""
 
@@ -41,6 +44,10 @@ class Pictures:
         Raises ApiError, which names its place, for an image that cannot be read, for one too many, and if the model
         sees none.
         """
+        shown: list[GivenImage] = [image for message in request.messages for image in message.get("images", ())]
+        if shown and (why := self._engine.info.blind_because):
+            raise bad(f"{shown[0].place}: {why}", shown[0].place)
+        _check_number(shown, _MOST_IN_ALL, "in all messages together")
         left, messages = _MOST, []
         for message in request.messages:
             if given := message.get("images"):
@@ -51,11 +58,7 @@ class Pictures:
         return replace(request, messages=tuple(messages))
 
     async def _read(self, given: Sequence[GivenImage], left: int) -> list[str]:
-        if why := self._engine.info.blind_because:
-            raise bad(f"{given[0].place}: {why}", given[0].place)
-        if len(given) > MOST_IMAGES:
-            place = given[MOST_IMAGES].place
-            raise bad(f"{place} is one image too many: the limit is {MOST_IMAGES} a message", place)
+        _check_number(given, MOST_IMAGES, "a message")
         images = []
         for image in given:
             images.append(await self._png(image))
@@ -80,3 +83,9 @@ class Pictures:
         while sum(map(len, self._known.values())) > _MOST:
             self._known.popitem(last=False)
         return png
+
+
+def _check_number(images: Sequence[GivenImage], most: int, where: str) -> None:
+    if len(images) > most:
+        place = images[most].place
+        raise bad(f"{place} is one image too many: the limit is {most} {where}", place)

@@ -150,8 +150,10 @@ def test_a_message_shows_so_many_images_at_most(http: httpx2.Client) -> None:
     answer = http.post("/v1/chat/completions", json=asked_with(*[IMAGE] * (MOST_IMAGES + 1)))
     assert answer.status_code == 400
     assert answer.json()["error"]["param"] == f"messages[0].content[{MOST_IMAGES}].image_url"
-    messages = [{"role": "user", "content": [IMAGE] * 5}] * 2
+    messages = [{"role": "user", "content": [IMAGE] * MOST_IMAGES}] * 8
     assert http.post("/v1/chat/completions", json={"messages": messages}).status_code == 200
+    answer = http.post("/v1/chat/completions", json={"messages": [*messages, *messages]})
+    assert answer.json()["error"]["param"] == "messages[8].content[0].image_url"
 
 
 def test_a_model_that_sees_nothing_says_why(http: httpx2.Client, engine: ScriptedEngine) -> None:
