@@ -115,6 +115,8 @@ class Engine:
             self._targets = self._open_texts(native)
             for text in self._targets:
                 text.vision = self._vision
+            if self._vision:
+                self._vision.room = max(self._vision.room, sum(text.capacity for text in self._targets))
             self._drafts = DraftModels(self._target, options, usual, self._open_texts)
             for model, because in [(draft, self.translated_because), *further] if draft else further:
                 name = self._drafts.add(model, because, first=model is draft)

@@ -9,7 +9,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-from support.tiny_models import begin_model, byte_vocabulary, end_model
+from support.tiny_models import TinyModels, begin_model, byte_vocabulary, end_model, write_tiny_model
 
 IMAGE_TOKENS = 9
 """Three rows of three patches."""
@@ -113,6 +113,18 @@ def write_mrope_model(path: Path, *, seed: int = 4, sharpness: float = 0.15, lik
         for name in ("attn_q", "attn_k", "attn_v"):
             writer.add_tensor(f"blk.{layer}.{name}.bias", np.zeros(sizes[name][0], np.float32))
     return end_model(writer, path)
+
+
+def write_seeing_pair(folder: Path, *, mrope: bool = False) -> TinyModels:
+    """A tiny llama, or a tiny qwen2vl, with a projector beside it, and a draft model that sometimes agrees with it."""
+    draft = write_tiny_model(folder / "draft.gguf", seed=2, like=1, sharpness=0.15, n_ctx=1024)
+    if mrope:
+        target = write_mrope_model(folder / "target.gguf", seed=7, like=1)
+        write_mrope_projector(folder / "mmproj.gguf")
+    else:
+        target = write_tiny_model(folder / "target.gguf", seed=1, sharpness=0.15, n_ctx=1024)
+        write_projector(folder / "mmproj.gguf", scale=1.0)
+    return TinyModels(target, draft, stranger=draft)
 
 
 def png(seed: int, width: int = 20, height: int = 16) -> bytes:

@@ -6,13 +6,26 @@ it kills it when it takes too long.
 
 from __future__ import annotations
 
+import binascii
 import sys
 import tempfile
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from specchat.attachments.protocol import Failed, Fetch, Grab, Reply, Request, Text, decode_request, encode
+from specchat.attachments.protocol import (
+    Failed,
+    Fetch,
+    Grab,
+    Picture,
+    Reply,
+    Request,
+    Text,
+    Unpack,
+    decode_request,
+    encode,
+)
 from specchat.worker.streams import events_pipe, write_all
 
 MEMORY: Final = 2 * 2**30
@@ -41,6 +54,8 @@ def answered(request: Request) -> Reply:
             from specchat.attachments.clipboard import picture_in_clipboard
 
             return picture_in_clipboard(request.seconds)
+        if isinstance(request, Unpack):
+            return _unpacked(request.data)
         return _converted(Path(request.path), request.kind, request.longest)
     except Unreadable as error:
         return Failed(str(error))
@@ -74,6 +89,17 @@ def _page(request: Fetch) -> Reply:
         file.write(content)
         file.flush()
         return _converted(Path(file.name), kind, request.longest)
+
+
+def _unpacked(data: str) -> Picture:
+    from specchat.attachments.documents import Unreadable
+    from specchat.attachments.pictures import picture_of
+
+    try:
+        content = binascii.a2b_base64(data, strict_mode=True)
+    except ValueError:
+        raise Unreadable("is not in base 64") from None
+    return picture_of(BytesIO(content))
 
 
 def _limit() -> None:

@@ -17,6 +17,7 @@ from specchat.attachments.protocol import (
     Reply,
     Request,
     Text,
+    Unpack,
     decode_reply,
     encode,
 )
@@ -53,6 +54,11 @@ def text_in(name: str, path: str, kind: str, longest: int, stopped: Stopped = bo
 def picture_in(name: str, path: str, stopped: Stopped = bool, patience: float = PATIENCE) -> Picture:
     """The picture in a file. Raises AttachmentError, in one line that begins with the name."""
     return _expected(Picture, name, _asked(name, Convert(path, "image", 0), stopped, patience))
+
+
+def picture_given(name: str, data: str, stopped: Stopped = bool, patience: float = PATIENCE) -> Picture:
+    """A picture that is given in base 64. Raises AttachmentError, in one line that begins with the name."""
+    return _expected(Picture, name, _asked(name, Unpack(data), stopped, patience))
 
 
 def page_at(url: str, longest: int, stopped: Stopped = bool, patience: float = FETCHING) -> Text | Picture:

@@ -13,16 +13,23 @@ from specchat.attachments.protocol import LARGEST_PICTURE, LONGEST_SIDE, Picture
 _THUMBNAIL: Final = (32, 24)
 """Pixels of the small version: 12 rows of a terminal, with two pixels in each cell."""
 
+_FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
+"""Nothing else is tried: some of the other readers start programs."""
+
 MOST_PIXELS: Final = 100_000_000
 """A larger picture is not unpacked: it would take gigabytes."""
 
 
-def picture_of(path: Path) -> Picture:
+def picture_of(file: Path | BytesIO) -> Picture:
     """The picture in a file, its first frame. Raises Unreadable, and what Pillow raises for a damaged file."""
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = None  # the limit below says how large it is
-    with Image.open(path) as opened:
+    try:
+        found = Image.open(file, formats=_FORMATS)
+    except UnidentifiedImageError:
+        raise Unreadable(f"is damaged, or no picture of a known format: use {', '.join(_FORMATS)}") from None
+    with found as opened:
         width, height = opened.size
         if width * height > MOST_PIXELS:
             raise Unreadable(f"has {width:,} × {height:,} pixels: the limit is {MOST_PIXELS:,} in all")

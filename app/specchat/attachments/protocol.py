@@ -45,6 +45,13 @@ class Grab:
 
 
 @dataclass(frozen=True, slots=True)
+class Unpack:
+    """Reads a picture that is given in base 64."""
+
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """What a file says."""
 
@@ -68,7 +75,7 @@ class Failed:
     reason: str
 
 
-Request = Convert | Fetch | Grab
+Request = Convert | Fetch | Grab | Unpack
 Reply = Text | Picture | Failed
 
 encode: Callable[[Request | Reply], bytes] = lines.encode

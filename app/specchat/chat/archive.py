@@ -201,12 +201,16 @@ class Archive:
         """
         # Importing them takes 0.08 s, and few chats need them.
         from specchat.traces.exports import export_session
-        from specchat.traces.exports.document import with_calls
+        from specchat.traces.exports.document import SaidMessage, with_calls, with_images
 
         said = conversation.path()
         answerer = model_name(loaded.target) if loaded else "answer"
         traces = [trace for message in said if (trace := await self._sound_trace(message)) is not None]
-        messages = [(*with_calls(message.to_message()), message.figures or "") for message in said]
+        messages: list[SaidMessage] = []
+        for message in said:
+            role, content = with_calls(message.to_message())
+            named = with_images(content, (image.label for image in message.images))
+            messages.append((role, named, message.figures or ""))
         target = expanded(path) if path is not None else _free_path(Path.cwd(), conversation.session.title, kind)
         title = conversation.session.title or f"A chat with {answerer}"
         export_session(kind, title, messages, traces, target)

@@ -28,6 +28,7 @@ MOST_BYTES = 256 * 1024
 MOST_IMAGES = 8
 """The limit for the pictures of a message. Each takes hundreds of tokens of the context."""
 
+_MOST_SHOWN = f"the limit is {MOST_IMAGES} a message"
 _TRAILING = ".,;:!?)]}'"
 _FILE_SUFFIX = re.compile(
     r"\.(c|cc|cfg|conf|cpp|css|csv|docx|gguf|go|h|hpp|html|ini|java|jpe?g|jsx?|jsonl?|kt|log|lua|md|pdf|php|pl|png|pptx|py|rb"
@@ -85,7 +86,7 @@ def read_attachments(message: str, folder: Path, stopped: Stopped = bool) -> tup
         found[path] = _attached(clean_line(name), path, left, stopped)
         left -= len(found[path].text.encode())
         if sum(each.image is not None for each in found.values()) > MOST_IMAGES:
-            raise AttachmentError(f"{clean_line(name)} is one picture too many: the limit is {MOST_IMAGES} a message")
+            raise AttachmentError(f"{clean_line(name)} is one picture too many: {_MOST_SHOWN}")
     return tuple(found.values())
 
 
@@ -101,6 +102,22 @@ def image_in_clipboard(stopped: Stopped = bool) -> StoredImage:
     """The picture in the clipboard, kept under a name that a message can mention. Raises AttachmentError."""
     image = _kept("the clipboard", picture_in_clipboard(stopped))
     return replace(image, name=clipboard_name(image.sha256))
+
+
+def images_in_files(paths: Sequence[Path]) -> tuple[StoredImage, ...]:
+    """The pictures in these files, kept in the data folder.
+
+    Raises AttachmentError for a file that is missing or no picture that can be read, and for too many.
+    """
+    if len(paths) > MOST_IMAGES:
+        raise AttachmentError(f"{clean_line(str(paths[MOST_IMAGES]))} is one picture too many: {_MOST_SHOWN}")
+    found = []
+    for path in paths:
+        name = clean_line(str(path))
+        if kind_of_name(path.name) != "image" or (image := _attached(name, path, 0).image) is None:
+            raise AttachmentError(f"{name} is no picture: use PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF")
+        found.append(image)
+    return tuple(found)
 
 
 def with_attachments(message: str, attachments: Sequence[Attachment]) -> str:

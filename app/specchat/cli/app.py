@@ -92,6 +92,10 @@ ShownImage = Annotated[
     Path | None,
     typer.Option("--image", metavar="FILE", help="Ask after a message with this PNG or JPEG, which the model sees."),
 ]
+Images = Annotated[
+    list[Path] | None,
+    typer.Option("--image", metavar="FILE", help="Picture that the prompt is about; repeatable."),
+]
 Arms = Annotated[
     str | None,
     typer.Option(
@@ -207,6 +211,7 @@ def chat(
 @takes_settings()
 def run(
     prompt: Prompt = None,
+    images: Images = None,
     prediction: Prediction = None,
     json: Json = False,
     remote: Remote = None,
@@ -219,6 +224,7 @@ def run(
 ) -> None:
     """Stream one answer and its statistics."""
     with one_line_errors(debug):
+        from specchat.chat.attachments import images_in_files
         from specchat.cli.run import answer_once, read_prediction, read_prompt
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
@@ -227,16 +233,17 @@ def run(
         if not text.strip():
             say("there is nothing to answer: give a prompt, or pipe one in")
             raise typer.Exit(2)
-        predicted = read_prediction(prediction)
+        predicted, shown = read_prediction(prediction), images_in_files(images or ())
         if split is not None and (remote is None or prediction is not None):
             raise ConfigError("--split drafts for a server's target: give --remote URL as well, and no --prediction")
         if (server := _remote_chat(flags, remote, remote_model, api_key)) is not None:
             from specchat.cli.run_remote import answer_remotely, answer_split
 
             if split is not None:
-                raise typer.Exit(answer_split(text, server, split, as_json=json))
-            raise typer.Exit(answer_remotely(text, server, as_json=json, prediction=predicted))
-        raise typer.Exit(answer_once(text, chat_options(read_config(flags)), as_json=json, prediction=predicted))
+                raise typer.Exit(answer_split(text, server, split, as_json=json, images=shown))
+            raise typer.Exit(answer_remotely(text, server, as_json=json, prediction=predicted, images=shown))
+        options = chat_options(read_config(flags))
+        raise typer.Exit(answer_once(text, options, as_json=json, prediction=predicted, images=shown))
 
 
 @app.command()

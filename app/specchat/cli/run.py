@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +13,17 @@ from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
+from specchat.store.images import StoredImage
 from specchat.terminal.process import stops_on_interrupt
 from specchat.texts import Collections
 from specchat.worker.records import keep, recall
-from specchat_engine import Engine
-from specchat_engine.errors import EngineError
+from specchat_engine import Engine, Image
+from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.gguf import read_model
 from specchat_engine.settings import HEADS
 
 if TYPE_CHECKING:
-    from specchat_engine import Session
+    from specchat_engine import Round, Session
 
 
 def read_prompt(prompt: str | None) -> str:
@@ -42,16 +44,21 @@ def read_prediction(file: Path | None) -> str:
         raise ConfigError(f"the prediction {file} cannot be read: {error.strerror or error}") from None
 
 
-def answer_once(prompt: str, options: ChatOptions, *, as_json: bool, prediction: str = "") -> int:
-    """Streams one answer to standard output and returns the exit code. Raises EngineError if loading fails.
+def answer_once(
+    prompt: str, options: ChatOptions, *, as_json: bool, prediction: str = "", images: Sequence[StoredImage] = ()
+) -> int:
+    """Streams one answer to standard output and returns the exit code.
 
-    `prediction` is a text that the answer will probably repeat.
+    `prediction` is a text that the answer will probably repeat, and the prompt is about the `images`. Raises
+    EngineError if loading fails, and for images that the model does not see.
     """
     one_line_from_native_code()
     needs_models = options.k != 0 and options.drafter in (None, "hybrid", "model", *HEADS)
     draft, load = (options.draft, options.options) if needs_models else (None, replace(options.options, head="none"))
     stores = Collections().indexes(read_model(options.target))
     with Engine.load(options.target, draft, load, stores=stores) as engine:
+        if images and engine.blind_because:
+            raise SettingError(engine.blind_because)
         settings = options.settings(engine.recommended, engine.drafters)
         if engine.plain_because and settings.k:
             say(f"speculation is off: {engine.plain_because}")
@@ -65,16 +72,17 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool, prediction:
         prompt, source = with_help(prompt, options.target)
         if source:
             say(source)
-        code = _stream(session, prompt, output_for(sys.stdout, as_json=as_json))
+        rounds = session.generate(prompt, [Image(image.path.read_bytes()) for image in images])
+        code = _stream(session, rounds, output_for(sys.stdout, as_json=as_json))
         keep(engine)
         Collections().count(engine.stores.taken_hits())
         return code
 
 
-def _stream(session: Session, prompt: str, output: Output) -> int:
+def _stream(session: Session, rounds: Iterator[Round], output: Output) -> int:
     try:
         with stops_on_interrupt(session.cancel):
-            error, num_printed = _print_rounds(session, prompt, output)
+            error, num_printed = _print_rounds(session, rounds, output)
         if error:
             output.error(error)
         output.end(session.end_line())
@@ -88,7 +96,7 @@ def _stream(session: Session, prompt: str, output: Output) -> int:
     return INTERRUPTED if session.end_reason == "cancelled" else 0
 
 
-def _print_rounds(session: Session, prompt: str, output: Output) -> tuple[str, int]:
+def _print_rounds(session: Session, rounds: Iterator[Round], output: Output) -> tuple[str, int]:
     """Prints the turn. Returns the error that ended it, or an empty text, and how many notices were printed.
 
     Notices that come during an answer have to wait: they would be printed in the middle of its text.
@@ -96,7 +104,6 @@ def _print_rounds(session: Session, prompt: str, output: Output) -> tuple[str, i
     error = ""
     started = False
     num_printed = 0
-    rounds = session.generate(prompt)
     while True:
         try:
             event = next(rounds, None)

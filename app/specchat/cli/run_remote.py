@@ -10,6 +10,7 @@ from specchat.cli.remote import RemoteChat
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.errors import FAILED, INTERRUPTED
 from specchat.settings.options import ChatOptions
+from specchat.store.images import StoredImage
 from specchat.store.records import new_seed
 from specchat.terminal.process import stops_on_interrupt
 from specchat.worker.engine_client import EngineClient
@@ -29,7 +30,9 @@ from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import end_line
 
 
-def answer_remotely(prompt: str, chat: RemoteChat, *, as_json: bool, prediction: str = "") -> int:
+def answer_remotely(
+    prompt: str, chat: RemoteChat, *, as_json: bool, prediction: str = "", images: Sequence[StoredImage] = ()
+) -> int:
     """Streams one answer to standard output and returns the exit code."""
     client, options = chat.client, chat.options
     try:
@@ -42,14 +45,17 @@ def answer_remotely(prompt: str, chat: RemoteChat, *, as_json: bool, prediction:
                 # A trace waits for its end if the server tells its rounds again there.
                 recounts = loaded.server is not None and loaded.server.recounts
                 waits = recounts and isinstance(output, JsonOutput)
-                return _stream(_asked(client, options, loaded, prompt, prediction), output, waits=waits)
+                asked = _asked(client, options, loaded, _messages(options, prompt, images), prediction)
+                return _stream(asked, output, waits=waits)
             except BrokenPipeError:
                 return 0
     finally:
         client.close()
 
 
-def answer_split(prompt: str, chat: RemoteChat, draft: str, *, as_json: bool) -> int:
+def answer_split(
+    prompt: str, chat: RemoteChat, draft: str, *, as_json: bool, images: Sequence[StoredImage] = ()
+) -> int:
     """Streams one answer of a server's target, for which this process drafts, and returns the exit code.
 
     Raises RemoteError, EngineError if the draft cannot be loaded, and LibraryError for a name that no model has.
@@ -64,7 +70,7 @@ def answer_split(prompt: str, chat: RemoteChat, draft: str, *, as_json: bool) ->
         settings = options.settings(split.recommended, ("model",))
         output = output_for(sys.stdout, as_json=as_json)
         with stops_on_interrupt(split.cancel):
-            events = split.answer(_messages(options, prompt), settings, _seed(options))
+            events = split.answer(_messages(options, prompt, images), settings, _seed(options))
             return _stream(events, output, waits=False)
     except BrokenPipeError:
         return 0
@@ -81,9 +87,11 @@ def _load(client: EngineClient, options: ChatOptions) -> Loaded | None:
     return None
 
 
-def _asked(client: EngineClient, options: ChatOptions, loaded: Loaded, prompt: str, prediction: str) -> Iterator[Event]:
+def _asked(
+    client: EngineClient, options: ChatOptions, loaded: Loaded, messages: Sequence[ChatMessage], prediction: str
+) -> Iterator[Event]:
     return client.generate(
-        _messages(options, prompt),
+        messages,
         turn=0,
         attempt=0,
         seed=_seed(options),
@@ -92,9 +100,9 @@ def _asked(client: EngineClient, options: ChatOptions, loaded: Loaded, prompt: s
     )
 
 
-def _messages(options: ChatOptions, prompt: str) -> list[ChatMessage]:
+def _messages(options: ChatOptions, prompt: str, images: Sequence[StoredImage]) -> list[ChatMessage]:
     system = [ChatMessage("system", options.system)] if options.system else []
-    return [*system, ChatMessage("user", prompt)]
+    return [*system, ChatMessage("user", prompt, images=tuple(str(image.path) for image in images))]
 
 
 def _seed(options: ChatOptions) -> int:

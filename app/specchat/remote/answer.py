@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from specchat import __version__
@@ -13,7 +14,7 @@ from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import Thinking
 from specchat.remote.tool_calls import RemoteCalls
 from specchat.remote.values import mapping, number, text
-from specchat.worker.protocol import Ended, Event, Generate, Notice, Recounted, Started
+from specchat.worker.protocol import ChatMessage, Ended, Event, Generate, Notice, Recounted, Started
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import Round
@@ -43,11 +44,17 @@ def start_line(server: Server, host: str, question: Generate, prompt_tokens: int
         "seed": question.seed,
         "turn": question.turn,
         **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),
-        "messages": [message.for_engine().to_json() for message in question.messages],
+        "messages": [_recorded(message) for message in question.messages],
         **({"tools": [*question.tools.functions]} if question.tools.functions else {}),
         "versions": {"specchat": __version__},
         "machine": {},
     }
+
+
+def _recorded(message: ChatMessage) -> dict[str, Any]:
+    """A message with the hashes of its images, which are the names of their files."""
+    hashes = [PurePath(path).stem for path in message.images]
+    return message.for_engine().to_json() | ({"images": hashes} if hashes else {})
 
 
 class RemoteAnswer:

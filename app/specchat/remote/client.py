@@ -237,7 +237,6 @@ class RemoteClient:
             recommended=server.sampling,
             refusal=None,
             n_ctx=model.n_ctx,
-            blind_because="images are not sent to a server yet: use a model on this machine",
             server=ServerInfo(
                 server.engine.value,
                 self._address.host,
@@ -260,23 +259,28 @@ class RemoteClient:
 
     def _answer(self, server: Server, question: Generate, stopped: Callable[[], bool]) -> Iterator[Event]:
         """Asks until the server answers: again where it is busy, with fewer messages where they do not fit."""
-        from specchat.remote.fitting import shortened
+        from specchat.remote.fitting import shortened, without_earlier_images
         from specchat.remote.refusals import Refused, Unreachable
         from specchat.remote.requests import request_body
+        from specchat_engine.errors import SettingError
         from specchat_engine.sampling.noise import turn_seed
 
         self._stopped.clear()
         failures = 0
         seed = turn_seed(question.seed, question.turn, question.attempt)
         while True:
-            body = request_body(
-                server,
-                question.messages,
-                question.settings,
-                seed=seed,
-                prediction=question.prediction,
-                tools=question.tools,
-            )
+            try:
+                body = request_body(
+                    server,
+                    question.messages,
+                    question.settings,
+                    seed=seed,
+                    prediction=question.prediction,
+                    tools=question.tools,
+                )
+            except SettingError as error:  # an image that is gone
+                yield WorkerFailed(str(error))
+                return
             if body.untaken:
                 names = ", ".join(body.untaken)
                 yield Notice(f"{server.engine} does not take {names}: this has no effect there")
@@ -288,6 +292,11 @@ class RemoteClient:
                 if fewer is not None:
                     question = replace(question, messages=fewer)
                     yield Notice("the oldest messages no longer fit the server's context: it reads the latest only")
+                    continue
+                blind = without_earlier_images(question.messages) if error.may_mind_images else None
+                if blind is not None:
+                    question = replace(question, messages=blind)
+                    yield Notice(f"{error}; asking again without the earlier images")
                     continue
                 failures += 1
                 wait = self._patience.wait_after(failures, error.wait) if error.is_busy else None

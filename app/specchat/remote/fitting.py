@@ -1,23 +1,38 @@
-"""Leaves out the oldest messages of a conversation that does not fit the server's context."""
+"""Leaves out what a server does not take: the oldest messages, or earlier images."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
+from typing import Final
 
+from specchat.worker.images import without_images
 from specchat.worker.protocol import ChatMessage
+
+_IMAGE: Final = 4000
+"""An image counts as so many characters: it has as many tokens as a text of that length, give or take a factor."""
 
 
 def shortened(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...] | None:
-    """The conversation without the older half of its text; None if only its last question is left.
+    """The conversation without the older half of its text and images; None if only its last question is left.
 
     The system message stays. What is left begins with a message of the user.
     """
     system = tuple(message for message in messages[:1] if message.role == "system")
     said = messages[len(system) :]
-    before = [0, *accumulate(len(message.content) for message in said)]
+    before = [0, *accumulate(len(message.content) + _IMAGE * len(message.images) for message in said)]
     questions = [place for place, message in enumerate(said) if place and message.role == "user"]
     if not questions:
         return None
     begin = next((place for place in questions if 2 * before[place] >= before[-1]), questions[-1])
     return (*system, *said[begin:])
+
+
+def without_earlier_images(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...] | None:
+    """The conversation with sentences in place of its images; None if it has none, or if the last question is about
+    one."""
+    last = next((message for message in reversed(messages) if message.role == "user"), None)
+    if last is None or last.images or not any(message.images for message in messages):
+        return None
+    return tuple(replace(each, content=without_images(each.content, len(each.images)), images=()) for each in messages)

@@ -15,6 +15,9 @@ from specchat.terminal.filter import clean_line
 
 _LONGEST = 300
 _BUSY = (429, 503)
+_CONTENT = (400, 415, 422, 500, 501)
+"""With one of these, servers refuse content that their model does not read."""
+
 _WATCHING_OFF = "watching_off"
 """The code of `specchat serve` for a refusal that has nothing to do with the key."""
 
@@ -53,6 +56,11 @@ class Refused(RemoteError):
         """Whether the server only had no room, or was still loading."""
         return self.status in _BUSY
 
+    @property
+    def may_mind_images(self) -> bool:
+        """Whether the same conversation may be answered without its images."""
+        return self.status in _CONTENT
+
 
 def refusal(address: Address, status: int, content: bytes, headers: Mapping[str, str]) -> Refused:
     """The error in a response."""
@@ -65,7 +73,7 @@ def refusal(address: Address, status: int, content: bytes, headers: Mapping[str,
     if status == 404 and not said:
         return Refused(f"{host} does not speak OpenAI's API ({status}): check the address", status)
     named = not _TOO_LONG_KINDS.isdisjoint(error.kinds)
-    too_long = status in (400, 413, 422) and (named or _TOO_LONG.search(said) is not None)
+    too_long = status == 413 or (status in (400, 422) and (named or _TOO_LONG.search(said) is not None))
     return Refused(f"{host} answers {status}{_after(said)}", status, wait=_wait(headers), too_long=too_long)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import without_thoughts
+from specchat.worker.images import images_of, without_images
 from specchat.worker.protocol import NO_TOOLS, ChatMessage, Offer
 from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
@@ -68,7 +70,10 @@ def request_body(
     prediction: str = "",
     tools: Offer = NO_TOOLS,
 ) -> Body:
-    """The body for a conversation. `seed` is that of the turn."""
+    """The body for a conversation. `seed` is that of the turn.
+
+    Raises SettingError if an image of the last message of the user cannot be read.
+    """
     sampling, untaken = _sampling(server, settings.sampling)
     steering, unsteered = _steering(server, settings)
     thinking = _thinking(server.engine, settings.thinking)
@@ -76,7 +81,7 @@ def request_body(
         untaken.append("thinking on")
     body: dict[str, Any] = {
         "model": server.model.id,
-        "messages": [_message(message) for message in messages],
+        "messages": _messages(messages),
         "stream": True,
         "stream_options": {"include_usage": True},
         "seed": seed % (_LARGEST_SEED + 1),
@@ -98,10 +103,21 @@ def request_body(
     return Body(body, (*untaken, *unsteered))
 
 
-def _message(message: ChatMessage) -> dict[str, Any]:
+def _messages(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
+    return [_message(message, needed=place == last) for place, message in enumerate(messages)]
+
+
+def _message(message: ChatMessage, *, needed: bool) -> dict[str, Any]:
     content = without_thoughts(message.content) if message.role == "assistant" else message.content
     sent = Message(message.role, content, message.tool_calls, tool_call_id=message.tool_call_id, name=message.name)
-    return sent.to_json()
+    if not message.images:
+        return sent.to_json()
+    images = images_of(message, needed=needed)
+    content = without_images(content, len(message.images) - len(images))
+    urls = (f"data:image/png;base64,{b64encode(image.data).decode()}" for image in images)
+    parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return {**sent.to_json(), "content": [*parts, {"type": "text", "text": content}]}
 
 
 def _telling(engine: Engine) -> dict[str, Any]:

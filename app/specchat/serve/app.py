@@ -24,6 +24,7 @@ from specchat.serve.broadcast import Broadcast
 from specchat.serve.endpoints import Endpoints, PromptLog
 from specchat.serve.engine import ServingEngine
 from specchat.serve.metrics import Metrics
+from specchat.serve.pictures import Pictures
 from specchat.serve.requests.base import Offer
 from specchat.serve.running import Runner
 from specchat.serve.verifying import Verifying
@@ -52,7 +53,7 @@ def build_app(
     broadcast = Broadcast(allowed=serving.watch == "on")
     runner = Runner(engine, metrics, broadcast, serving.timeout, serving.parallel)
     verifying = Verifying(engine, metrics, broadcast, longest=offer.k_max)
-    endpoints = Endpoints(runner, verifying, offer, serving.max_body_bytes, log)
+    endpoints = Endpoints(runner, verifying, Pictures(engine), offer, serving.max_body_bytes, log)
     about = About(engine, offer, metrics, serving.parallel)
     routes = [
         Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),

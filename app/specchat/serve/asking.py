@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from base64 import b64decode
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from specchat.serve.protocol import Begun, LikelyToken, Made, Position, Request
-from specchat_engine import Engine, LogProbs, Message, Prompt, Round, ScoredToken, Session
+from specchat_engine import Engine, Image, LogProbs, Message, Prompt, Round, ScoredToken, Session
 from specchat_engine.errors import Cancelled
-from specchat_engine.prompt.encoding import encode
+from specchat_engine.prompt.encoding import encode_with_images
 
 
 def prompt_of(engine: Engine, request: Request) -> Prompt:
     """What an engine is to answer. Raises SettingError for what is no message, and for a raw prompt with messages."""
-    messages = tuple(map(Message.of, request.messages))
+    messages = tuple(map(_message, request.messages))
     raw = None if messages else request.prompt
     shown = () if raw is not None else engine.answer_format.marks
     return Prompt(
@@ -30,10 +33,17 @@ def prompt_of(engine: Engine, request: Request) -> Prompt:
 def tokens_of(session: Session, prompt: Prompt) -> list[int]:
     """The token ids that any session of an engine would read.
 
-    Raises TemplateError, and SettingError for a raw prompt that the vocabulary cannot serve.
+    Raises TemplateError, SettingError for a raw prompt that the vocabulary cannot serve and for an image that cannot be
+    read, and EngineError if images cannot be read at all.
     """
-    with session.pair.lock:
-        return encode(prompt, session.pair.template, session.pair.vocabulary)
+    pair = session.pair
+    with pair.lock:
+        return encode_with_images(prompt, pair.template, pair.vocabulary, pair.read_image).tokens
+
+
+def _message(values: Mapping[str, Any]) -> Message:
+    images = tuple(Image(b64decode(png)) for png in values.get("images", ()))
+    return replace(Message.of(values), images=images)
 
 
 class Exchange:

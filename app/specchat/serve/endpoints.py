@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sse_starlette import EventSourceResponse
@@ -20,6 +20,7 @@ from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError, bad
 from specchat.serve.body import read_as, read_body, read_json
 from specchat.serve.clients import while_there
+from specchat.serve.pictures import Pictures
 from specchat.serve.requests.asked import Asked
 from specchat.serve.requests.base import Offer
 from specchat.serve.requests.chat import ChatRequest
@@ -44,6 +45,7 @@ class Endpoints:
 
     runner: Runner
     verifying: Verifying
+    pictures: Pictures
     offer: Offer
     max_body: int
     log: PromptLog | None = None
@@ -70,8 +72,7 @@ class Endpoints:
         if "id" in body:
             return JSONResponse(await while_there(request, self.verifying.draws(read_as(VerifyRequest, body))))
         kind: type[ChatRequest | CompletionRequest] = ChatRequest if "messages" in body else CompletionRequest
-        read = read_as(kind, body)
-        asked = await asyncio.to_thread(read.asked, self.offer)
+        asked = await self._asked(request, read_as(kind, body))
         if len(asked.requests) > 1:
             raise bad("split speculation gives one answer at a time: ask for one", "n")
         return JSONResponse(await while_there(request, self.verifying.open(asked.requests[0])))
@@ -80,13 +81,14 @@ class Endpoints:
         """POST /v1/messages/count_tokens."""
         counted = read_as(CountRequest, await self._body(request))
         asked = await asyncio.to_thread(counted.request, self.offer, 1)
+        asked = await while_there(request, self.pictures.unpacked(asked))
         tokens = await while_there(request, self.runner.count(asked))
         return JSONResponse({"input_tokens": tokens})
 
     async def _answer(self, request: Request, kind: type[Answerable]) -> Response:
         body = await self._body(request)
         read: Answerable = read_as(kind, body)
-        asked = await asyncio.to_thread(read.asked, self.offer)
+        asked = await self._asked(request, read)
         shape = shape_of(read, asked, self.offer.model)
         told = self._told(request.url.path, body, shape, self.runner.run(asked, shape.figures))
         first = await while_there(request, anext(told))
@@ -94,6 +96,12 @@ class Endpoints:
             return EventSourceResponse(_stream(first, told, shape), sep="\n", send_timeout=PATIENCE)
         await while_there(request, _exhaust(told))
         return JSONResponse(shape.whole())
+
+    async def _asked(self, request: Request, read: Answerable) -> Asked:
+        """What is asked of the engine, with the images that were read. Raises ApiError."""
+        asked = await asyncio.to_thread(read.asked, self.offer)
+        messages = (await while_there(request, self.pictures.unpacked(asked.requests[0]))).messages
+        return replace(asked, requests=tuple(replace(each, messages=messages) for each in asked.requests))
 
     async def _body(self, request: Request) -> dict[str, Any]:
         """The object in a body. Raises ApiError."""

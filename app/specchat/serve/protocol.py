@@ -22,11 +22,12 @@ from specchat_engine.settings import Settings
 class Request:
     """What is to be answered: `messages` by the model's chat template, or else the raw `prompt`, a text or token ids.
 
-    A message has the keys of OpenAI's chat API. `tools` and `options` are handed to the template, `options` as further
-    variables (such as `enable_thinking`). The answer probably repeats `prediction`. `logprobs` is how many of the
-    likeliest tokens are told at each position beside the emitted one, None for none; with `echo` those of the prompt
-    are told too. With `calls` "required" the answer has to call one of the tools, or several with `parallel_calls`. If
-    it is `split` the client drafts: before each round the answer `Awaits` what was `Drafted`.
+    A message has the keys of OpenAI's chat API, and `images`, which are PNGs in base 64. `tools` and `options` are
+    handed to the template, `options` as further variables (such as `enable_thinking`). The answer probably repeats
+    `prediction`. `logprobs` is how many of the likeliest tokens are told at each position beside the emitted one, None
+    for none; with `echo` those of the prompt are told too. With `calls` "required" the answer has to call one of the
+    tools, or several with `parallel_calls`. If it is `split` the client drafts: before each round the answer `Awaits`
+    what was `Drafted`.
     """
 
     settings: Settings

@@ -26,6 +26,9 @@ from specchat_engine.settings import AUTO
 
 Say = Callable[[str], None]
 
+_LOGGED = 64
+"""Characters of an image in base 64 that a log keeps."""
+
 
 async def run(
     options: ChatOptions, serving: Serving, keys: Keys, listening: socket.socket, say: Say, log: PromptLog | None
@@ -77,7 +80,26 @@ def prompt_log(stream: TextIO) -> PromptLog:
             {"content": told.content, "reasoning": told.reasoning, "calls": [call.name for call in told.calls]}
             for told in shape.told
         ]
-        stream.write(json.dumps({"time": time.time(), "path": path, "request": body, "answers": answers}) + "\n")
+        line = {"time": time.time(), "path": path, "request": _without_images(body), "answers": answers}
+        stream.write(json.dumps(line) + "\n")
         stream.flush()
 
     return write
+
+
+def _without_images(value: Any) -> Any:
+    """A part of a request with the data of images cut off."""
+    match value:
+        case {"type": "base64", "data": str(data)}:
+            return {**value, "data": _cut(data)}
+        case dict():
+            return {name: _without_images(each) for name, each in value.items()}
+        case list():
+            return [*map(_without_images, value)]
+        case str() if value.startswith("data:"):
+            return _cut(value)
+    return value
+
+
+def _cut(data: str) -> str:
+    return data if len(data) <= _LOGGED else f"{data[:_LOGGED]}… ({len(data)} characters)"

@@ -26,7 +26,7 @@ class Serving:
     parallel: int = setting(4, Range(1, PARALLEL_LIMIT, whole=True))
     queue: int = setting(32, Range(0, 10_000, whole=True))
     timeout: float = setting(600, Range(0, 86_400, "0 is no limit"))
-    max_body: float = setting(8, Range(0.001, 1024, "in MiB"))
+    max_body: float = setting(32, Range(0.001, 1024, "in MiB"))
     api_key: tuple[str, ...] = ()
     api_key_file: Path | None = None
     cors: tuple[str, ...] = ()

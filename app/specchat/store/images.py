@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from specchat.settings.paths import images_folder
 
@@ -55,10 +55,16 @@ class StoredImage:
         return [[colours[at : at + 6] for at in range(row * y, row * (y + 1), 6)] for y in range(height)]
 
 
-def image_files(hashes: Iterable[object]) -> tuple[str, ...]:
-    """The files of the pictures with these hashes, which may have been deleted; what is no hash is left out."""
-    known = [name for name in hashes if isinstance(name, str) and _HASH.fullmatch(name)]
-    return tuple(str(StoredImage("", name).path) for name in known)
+def hashes_in(message: Mapping[str, Any]) -> tuple[str, ...]:
+    """The hashes of the pictures of a message in a trace, which may come from anyone; what is no hash is left out."""
+    told = message.get("images")
+    names = told if isinstance(told, list | tuple) else ()
+    return tuple(name for name in names if isinstance(name, str) and _HASH.fullmatch(name))
+
+
+def image_files(hashes: Iterable[str]) -> tuple[str, ...]:
+    """The files of the pictures with these hashes, which may have been deleted."""
+    return tuple(str(StoredImage("", name).path) for name in hashes)
 
 
 def clipboard_name(sha256: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from specchat.errors import TraceError
+from specchat.store.images import hashes_in
 from specchat.terminal.filter import clean_line
 from specchat.traces import checks
 from specchat_engine.decoding.rounds import Round, RoundTimes, TargetToken, TokenKind
@@ -89,6 +90,12 @@ class Trace(NamedTuple):
         results = list(takewhile(lambda message: message["role"] == "tool", reversed(messages)))
         told = (f"Result of {message.get('name') or 'a call'}: {message['content']}" for message in reversed(results))
         return "\n".join(told) or self.question
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The hashes of the images in the user's message, if the answer follows it."""
+        last = self.start["messages"][-1] if self.start["messages"] else {}
+        return hashes_in(last) if last.get("role") == "user" else ()
 
     @property
     def stats(self) -> Mapping[str, Any]:

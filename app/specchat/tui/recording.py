@@ -13,7 +13,7 @@ from specchat.errors import SpecchatError
 from specchat.stats.advice import Answered
 from specchat.stats.curve import costs_of
 from specchat.stats.summary import Summary
-from specchat.store.images import image_files
+from specchat.store.images import hashes_in, image_files
 from specchat.store.store import Store
 from specchat.store.turns import Counters
 from specchat.traces.trace import Trace
@@ -140,7 +140,7 @@ def looker(
 def asked_in(trace: Trace) -> tuple[ChatMessage, ...]:
     """The messages that were answered, including the system prompt."""
     return tuple(
-        replace(ChatMessage.of(Message.of(values)), images=image_files(values.get("images", ())))
+        replace(ChatMessage.of(Message.of(values)), images=image_files(hashes_in(values)))
         for values in trace.start["messages"]
     )
 

@@ -29,10 +29,19 @@ def _message(message: ChatMessage, blind_because: str, *, needed: bool) -> Messa
         return plain
     if blind_because and needed:
         raise SettingError(blind_because)
-    images = [] if blind_because else [_image(Path(path), needed=needed) for path in message.images]
-    found = tuple(image for image in images if image is not None)
-    lost = len(message.images) - len(found)
-    return replace(plain, images=found, content="\n".join([*[UNSEEN] * lost, plain.content]))
+    found = () if blind_because else images_of(message, needed=needed)
+    return replace(plain, images=found, content=without_images(plain.content, len(message.images) - len(found)))
+
+
+def images_of(message: ChatMessage, *, needed: bool) -> tuple[Image, ...]:
+    """The images of a message whose files are there. Raises SettingError if all are `needed`, and one is not there."""
+    images = (_image(Path(path), needed=needed) for path in message.images)
+    return tuple(image for image in images if image is not None)
+
+
+def without_images(content: str, lost: int) -> str:
+    """The content of a message that says for each image that was lost that there was one."""
+    return "\n".join([*[UNSEEN] * lost, content])
 
 
 def _image(path: Path, *, needed: bool) -> Image | None:

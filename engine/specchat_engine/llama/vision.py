@@ -24,8 +24,11 @@ from specchat_engine.llama.mtmd import BUILD_WITH, has_mtmd, mtmd
 from specchat_engine.prompt.images import Image, ImageRun, ImageTokens, ids_of
 from specchat_engine.settings import AUTO
 
-_MOST_IMAGES: Final = 256
-"""Images that are known at a time, in all prompts together."""
+_MOST_SIZES: Final = 2**16
+"""Parts of images whose sizes are known. Those in memory have to be among them, also if others are read meanwhile."""
+
+_LEAST_ROOM: Final = 2**15
+_FORGOTTEN: Final = "an image is not at hand any more: send the message again"
 
 _MOST_EMBEDDINGS: Final = 16
 """Parts of images whose embeddings are kept. The largest take 64 MB each; those of others are computed again."""
@@ -34,7 +37,7 @@ _MOST_EMBEDDINGS: Final = 16
 @dataclass(slots=True)
 class _Chunk:
     """A part of an image that libmtmd encodes as one: how many embeddings and positions it has, and the embeddings,
-    once they were computed."""
+    once they were computed. The handle is None once the image was forgotten."""
 
     handle: Any
     count: int
@@ -64,6 +67,8 @@ class Vision:
         self._encoded_last: deque[_Chunk] = deque()
         self.saves_positions = False
         """Whether runs may take fewer positions than they have ids."""
+        self.room = _LEAST_ROOM
+        """How many tokens the images may have that can be read: as many as fit all memories together, or more."""
         self._mtmd: Any = None
         self._handle: Any = None
 
@@ -100,14 +105,14 @@ class Vision:
         if known is None:
             known = self._known[image.digest] = self._tokenized(image)
             for run, chunk in zip(known.tokens.runs, known.chunks, strict=True):
+                self._chunks.pop(run.ids[0], None)
                 self._chunks[run.ids[0]] = chunk
-            while len(self._known) > _MOST_IMAGES:
-                self._forget(self._known.popitem(last=False)[1])
+            self._make_room()
         self._known.move_to_end(image.digest)
         return known.tokens
 
     def length(self, first: int) -> int:
-        """How many ids a run has that begins with this one. Raises DecodeError for an image that is not known."""
+        """How many ids a run has that begins with this one. Raises DecodeError for an image that was never seen."""
         return self._chunk(first).count
 
     def positions(self, first: int) -> int:
@@ -120,6 +125,8 @@ class Vision:
         At most `most` embeddings go into a pass. Raises DecodeError if it cannot be computed.
         """
         chunk = self._chunk(first)
+        if chunk.handle is None:
+            raise DecodeError(_FORGOTTEN)
         if self._mtmd.mtmd_decode_use_non_causal(self._handle, chunk.handle):
             most = api.llama_n_ubatch(context)
             if chunk.count > most:
@@ -144,7 +151,7 @@ class Vision:
     def close(self) -> None:
         """Frees it; calling it again does nothing."""
         while self._known:
-            self._forget(self._known.popitem()[1])
+            _forget(self._known.popitem()[1], self._mtmd)
         if self._handle:
             self._mtmd.mtmd_free(self._handle)
             self._handle = None
@@ -206,13 +213,21 @@ class Vision:
 
     def _chunk(self, first: int) -> _Chunk:
         if first not in self._chunks:
-            raise DecodeError("an image is not at hand any more: send the message again")
+            raise DecodeError(_FORGOTTEN)
         return self._chunks[first]
 
-    def _forget(self, known: _Known) -> None:
-        for run, chunk in zip(known.tokens.runs, known.chunks, strict=True):
-            self._chunks.pop(run.ids[0], None)
-            self._mtmd.mtmd_input_chunk_free(chunk.handle)
+    def _make_room(self) -> None:
+        """Forgets the images that were used longest ago, as far as there are too many; not the last one."""
+        while len(self._known) > 1 and sum(len(known.tokens.tokens) for known in self._known.values()) > self.room:
+            _forget(self._known.popitem(last=False)[1], self._mtmd)
+        while len(self._chunks) > _MOST_SIZES:
+            del self._chunks[next(iter(self._chunks))]
+
+
+def _forget(known: _Known, library: Any) -> None:
+    for chunk in known.chunks:
+        library.mtmd_input_chunk_free(chunk.handle)
+        chunk.handle = None
 
 
 def projector_for(target: Path, asked: str, head: str = "") -> tuple[Path | None, str]:

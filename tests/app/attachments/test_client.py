@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.attachments.client import page_at, picture_in, text_in
+from specchat.attachments.client import page_at, picture_given, picture_in, text_in
 from specchat.attachments.protocol import Picture, Text
 from specchat.errors import AttachmentError
 from support.documents import write_pdf, write_picture
@@ -82,6 +82,19 @@ def test_a_picture_with_too_many_pixels_is_not_unpacked(tmp_path: Path) -> None:
     path = write_picture(tmp_path / "a.png", (20_000, 6_000))
     with pytest.raises(AttachmentError, match=r"a.png has 20,000 × 6,000 pixels: the limit is 100,000,000 in all"):
         picture_in("a.png", str(path))
+
+
+def test_a_file_that_other_readers_would_take_is_no_picture(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
+    with pytest.raises(AttachmentError, match=r"a\.png is damaged, or no picture of a known format: use PNG, JPEG"):
+        picture_in("a.png", str(tmp_path / "a.png"))
+
+
+def test_a_picture_may_be_given_in_base_64(tmp_path: Path) -> None:
+    data = base64.b64encode(write_picture(tmp_path / "a.jpg", (30, 20)).read_bytes()).decode()
+    assert picture_given("it", data) == picture_in("a.jpg", str(tmp_path / "a.jpg"))
+    with pytest.raises(AttachmentError, match="it is not in base 64"):
+        picture_given("it", f"{data}*")
 
 
 @pytest.fixture

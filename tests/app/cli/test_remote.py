@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 
 from app.remote.samples import VLLM, VLLM_PAGES, delta, models
 from specchat.cli import main
+from specchat.store.images import StoredImage
 from specchat.traces.trace import read_trace
 from specchat_assets import builtin_pair
 from support.replaying import Replaying, page, recorded, replaying, stream
+from support.vision_models import png
 
 
 @pytest.fixture
@@ -43,6 +46,22 @@ def test_a_trace_has_the_rounds_as_they_were_counted_in_the_end(
     assert trace.start["engine"] == {"kind": "vLLM", "version": "0.32.0", "host": server.url.removeprefix("http://")}
 
 
+def test_images_of_a_prompt_are_sent_as_they_are_kept(
+    server: Replaying, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    server.replies.append(stream(delta("a", finish="stop")))
+    (tmp_path / "a.png").write_bytes(png(1))
+    words = ["run", "What is this?", "--image", str(tmp_path / "a.png")]
+    assert main([*words, "--remote", server.url, "--json"]) == 0
+    (trace,) = read_trace(capsys.readouterr().out.splitlines())
+    (sha256,) = trace.start["messages"][0]["images"]
+    image, text = server.questions[0]["messages"][0]["content"]
+    data = b64decode(image["image_url"]["url"].removeprefix("data:image/png;base64,"))
+    assert data == StoredImage("", sha256).path.read_bytes()
+    assert text == {"type": "text", "text": "What is this?"}
+
+
 def test_the_key_comes_from_the_environment_or_a_flag_and_is_never_written(
     server: Replaying, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, isolated_machine: Path
 ) -> None:
@@ -71,6 +90,31 @@ def test_a_plain_chat_talks_to_the_server(
     kept = [file.read_bytes() for file in isolated_machine.rglob("*") if file.is_file()]
     assert any(b"First" in content for content in kept)
     assert not any(b"sk-secret" in content for content in kept)
+
+
+def test_a_plain_chat_sends_images_and_withdraws_a_message_that_the_server_refuses(
+    server: Replaying,
+    pipe_in: Callable[[bytes], None],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.png").write_bytes(png(1))
+    server.replies.append(page({"error": {"message": "no images here"}}, 400))
+    server.replies.extend([stream(delta("Hi", finish="stop"))] * 3)
+    pipe_in(b"What is @a.png?\nHello\nAnd @a.png?\nNow?\n")
+    assert main(["chat", "--plain", "--remote", server.url]) == 0
+    refused, hello, seen, now = (question["messages"] for question in server.questions)
+    kinds = ["image_url", "text"]
+    assert [part["type"] for part in refused[-1]["content"]] == kinds
+    assert hello == [{"role": "user", "content": "Hello"}]
+    assert [part["type"] for part in seen[-1]["content"]] == kinds
+    assert now[2] == seen[2], "the earlier image goes with the next question"
+    captured = capsys.readouterr()
+    assert "answers 400: no images here" in captured.out + captured.err
+    assert "the message was withdrawn" in captured.out + captured.err
 
 
 def test_one_of_its_models_is_named(server: Replaying, capsys: pytest.CaptureFixture[str]) -> None:

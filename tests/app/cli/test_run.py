@@ -18,9 +18,11 @@ from app.cli.conftest import read_terminal
 from specchat.cli import main
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.llama.mtmd import has_mtmd
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.threads.in_force import Threads
 from support.tiny_models import TinyModels, write_tiny_model
+from support.vision_models import png, write_projector
 
 FLAGS = ["-t", "1", "-s", "7", "-n", "24"]
 SPECCHAT = [sys.executable, "-m", "specchat"]
@@ -309,3 +311,50 @@ def test_a_predicted_text_is_drafted_and_changes_no_token(
     assert lines[1]["drafted"]
     assert main([*words, "--prediction", str(tmp_path / "missing.txt")]) == 2
     assert "missing.txt cannot be read: No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not has_mtmd(), reason="this build of llama.cpp has no libmtmd: make test VISION=1")
+def test_a_prompt_may_be_about_images(capsys: pytest.CaptureFixture[str], pair: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    projector = write_projector(tmp_path / "mmproj.gguf")
+    images = [tmp_path / "a.png", tmp_path / "b.png"]
+    for seed, path in enumerate(images):
+        path.write_bytes(png(seed))
+    words = ["run", "What is this?", *pair, "--mmproj", str(projector), "--json"]
+    starts, texts = [], []
+    for flags in ((), ("--image", str(images[0])), ("--image", str(images[0]), "--image", str(images[1]))):
+        assert main([*words, *flags]) == 0
+        start, *_, end = json_lines(capsys)
+        starts.append(start)
+        texts.append(end["text"])
+    assert len(set(texts)) == 3
+    assert [len(start["messages"][-1].get("images", ())) for start in starts] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gone.png", "gone.png: correct its path"),
+        ("damaged.png", "damaged.png is damaged, or no picture"),
+        ("notes.txt", "notes.txt is no picture: use PNG"),
+    ],
+)
+def test_what_is_no_image_is_one_line_before_anything_is_loaded(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, said: str
+) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    for other in ("damaged.png", "notes.txt"):
+        (tmp_path / other).write_text("no picture")
+    assert main(["run", "hello", "-m", "missing.gguf", "--image", str(tmp_path / name)]) == 1
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_model_that_sees_nothing_says_so(capsys: pytest.CaptureFixture[str], pair: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    (tmp_path / "a.png").write_bytes(png(1))
+    assert main(["run", "hello", *pair, "--image", str(tmp_path / "a.png"), "--json"]) == 2
+    captured = capsys.readouterr()
+    assert "has no projector for images beside it: name one with --mmproj FILE" in captured.err
+    assert (captured.out, captured.err.count("\n")) == ("", 1)

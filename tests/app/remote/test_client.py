@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from app.remote.samples import QUESTION, SGLANG, SGLANG_PAGES, VLLM, VLLM_PAGES,
 from specchat.remote.address import read_address
 from specchat.remote.client import Patience, RemoteClient
 from specchat.traces.trace import Trace, read_trace
+from specchat.worker.images import UNSEEN
 from specchat.worker.protocol import (
     ChatMessage,
     Ended,
@@ -36,6 +38,7 @@ from specchat_engine.settings import Settings
 from support.drawn_rounds import made_round
 from support.llama_servers import free_port
 from support.replaying import Replaying, Reply, page, recorded, replaying, stream
+from support.vision_models import png
 
 GREEDY = Settings(sampling=SamplingParams(temperature=0.0, top_k=0, min_p=0.0))
 OPENAI_PAGES = {"/v1/models": page(models("openai", "guide", "other"))}
@@ -391,6 +394,69 @@ def test_a_conversation_that_is_too_long_goes_without_its_oldest_messages() -> N
     assert notices(events) == ["the oldest messages no longer fit the server's context: it reads the latest only"]
     assert len(trace_of(events).start["messages"]) == 1
     assert isinstance(alone, WorkerFailed)
+
+
+def looking(folder: Path) -> ChatMessage:
+    """A question about an image."""
+    (folder / "abc.png").write_bytes(png(1))
+    return ChatMessage("user", "What is this?", images=(str(folder / "abc.png"),))
+
+
+NO_IMAGES = page({"error": {"message": "this model reads no images"}}, 400)
+
+
+def test_an_image_that_a_server_refuses_is_its_own_line(tmp_path: Path) -> None:
+    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
+        server.replies.append(NO_IMAGES)
+        (failed,) = answer(client, messages=[looking(tmp_path)])
+    assert isinstance(failed, WorkerFailed)
+    assert failed.message == f"{server.url.removeprefix('http://')} answers 400: this model reads no images"
+
+
+def test_a_server_that_refuses_earlier_images_is_told_that_there_were_some(tmp_path: Path) -> None:
+    talk = [looking(tmp_path), ChatMessage("assistant", "A cat"), ChatMessage("user", "And now?")]
+    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
+        server.replies.extend([NO_IMAGES, stream(delta("a", finish="stop"))])
+        events = list(answer(client, messages=talk))
+    first, second = server.questions
+    assert first["messages"][0]["content"][0]["type"] == "image_url"
+    assert second["messages"][0]["content"] == f"{UNSEEN}\nWhat is this?"
+    assert ended(events).text == "a"
+    (notice,) = notices(events)
+    assert notice.endswith("this model reads no images; asking again without the earlier images")
+
+
+def test_a_key_that_is_not_accepted_has_nothing_to_do_with_images(tmp_path: Path) -> None:
+    talk = [looking(tmp_path), ChatMessage("assistant", "A cat"), ChatMessage("user", "And now?")]
+    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
+        server.replies.append(page({"error": {"message": "no"}}, 401))
+        (failed,) = answer(client, messages=talk)
+    assert isinstance(failed, WorkerFailed)
+    assert len(server.questions) == 1
+
+
+def test_images_that_are_too_large_together_are_left_out_with_the_oldest_messages(tmp_path: Path) -> None:
+    talk = [looking(tmp_path), ChatMessage("assistant", "A cat"), ChatMessage("user", "And now? " * 20)]
+    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
+        server.replies.extend([page({"error": {"message": "too large"}}, 413), stream(delta("a", finish="stop"))])
+        events = list(answer(client, messages=talk))
+    assert [len(question["messages"]) for question in server.questions] == [3, 1]
+    assert ended(events).text == "a"
+
+
+def test_the_trace_has_the_hashes_of_images_and_not_their_data(tmp_path: Path) -> None:
+    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
+        server.replies.append(stream(delta("a", finish="stop")))
+        trace = trace_of(list(answer(client, messages=[looking(tmp_path)])))
+    assert trace.start["messages"] == [{"role": "user", "content": "What is this?", "images": ["abc"]}]
+
+
+def test_an_image_that_is_gone_is_one_line_and_asks_nothing(tmp_path: Path) -> None:
+    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
+        (failed,) = answer(client, messages=[ChatMessage("user", "?", images=(str(tmp_path / "gone.png"),))])
+    assert isinstance(failed, WorkerFailed)
+    assert "the image gone.png cannot be read" in failed.message
+    assert server.questions == []
 
 
 def test_settings_that_a_server_does_not_take_are_said_once() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+from base64 import b64decode
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,11 +10,14 @@ import pytest
 from app.remote.samples import QUESTION, server
 from specchat.remote.requests import Body, request_body
 from specchat.remote.servers import Engine
+from specchat.worker.images import UNSEEN
 from specchat.worker.protocol import ChatMessage
+from specchat_engine.errors import SettingError
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
+from support.vision_models import png
 
 
 def body(engine: Engine, *, messages: tuple[ChatMessage, ...] = QUESTION, prediction: str = "", **changes: Any) -> Body:
@@ -20,6 +25,27 @@ def body(engine: Engine, *, messages: tuple[ChatMessage, ...] = QUESTION, predic
     settings = Settings(sampling=SamplingParams(**sampling), **changes)
     steered = {"drafters": ("hybrid", "none")} if engine is Engine.SPECCHAT else {}
     return request_body(server(engine, **steered), messages, settings, seed=7, prediction=prediction)
+
+
+def shown(path: Path, *, seed: int) -> str:
+    path.write_bytes(png(seed))
+    return str(path)
+
+
+def test_images_are_parts_before_the_text_and_a_lost_one_is_said(tmp_path: Path) -> None:
+    gone = ChatMessage("user", "Look", images=(shown(tmp_path / "a.png", seed=1), str(tmp_path / "gone.png")))
+    last = ChatMessage("user", "And?", images=(shown(tmp_path / "b.png", seed=2), shown(tmp_path / "c.png", seed=3)))
+    first, said, asked = body(Engine.OPENAI, messages=(gone, ChatMessage("assistant", "Yes"), last)).json["messages"]
+    assert [part["type"] for part in asked["content"]] == ["image_url", "image_url", "text"]
+    for part, seed in zip(asked["content"], (2, 3), strict=False):
+        kind, _, data = part["image_url"]["url"].partition(";base64,")
+        assert kind == "data:image/png"
+        assert b64decode(data) == png(seed)
+    assert asked["content"][-1]["text"] == "And?"
+    assert [part.get("text") for part in first["content"]] == [None, f"{UNSEEN}\nLook"]
+    assert said == {"role": "assistant", "content": "Yes"}
+    with pytest.raises(SettingError, match=r"the image gone\.png cannot be read"):
+        body(Engine.OPENAI, messages=(gone,))
 
 
 @pytest.mark.parametrize("engine", Engine)

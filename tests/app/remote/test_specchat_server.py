@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
-from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Started
+from specchat.remote.split import SplitSpeculation
+from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Notice, Started, WorkerFailed
+from specchat_engine import Engine, Image, Message
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.llama.mtmd import has_mtmd
 from specchat_engine.load_options import LoadOptions
+from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.real_server import RealServer, real_server
 from support.remote_answers import counters, totals
 from support.tiny_models import TinyModels
+from support.vision_models import IMAGE_TOKENS, png, write_seeing_pair
 
 SAMPLING = SamplingParams(temperature=0.8, top_k=0, top_p=1.0, min_p=0.0)
+LOOKING = Settings(k=3, max_tokens=16, sampling=SAMPLING)
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +98,110 @@ def test_a_long_conversation_is_shortened_until_it_fits(client: RemoteClient) ->
     last = events[-1]
     assert isinstance(last, Ended), last
     assert 0 < last.stats["prompt_tokens"] < 2048
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
+    """A target with a projector beside it, and a draft model."""
+    return write_seeing_pair(tmp_path_factory.mktemp("seeing"))
+
+
+@pytest.fixture(scope="module")
+def seeing(pair: TinyModels, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+    """A server whose model sees, and which takes requests of 1 MiB at most."""
+    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+    if not has_mtmd():
+        pytest.skip("this build of llama.cpp has no libmtmd: make test VISION=1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        flags = ("-m", pair.target, "-d", pair.draft, "-t", "1", "-c", "2048", "-np", "2")
+        with real_server(*flags, "--max-body", "1") as started:
+            yield started
+
+
+def ask(server: RealServer, *images: Path, before: Sequence[ChatMessage] = ()) -> list[Event]:
+    """What a server answers about pictures."""
+    client = RemoteClient(read_address(server.url))
+    (loaded,) = client.load(client.first_target, None, LoadOptions())
+    assert isinstance(loaded, Loaded)
+    assert loaded.blind_because == ""
+    message = ChatMessage("user", "What is this?", images=tuple(map(str, images)))
+    events = list(client.generate((*before, message), turn=0, attempt=0, seed=7, settings=LOOKING))
+    client.close()
+    return events
+
+
+def text_about(server: RealServer, *images: Path, before: Sequence[ChatMessage] = ()) -> str:
+    last = ask(server, *images, before=before)[-1]
+    assert isinstance(last, Ended), last
+    return last.text
+
+
+def pictures(folder: Path, *seeds: int) -> list[Path]:
+    for seed in seeds:
+        (folder / f"{seed}.png").write_bytes(png(seed))
+    return [folder / f"{seed}.png" for seed in seeds]
+
+
+def test_the_server_sees_images_as_an_engine_here_does(seeing: RealServer, pair: TinyModels, tmp_path: Path) -> None:
+    one, other = pictures(tmp_path, 1, 2)
+    texts = [text_about(seeing), text_about(seeing, one), text_about(seeing, other), text_about(seeing, one, other)]
+    assert len(set(texts)) == 4
+    seed = turn_seed(7, 0, 0) % 2**31
+    with Engine.load(pair.target, None, LoadOptions(threads=1, n_ctx=2048)) as engine:
+        for shown, text in zip(([], [one], [other], [one, other]), texts, strict=True):
+            session = engine.session(settings=replace(LOOKING, k=0, drafter="none"), seed=seed)
+            images = tuple(Image(path.read_bytes()) for path in shown)
+            for _ in session.answer([Message("user", "What is this?", images=images)], 0):
+                pass
+            assert session.text == text
+
+
+def test_the_server_sees_earlier_images_too(seeing: RealServer, tmp_path: Path) -> None:
+    counts = []
+    for images in ([], pictures(tmp_path, 1), pictures(tmp_path, 1, 2)):
+        earlier = ChatMessage("user", "Look", images=tuple(map(str, images)))
+        last = ask(seeing, before=[earlier, ChatMessage("assistant", "Yes")])[-1]
+        assert isinstance(last, Ended)
+        counts.append(last.stats["prompt_tokens"])
+    newline = 1
+    assert [count - counts[0] for count in counts[1:]] == [IMAGE_TOKENS + newline, 2 * IMAGE_TOKENS + newline]
+
+
+def test_a_request_that_is_too_large_and_a_file_that_is_no_image_are_one_line(
+    seeing: RealServer, tmp_path: Path
+) -> None:
+    noise = tmp_path / "noise.png"
+    noise.write_bytes(png(1, 1200, 900))
+    (failed,) = ask(seeing, noise)
+    assert isinstance(failed, WorkerFailed)
+    assert "answers 413: the request is too large" in failed.message
+    noise.write_bytes(b"no image")
+    (failed,) = ask(seeing, noise)
+    assert isinstance(failed, WorkerFailed)
+    assert "answers 400: messages[0].content[0].image_url is damaged" in failed.message
+
+
+def test_a_server_that_sees_nothing_says_why_and_is_told_of_earlier_images(server: RealServer, tmp_path: Path) -> None:
+    (one,) = pictures(tmp_path, 1)
+    (failed,) = ask(server, one)
+    assert isinstance(failed, WorkerFailed)
+    assert "answers 400: messages[0].content[0].image_url: " in failed.message
+    assert "name one with --mmproj FILE" in failed.message
+    earlier = ChatMessage("user", "Look", images=(str(one),))
+    notice, *_, last = ask(server, before=[earlier, ChatMessage("assistant", "Yes")])
+    assert isinstance(notice, Notice)
+    assert notice.text.endswith("asking again without the earlier images")
+    assert isinstance(last, Ended)
+
+
+def test_drafting_here_for_a_target_that_sees(seeing: RealServer, pair: TinyModels, tmp_path: Path) -> None:
+    (one,) = pictures(tmp_path, 1)
+    split = SplitSpeculation(read_address(seeing.url), pair.draft, LoadOptions(threads=1))
+    try:
+        message = ChatMessage("user", "What is this?", images=(str(one),))
+        *_, last = split.answer([message], LOOKING, turn_seed(7, 0, 0) % 2**31)
+    finally:
+        split.close()
+    assert isinstance(last, Ended)
+    assert last.text == text_about(seeing, one)

@@ -39,8 +39,9 @@ MESSAGES: dict[str, Any] = ASKED | {"max_tokens": 8}
         (b'{"messages": [{"role": "user", "content": [{"type": "text"}]}]}', "messages[0].content[0].text"),
         (
             b'{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}',
-            "messages[0].content[0]",
+            "messages[0].content[0].image_url",
         ),
+        (b'{"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}', "messages[0].content[0]"),
     ],
 )
 def test_what_is_no_request_gets_a_clear_error(http: httpx2.Client, body: bytes, param: str | None) -> None:
@@ -111,9 +112,9 @@ def test_unknown_fields_and_nulls_are_ignored(http: httpx2.Client, engine: Scrip
     assert len(engine.asked) == 1
 
 
-def test_an_image_is_a_bad_request_to_openais_client(client: openai.OpenAI) -> None:
-    content: Any = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
-    with pytest.raises(openai.BadRequestError, match="text only"):
+def test_sound_is_a_bad_request_to_openais_client(client: openai.OpenAI) -> None:
+    content: Any = [{"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}}]
+    with pytest.raises(openai.BadRequestError, match="texts and images"):
         client.chat.completions.create(model="m", messages=[{"role": "user", "content": content}])
 
 

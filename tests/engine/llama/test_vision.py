@@ -160,6 +160,23 @@ def test_the_embeddings_of_many_images_are_computed_again_when_they_are_needed(c
     np.testing.assert_allclose(logits(context, ONE), expected, atol=1e-5)
 
 
+def test_an_image_in_memory_is_gone_on_from_after_others_have_taken_its_room(context: LlamaContext) -> None:
+    tokens = prompt(context, ONE, OTHER)
+    context.read(tokens[:-1], bool)
+    expected = context.advance(tokens[-1:], 1)[0].copy()
+    assert context.vision is not None
+    context.vision.room = 1
+    context.vision.tokens(Image(png(100)))
+    context.rewind(len(tokens) - 1)
+    np.testing.assert_allclose(context.advance(tokens[-1:], 1)[0], expected, atol=1e-4)
+    context.clear()
+    with pytest.raises(DecodeError, match="not at hand any more: send the message again"):
+        context.read(tokens, bool)
+    context.vision.room = 2**15
+    context.clear()
+    np.testing.assert_allclose(logits(context, ONE, OTHER), expected, atol=1e-4)
+
+
 def test_an_image_that_does_not_fit_the_context_is_refused_before_llama_sees_it(context: LlamaContext) -> None:
     images = [Image(png(seed)) for seed in range(30)]
     tokens = prompt(context, *images)

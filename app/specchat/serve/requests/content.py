@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
+from specchat.attachments.protocol import LARGEST_FILE
 from specchat.serve.api_errors import ApiError, bad
 from specchat.serve.requests.base import Wire
 
 Plain = dict[str, Any]
-"""A message for the chat template, with the keys of OpenAI's chat API."""
+"""A message for the chat template, with the keys of OpenAI's chat API, and `images` apart from its content."""
 
-_TEXTS = ("text", "input_text", "output_text")
+_TEXTS: Final = ("text", "input_text", "output_text")
+_IMAGES: Final = ("image_url", "input_image")
+_DATA: Final = re.compile(r"data:(image/\w+);base64,")
+_TYPES: Final = ("image/png", "image/jpeg", "image/jpg", "image/webp", "image/gif")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenImage:
+    """An image as a client sent it, in base 64, and its place in the request."""
+
+    place: str
+    data: str
+
+
+class ImageUrl(Wire):
+    """Where an image is; the detail that is asked for is ignored."""
+
+    url: str
 
 
 class Part(Wire):
-    """A part of a message; only texts are taken."""
+    """A part of a message; texts and images are taken."""
 
     type: str
     text: str | None = None
     refusal: str | None = None
+    image_url: str | ImageUrl | None = None
 
 
 class Function(Wire):
@@ -49,9 +70,9 @@ class ChatMessage(Wire):
 
 
 def plain_message(message: ChatMessage, place: str) -> Plain:
-    """The message for the chat template. Raises ApiError for a part that is no text."""
+    """The message for the chat template. Raises ApiError for a part that is neither text nor image."""
     role = {"developer": "system", "function": "tool"}.get(message.role, message.role)
-    plain: Plain = {"role": role, "content": joined(message.content or "", f"{place}.content")}
+    plain: Plain = {"role": role, **said(message.content or "", f"{place}.content")}
     for name in ("name", "reasoning_content", "tool_call_id"):
         if (value := getattr(message, name)) is not None:
             plain[name] = value
@@ -66,6 +87,44 @@ def plain_message(message: ChatMessage, place: str) -> Plain:
 def call_of(identity: str, name: str, arguments: str) -> Plain:
     """A call in a message for the chat template."""
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def said(content: str | Sequence[Part], place: str) -> Plain:
+    """The text of a message's content, and its images. Raises ApiError for a part that is neither."""
+    if isinstance(content, str):
+        return {"content": content}
+    texts, images = [], []
+    for number, part in enumerate(content):
+        where = f"{place}[{number}]"
+        if part.type in _IMAGES:
+            url = part.image_url.url if isinstance(part.image_url, ImageUrl) else part.image_url
+            images.append(image_at(url or "", f"{where}.image_url"))
+        else:
+            texts.append(_text(part, where))
+    return with_images("".join(texts), images)
+
+
+def with_images(text: str, images: Sequence[GivenImage]) -> Plain:
+    """The keys of a message with this text and these images, which stand before it."""
+    return {"content": text, "images": images} if images else {"content": text}
+
+
+def image_at(url: str, place: str) -> GivenImage:
+    """The image in a data: URL. Raises ApiError for any other URL, and for a type that is no image's."""
+    if url.lower().startswith(("http:", "https:")):
+        raise bad(f"{place} is an address, and this server fetches nothing: send the image as a data: URL", place)
+    if not (found := _DATA.match(url)):
+        raise bad(f"{place} is no data: URL of an image in base 64, such as data:image/png;base64,…", place)
+    return image_of(found[1], url[found.end() :], place)
+
+
+def image_of(media: str, data: str, place: str) -> GivenImage:
+    """An image of a media type. Raises ApiError for a type that is not read, and for one that is too large."""
+    if media.lower() not in _TYPES:
+        raise bad(f"{place} is {media[:40]!r}: use PNG, JPEG, WebP or GIF", place)
+    if 3 * len(data) > 4 * LARGEST_FILE:
+        raise bad(f"{place} is an image of more than {LARGEST_FILE >> 20} MiB, which is the limit", place)
+    return GivenImage(place, data)
 
 
 def joined(content: str | Sequence[Part], place: str) -> str:
@@ -86,8 +145,8 @@ def _text(part: Part, place: str) -> str:
 
 
 def no_text(kind: str, place: str) -> ApiError:
-    """The error for a part of a message that is an image, a file or anything else but text."""
-    return bad(f"{place} is of type {kind[:80]!r}: the model reads text only", place)
+    """The error for a part of a message that is a file, sound or anything else that is not read there."""
+    return bad(f"{place} is of type {kind[:80]!r}: messages may have texts and images, other places texts only", place)
 
 
 def check_messages(messages: Sequence[object], param: str) -> None:

@@ -11,18 +11,27 @@ from specchat.serve.api_errors import bad
 from specchat.serve.protocol import Request
 from specchat.serve.requests.asked import Asked, kind_of, template_options
 from specchat.serve.requests.base import Offer, Sampling, Wire, checked_stops
-from specchat.serve.requests.content import Plain, call_of, check_messages, no_text
+from specchat.serve.requests.content import GivenImage, Plain, call_of, check_messages, image_of, no_text, with_images
 from specchat.serve.requests.formats import grammar_of
 from specchat.serve.requests.tools import FunctionTool, Tools, check_grammar, chosen_tools
 
 _UNREAD = ("redacted_thinking",)
 
 
+class Source(Wire):
+    """Where an image is."""
+
+    type: str
+    media_type: str = ""
+    data: str = ""
+
+
 class Block(Wire):
-    """A part of a message: text, thoughts, a call of a tool, or its result."""
+    """A part of a message: text, an image, thoughts, a call of a tool, or its result."""
 
     type: str
     text: str | None = None
+    source: Source | None = None
     thinking: str | None = None
     id: str | None = None
     name: str | None = None
@@ -103,7 +112,7 @@ class CountRequest(Sampling):
         )
 
     def plain_messages(self) -> list[Plain]:
-        """The conversation for the chat template. Raises ApiError for a block that is no text."""
+        """The conversation for the chat template. Raises ApiError for a block that is not read."""
         check_messages(self.messages, "messages")
         plain: list[Plain] = []
         if self.system:
@@ -156,12 +165,15 @@ def _plain(message: Message, place: str) -> list[Plain]:
     blocks = [Block(type="text", text=message.content)] if isinstance(message.content, str) else message.content
     results: list[Plain] = []
     calls: list[Plain] = []
+    images: list[GivenImage] = []
     texts, thoughts = "", ""
     for number, block in enumerate(blocks):
         where = f"{place}.content[{number}]"
         match block.type:
             case "text":
                 texts += block.text or ""
+            case "image":
+                images.append(_image(block, where))
             case "thinking":
                 thoughts += block.thinking or ""
             case "tool_use":
@@ -171,16 +183,40 @@ def _plain(message: Message, place: str) -> list[Plain]:
             case "tool_result":
                 if not block.tool_use_id:
                     raise bad(f"{where} needs tool_use_id", f"{where}.tool_use_id")
-                content = _texts(block.content or "", f"{where}.content")
-                results.append({"role": "tool", "tool_call_id": block.tool_use_id, "content": content})
+                result = _result(block.content or "", f"{where}.content")
+                results.append({"role": "tool", "tool_call_id": block.tool_use_id, **result})
             case kind if kind not in _UNREAD:
                 raise no_text(kind, where)
-    said: Plain = {"role": message.role, "content": texts}
+    said: Plain = {"role": message.role, **with_images(texts, images)}
     if thoughts:
         said["reasoning_content"] = thoughts
     if calls:
         said["tool_calls"] = calls
-    return [*results, said] if texts or thoughts or calls or not results else results
+    return [*results, said] if texts or images or thoughts or calls or not results else results
+
+
+def _result(content: str | list[Block], place: str) -> Plain:
+    """The text of a tool's result, and its images. Raises ApiError for a block that is neither."""
+    if isinstance(content, str):
+        return {"content": content}
+    texts, images = [], []
+    for number, block in enumerate(content):
+        where = f"{place}[{number}]"
+        match block.type:
+            case "text":
+                texts.append(block.text or "")
+            case "image":
+                images.append(_image(block, where))
+            case kind:
+                raise no_text(kind, where)
+    return with_images("".join(texts), images)
+
+
+def _image(block: Block, place: str) -> GivenImage:
+    """The image of a block. Raises ApiError for one that is not sent with the request."""
+    if block.source is None or block.source.type != "base64":
+        raise bad(f"{place}.source is no image in base 64, and this server fetches nothing", f"{place}.source")
+    return image_of(block.source.media_type, block.source.data, f"{place}.source")
 
 
 def _texts(content: str | list[Block], place: str) -> str:

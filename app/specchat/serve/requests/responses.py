@@ -11,7 +11,7 @@ from specchat.serve.api_errors import bad
 from specchat.serve.protocol import Request
 from specchat.serve.requests.asked import Asked, kind_of, template_options
 from specchat.serve.requests.base import Offer, Sampling, Wire
-from specchat.serve.requests.content import Part, Plain, call_of, check_messages, joined
+from specchat.serve.requests.content import Part, Plain, call_of, check_messages, said
 from specchat.serve.requests.formats import ResponseFormat, grammar_of
 from specchat.serve.requests.tools import FunctionTool, Mode, Tools, check_grammar, chosen_tools
 
@@ -123,7 +123,7 @@ class ResponsesRequest(Sampling):
         }
 
     def messages(self) -> list[Plain]:
-        """The conversation for the chat template. Raises ApiError for an item that is no text."""
+        """The conversation for the chat template. Raises ApiError for an item that is not read."""
         messages: list[Plain] = [{"role": "system", "content": self.instructions}] if self.instructions else []
         if isinstance(self.input, str):
             return [*messages, {"role": "user", "content": self.input}]
@@ -150,7 +150,7 @@ def _add(messages: list[Plain], item: Item, place: str) -> None:
         if item.role is None:
             raise bad(f"{place} has no role", f"{place}.role")
         role = "system" if item.role == "developer" else item.role
-        messages.append({"role": role, "content": joined(item.content or "", f"{place}.content")})
+        messages.append({"role": role, **said(item.content or "", f"{place}.content")})
     elif item.type == "function_call":
         if not (item.name and item.call_id):
             raise bad(f"{place} needs name and call_id", place)
@@ -161,7 +161,7 @@ def _add(messages: list[Plain], item: Item, place: str) -> None:
     elif item.type == "function_call_output":
         if not item.call_id:
             raise bad(f"{place} needs call_id", f"{place}.call_id")
-        content = joined(item.output or "", f"{place}.output")
-        messages.append({"role": "tool", "tool_call_id": item.call_id, "content": content})
+        output = said(item.output or "", f"{place}.output")
+        messages.append({"role": "tool", "tool_call_id": item.call_id, **output})
     elif item.type != "reasoning":
         raise bad(f"{place} is of type {item.type[:80]!r}: send messages, function calls and their outputs", place)

@@ -5,11 +5,12 @@ The colours are the palette as a style sheet for light and dark pages, with a sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from specchat.stats.line import statistics_line, with_ending
+from specchat.store.images import hashes_in
 from specchat.terminal.fences import fenced
 from specchat.terminal.filter import clean
 from specchat.terminal.palette import LOOKS, ON_LIGHT, Look
@@ -58,9 +59,20 @@ def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:
 def _told(message: Mapping[str, Any]) -> tuple[str, str]:
     """Role and content of a message in a trace, which may come from anyone."""
     try:
-        return with_calls(Message.of(message))
+        role, content = with_calls(Message.of(message))
     except SettingError:
-        return message["role"], message["content"]
+        role, content = message["role"], message["content"]
+    return role, with_images(content, map(short_name, hashes_in(message)))
+
+
+def with_images(content: str, names: Iterable[str]) -> str:
+    """The text of a message after a line that names each of its images."""
+    return "\n".join([*(f"[image {name}]" for name in names), content])
+
+
+def short_name(sha256: str) -> str:
+    """What stands for an image whose name is not known: the beginning of its hash."""
+    return sha256[:12]
 
 
 def with_calls(message: Message) -> tuple[str, str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from specchat.models.formatting import recorded_pair
 from specchat.stats.line import ending, rule_in
+from specchat.store.images import StoredImage
 from specchat.terminal.filter import clean
 from specchat.terminal.palette import word_of
 from specchat.terminal.pieces import Ink, Inker
@@ -23,13 +24,19 @@ from specchat_engine.decoding.rounds import Outcome, Round
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 """Characters that could end a script element, begin a comment, or confuse an old parser."""
 
+_MOST_EMBEDDED: Final = 16 * 2**20
+"""Bytes of images that a page holds; further ones are named."""
+
 _INKS = "\n".join(f".{ink.value} {{ color: var(--{ink.value}) }}" for ink in Ink)
 
 _PLACE = re.compile(r"@@(\w+)@@")
 
 
-def html(document: Document) -> str:
-    """The page with its style, script and data, and a content policy that allows nothing else."""
+def html(document: Document, *, room: int = _MOST_EMBEDDED) -> str:
+    """The page with its style, script and data, and a content policy that allows nothing else.
+
+    It has `room` for so many bytes of images.
+    """
     style = "\n".join(
         (_properties(dark=False), when_dark(_properties(dark=True)), _INKS, shapes(), _file("player.css"))
     )
@@ -39,7 +46,7 @@ def html(document: Document) -> str:
         "title": escape(document.title),
         "style": style,
         "script": script,
-        "data": _embedded({"turns": [turn_data(trace) for trace in document.traces]}),
+        "data": _embedded({"turns": [*map(turn_data, document.traces)], "images": _images(document.traces, room)}),
         "answers": "".join(f"<pre>{escape(clean(trace.text))}</pre>" for trace in document.traces),
     }
     return _PLACE.sub(lambda match: parts[match[1]], _file("player.html"))
@@ -51,6 +58,7 @@ def turn_data(trace: Trace) -> dict[str, Any]:
     start = trace.start
     return {
         "question": clean(trace.asked),
+        "images": trace.images,
         "pair": recorded_pair(start),
         "rule": rule_in(start),
         "figures": figures_of(trace),
@@ -59,6 +67,20 @@ def turn_data(trace: Trace) -> dict[str, Any]:
         "given": _pieces(trace.opening, inker) if trace.opening else [],
         "rounds": [_round_data(event, inker) for event in trace.rounds],
     }
+
+
+def _images(traces: Sequence[Trace], room: int) -> dict[str, str]:
+    """The images of questions as data: URLs, by their hashes, as far as they are kept and the page has room."""
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(name for trace in traces for name in trace.images):
+        try:
+            data = StoredImage("", name).path.read_bytes()
+        except OSError:
+            continue
+        if len(data) <= room:
+            room -= len(data)
+            found[name] = f"data:image/png;base64,{b64encode(data).decode()}"
+    return found
 
 
 def _round_data(event: Round, inker: Inker) -> dict[str, Any]:

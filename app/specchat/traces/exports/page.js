@@ -1,6 +1,6 @@
 // The page around the player: draws a turn once, then shows and hides its rounds.
 if (typeof document !== "undefined") (() => {
-  const { turns } = JSON.parse(document.getElementById("data").textContent);
+  const { turns, images } = JSON.parse(document.getElementById("data").textContent);
   const element = (id) => document.getElementById(id);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const now = () => performance.now() / 1000;
@@ -25,6 +25,8 @@ if (typeof document !== "undefined") (() => {
     element("pair").textContent = [turn.pair, turn.rule].filter(Boolean).join(" · ");
     element("question").textContent = turn.question;
     element("question").hidden = !turn.question;
+    element("images").replaceChildren(...turn.images.map(image));
+    element("images").hidden = !turn.images.length;
     element("figures").textContent = turn.figures;
     element("ending").textContent = [turn.ending, turn.error].filter(Boolean).join(": ");
     element("place").max = length;
@@ -36,6 +38,15 @@ if (typeof document !== "undefined") (() => {
     shown = spans.length;
     follows = false;
     draw();
+  }
+
+  function image(sha256) {
+    const name = `image ${sha256.slice(0, 12)}`;
+    if (!images[sha256]) return made("span", "", `[${name}]`);
+    const node = made("img");
+    node.src = images[sha256];
+    node.alt = name;
+    return node;
   }
 
   // A stroke and an underline begin at the word: the space before it stands outside of them.

@@ -12,7 +12,17 @@ from specchat.models.formatting import recorded_pair
 from specchat.terminal.filter import clean
 from specchat.terminal.pieces import Ink, Inker, Piece
 from specchat.terminal.wrapping import Wrapper
-from specchat.traces.exports.document import FOLD, FOLDED, Document, figures_of, shapes, values, when_dark
+from specchat.traces.exports.document import (
+    FOLD,
+    FOLDED,
+    Document,
+    figures_of,
+    shapes,
+    short_name,
+    values,
+    when_dark,
+    with_images,
+)
 from specchat.traces.trace import Trace
 
 COLUMNS = 96
@@ -105,7 +115,8 @@ def _fills(*, dark: bool) -> str:
 
 def _turn(page: _Page, trace: Trace) -> None:
     page.rule()
-    for place, line in enumerate(_wrapped(clean(trace.asked), COLUMNS - 2)):
+    asked = with_images(trace.asked, map(short_name, trace.images))
+    for place, line in enumerate(_wrapped(clean(asked), COLUMNS - 2)):
         page.line([("› " if place == 0 else "  ", "quiet"), (line, "quiet")])
     page.rows += 1
     for pieces in _answer(trace):

@@ -107,7 +107,7 @@ def test_a_format_holds_the_text_to_a_schema(client: openai.OpenAI, engine: Scri
         ({"input": "a", "previous_response_id": "resp_1"}, "previous_response_id"),
         ({"input": [{"type": "message", "content": "x"}]}, "input[0].role"),
         ({"input": [{"type": "computer_call"}]}, "input[0]"),
-        ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "input[0].content[0]"),
+        ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "input[0].content[0].image_url"),
         ({"input": [{"type": "function_call", "name": "f"}]}, "input[0]"),
         ({"input": "a", "text": {"format": {"type": "json_schema"}}}, "text.format.schema"),
     ],

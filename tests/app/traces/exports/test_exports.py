@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from specchat.errors import ExportError
 from specchat.traces.exports import KINDS, conversation, export_session, kind_of, markdown
 from specchat.traces.exports.document import Document
+from specchat.traces.exports.svg import svg
 from specchat.traces.trace import Trace, read_trace
 from support.sample_traces import sample_trace
 
@@ -38,6 +39,22 @@ def test_json_lines_are_a_trace_again(folder: Path) -> None:
     path = folder / "out.jsonl"
     export_session("jsonl", "Cats", MESSAGES, [TRACE, TRACE], path)
     assert read_trace(path) == [TRACE, TRACE]
+
+
+def test_texts_name_the_images_of_a_recorded_question() -> None:
+    names = ["ab" * 32, "cd" * 32]
+    message = {"role": "user", "content": "What is this?", "images": [*names, "no hash", 5]}
+    shown = Trace(TRACE.start | {"messages": [message]}, TRACE.rounds, TRACE.end)
+    later = [message, {"role": "assistant", "content": shown.text}, {"role": "user", "content": "And now?"}]
+    after = Trace(TRACE.start | {"messages": later, "turn": 1}, TRACE.rounds, TRACE.end)
+    said = conversation([shown, after])
+    assert [role for role, *_ in said] == ["user", "assistant", "user", "assistant"]
+    assert said[0][1] == "[image abababababab]\n[image cdcdcdcdcdcd]\nWhat is this?"
+    assert "[image abababababab]\n" in markdown(Document("Cats", tuple(said), (shown,)))
+    assert "[image abababababab]" in svg(Document("Cats", (), (shown,)))
+    assert "[image" not in svg(Document("Cats", (), (after,)))
+    hostile = Trace(TRACE.start | {"messages": [message | {"images": 5}]}, TRACE.rounds, TRACE.end)
+    assert conversation([hostile])[0][1] == "What is this?"
 
 
 def test_a_file_that_exists_is_kept_unless_it_may_be_written_over(folder: Path) -> None:

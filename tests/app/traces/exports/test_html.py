@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 from hypothesis import given
 
+from specchat.store.images import keep_image
 from specchat.traces.exports.document import Document
 from specchat.traces.exports.html import html
 from specchat.traces.trace import Trace
@@ -45,6 +46,22 @@ class Page(HTMLParser):
         (data,) = self.texts["script.application/json"]
         found: dict[str, list[dict[str, object]]] = json.loads(data)
         return found
+
+
+def about_images(trace: Trace, *names: str) -> Trace:
+    """The same turn, about images."""
+    message = {"role": "user", "content": "What is this?", "images": [*names]}
+    return Trace(trace.start | {"messages": [message]}, trace.rounds, trace.end)
+
+
+def test_the_page_shows_each_image_of_a_question_once_as_far_as_there_is_room() -> None:
+    kept, large = (keep_image(data, b"", "photo.png", 2, 2).sha256 for data in (b"PNG 1", b"PNG 2, larger"))
+    first, again = about_images(sample_trace(), kept, large, "ab" * 32), about_images(sample_trace(), kept)
+    text = html(Document("Cats", (), (first, again)), room=6)
+    assert [turn["images"] for turn in Page(text).data["turns"]] == [[kept, large, "ab" * 32], [kept]]
+    (images,) = re.findall(r'"images":(\{.*?\})', text)
+    assert json.loads(images) == {kept: f"data:image/png;base64,{b64encode(b'PNG 1').decode()}"}
+    assert "img-src data:" in text
 
 
 def page_of(*turns: Trace, title: str = "Cats") -> tuple[str, Page]:

@@ -26,6 +26,7 @@ from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.settings.paths import images_folder
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.page_consent import PageConsentScreen
+from specchat.worker.protocol import WorkerFailed
 from specchat_assets import TARGET_NAME
 from support.clipboards import FakeDesktop
 from support.documents import write_picture
@@ -85,6 +86,21 @@ async def test_a_model_that_sees_nothing_says_so_and_the_message_stays() -> None
         assert prompt(pilot).text == "What is @photo.jpg?"
         assert questions(pilot) == []
         assert "it has no projector" in note(pilot)
+
+
+async def test_a_server_that_refuses_an_image_says_so_and_the_message_goes_back_to_the_prompt() -> None:
+    client = ScriptedClient(rounds=[], failure=WorkerFailed("localhost answers 400: this model reads no images"))
+    async with chat(client) as pilot:
+        await send(pilot, "What is @photo.jpg?")
+        assert len(client.asked[-1][-1].images) == 1
+        assert prompt(pilot).text == "What is @photo.jpg?"
+        assert questions(pilot) == []
+        assert any("this model reads no images" in row for row in seen(pilot))
+        client.failure, client.rounds = None, script("> Hello")
+        await pilot.press("enter")
+        await pilot.app.workers.wait_for_complete([one for one in pilot.app.workers if one.group == "attachments"])
+        await quiet(pilot)
+        assert len(client.asked[-1][-1].images) == 1
 
 
 async def test_a_page_is_asked_about_on_a_screen_of_its_own() -> None:

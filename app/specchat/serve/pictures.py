@@ -1,0 +1,91 @@
+"""The images of requests, which may be hostile: a process of its own reads each, as it does for attachments."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from threading import Event
+from typing import Final
+
+from specchat.attachments.client import picture_given
+from specchat.attachments.protocol import LARGEST_PICTURE
+from specchat.chat.attachments import MOST_IMAGES
+from specchat.errors import AttachmentError
+from specchat.serve.api_errors import bad
+from specchat.serve.engine import ServingEngine
+from specchat.serve.protocol import Request
+from specchat.serve.requests.content import GivenImage
+
+_AT_A_TIME: Final = 2
+"""Processes that read images for all requests together."""
+
+_MOST_IN_ALL: Final = 64
+"""Images of a request, in all messages together."""
+
+_MOST: Final = MOST_IMAGES * LARGEST_PICTURE
+"""Bytes that the images of a request may have together, as the engine gets them in base 64."""
+
+
+class Pictures:
+    """Turns the images of requests into PNGs of a limited size. The last ones are remembered, since clients send them
+    again with each message of a conversation."""
+
+    def __init__(self, engine: ServingEngine) -> None:
+        self._engine = engine
+        self._turn = asyncio.Semaphore(_AT_A_TIME)
+        self._known: OrderedDict[bytes, str] = OrderedDict()
+
+    async def unpacked(self, request: Request) -> Request:
+        """The request with images that the engine can take.
+
+        Raises ApiError, which names its place, for an image that cannot be read, for one too many, and if the model
+        sees none.
+        """
+        shown: list[GivenImage] = [image for message in request.messages for image in message.get("images", ())]
+        if shown and (why := self._engine.info.blind_because):
+            raise bad(f"{shown[0].place}: {why}", shown[0].place)
+        _check_number(shown, _MOST_IN_ALL, "in all messages together")
+        left, messages = _MOST, []
+        for message in request.messages:
+            if given := message.get("images"):
+                images = await self._read(given, left)
+                left -= sum(map(len, images))
+                message = {**message, "images": images}
+            messages.append(message)
+        return replace(request, messages=tuple(messages))
+
+    async def _read(self, given: Sequence[GivenImage], left: int) -> list[str]:
+        _check_number(given, MOST_IMAGES, "a message")
+        images = []
+        for image in given:
+            images.append(await self._png(image))
+            left -= len(images[-1])
+            if left < 0:
+                raise bad(f"{image.place}: all images together have more than {_MOST >> 20} MiB as PNG", image.place)
+        return images
+
+    async def _png(self, image: GivenImage) -> str:
+        """The image in base 64. It is no longer read once nobody waits for it."""
+        name, gone = sha256(image.data.encode()).digest(), Event()
+        png = self._known.pop(name, None)
+        try:
+            if png is None:
+                async with self._turn:
+                    png = (await asyncio.to_thread(picture_given, image.place, image.data, gone.is_set)).png
+        except AttachmentError as error:
+            raise bad(str(error), image.place) from None
+        finally:
+            gone.set()
+        self._known[name] = png
+        while sum(map(len, self._known.values())) > _MOST:
+            self._known.popitem(last=False)
+        return png
+
+
+def _check_number(images: Sequence[GivenImage], most: int, where: str) -> None:
+    if len(images) > most:
+        place = images[most].place
+        raise bad(f"{place} is one image too many: the limit is {most} {where}", place)

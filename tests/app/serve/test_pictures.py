@@ -1,0 +1,177 @@
+"""Images in requests: every API's form of them reaches the engine as PNG, and what cannot be read is named."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from io import BytesIO, StringIO
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+import specchat.serve.pictures as pictures
+from app.serve.conftest import Served
+from specchat.chat.attachments import MOST_IMAGES
+from specchat.serve.protocol import Request
+from specchat.serve.server import prompt_log
+from support.scripted_server import LOADED, ScriptedEngine
+from support.vision_models import png
+
+pytest.importorskip("PIL", reason="needs the extra specchat[files]")
+
+DATA = b64encode(png(1)).decode()
+URL = f"data:image/png;base64,{DATA}"
+IMAGE: dict[str, Any] = {"type": "image_url", "image_url": {"url": URL, "detail": "high"}}
+TEXT = {"type": "text", "text": "What is this?"}
+BLOCK: dict[str, Any] = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}}
+
+
+def asked_with(*parts: Any, **more: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": [*parts]}], **more}
+
+
+def sizes(request: Request) -> list[list[tuple[int, int]]]:
+    """The sizes of the images of each message."""
+    from PIL import Image
+
+    found = []
+    for message in request.messages:
+        opened = [Image.open(BytesIO(b64decode(data))) for data in message.get("images", ())]
+        assert {image.format for image in opened} <= {"PNG"}
+        found.append([image.size for image in opened])
+    return found
+
+
+def test_openais_client_sends_images_beside_texts(client: openai.OpenAI, engine: ScriptedEngine) -> None:
+    other = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(png(2, 30, 40)).decode()}"}}
+    content: Any = [TEXT, IMAGE, other, {"type": "text", "text": " And this?"}]
+    messages: Any = [{"role": "system", "content": "Look"}, {"role": "user", "content": content}]
+    client.chat.completions.create(model="m", messages=messages)
+    assert sizes(engine.asked[0]) == [[], [(20, 16), (30, 40)]]
+    assert engine.asked[0].messages[1]["content"] == "What is this? And this?"
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "WEBP", "GIF"])
+def test_images_of_other_formats_become_pngs(http: httpx2.Client, engine: ScriptedEngine, kind: str) -> None:
+    from PIL import Image
+
+    written = BytesIO()
+    Image.new("RGB", (12, 8), "red").save(written, kind)
+    url = f"data:image/{kind.lower()};base64,{b64encode(written.getvalue()).decode()}"
+    part = {"type": "image_url", "image_url": {"url": url}}
+    assert http.post("/v1/chat/completions", json=asked_with(part)).status_code == 200
+    assert sizes(engine.asked[0]) == [[(12, 8)]]
+
+
+def test_the_newer_api_has_images_in_messages_and_outputs(client: openai.OpenAI, engine: ScriptedEngine) -> None:
+    image = {"type": "input_image", "image_url": URL, "detail": "auto"}
+    call = {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}
+    items: Any = [
+        {"role": "user", "content": [{"type": "input_text", "text": "Look"}, image]},
+        call,
+        {"type": "function_call_output", "call_id": "c", "output": [image]},
+    ]
+    client.responses.create(model="m", input=items)
+    assert sizes(engine.asked[0]) == [[(20, 16)], [], [(20, 16)]]
+
+
+def test_anthropics_client_sends_images_in_messages_and_results(served: Served, engine: ScriptedEngine) -> None:
+    use = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "Seen"}, BLOCK]}
+    messages: Any = [
+        {"role": "user", "content": [BLOCK]},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+    with anthropic.Anthropic(base_url=served(), api_key="none", max_retries=0, timeout=20) as client:
+        client.messages.create(model="m", max_tokens=8, messages=messages)
+        assert client.messages.count_tokens(model="m", messages=messages).input_tokens == 1
+    for request in engine.asked:
+        assert sizes(request) == [[(20, 16)], [], [(20, 16)]]
+    assert engine.asked[0].messages[2]["content"] == "Seen"
+
+
+def test_all_answers_to_a_request_see_its_images(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    http.post("/v1/chat/completions", json=asked_with(IMAGE, n=3))
+    assert [sizes(request) for request in engine.asked] == [[[(20, 16)]]] * 3
+
+
+def test_an_image_that_comes_again_is_not_read_again(
+    http: httpx2.Client, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http.post("/v1/chat/completions", json=asked_with(IMAGE))
+    monkeypatch.setattr(pictures, "picture_given", None)
+    assert http.post("/v1/chat/completions", json=asked_with(IMAGE, IMAGE)).status_code == 200
+    assert sizes(engine.asked[1]) == [[(20, 16)] * 2]
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://example.org/a.png", "is an address, and this server fetches nothing: send the image as a data: URL"),
+        ("HTTP://169.254.169.254/", "is an address, and this server fetches nothing"),
+        ("file:///etc/passwd", "is no data: URL of an image in base 64"),
+        ("data:image/png,plain", "is no data: URL"),
+        ("data:text/html;base64,AAAA", "is no data: URL"),
+        ("data:image/tiff;base64,AAAA", "is 'image/tiff': use PNG, JPEG, WebP or GIF"),
+        ("data:image/png;base64,A*AA", "is not in base 64"),
+        ("data:image/png;base64,AAAA", "is damaged, or no picture of a known format"),
+        (f"data:image/png;base64,{b64encode(png(1)[:300]).decode()}", "it is probably damaged"),
+        (f"data:image/png;base64,{b64encode(b'%!PS-Adobe-3.0 EPSF-3.0').decode()}", "is damaged, or no picture"),
+        (f"data:image/png;base64,{'A' * (45 * 2**20)}", "is an image of more than 32 MiB"),
+    ],
+)
+def test_what_is_no_image_is_named_in_one_line(served: Served, engine: ScriptedEngine, url: str, said: str) -> None:
+    from specchat.settings.serving import Serving
+
+    content = [TEXT, {"type": "image_url", "image_url": {"url": url}}]
+    with httpx2.Client(base_url=served(Serving(max_body=64)), timeout=60, trust_env=False) as http:
+        answer = http.post("/v1/chat/completions", json=asked_with(*content))
+    error = answer.json()["error"]
+    assert answer.status_code == 400, error
+    assert error["param"] == "messages[0].content[1].image_url"
+    assert error["message"].startswith(f"{error['param']} ")
+    assert said in error["message"]
+    assert engine.asked == []
+
+
+def test_anthropics_addresses_of_images_are_refused_too(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    block = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    answer = http.post("/v1/messages", json=asked_with(block, max_tokens=8))
+    assert answer.status_code == 400
+    assert "messages[0].content[0].source" in answer.json()["error"]["message"]
+    assert engine.asked == []
+
+
+def test_a_message_shows_so_many_images_at_most(http: httpx2.Client) -> None:
+    answer = http.post("/v1/chat/completions", json=asked_with(*[IMAGE] * (MOST_IMAGES + 1)))
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == f"messages[0].content[{MOST_IMAGES}].image_url"
+    messages = [{"role": "user", "content": [IMAGE] * MOST_IMAGES}] * 8
+    assert http.post("/v1/chat/completions", json={"messages": messages}).status_code == 200
+    answer = http.post("/v1/chat/completions", json={"messages": [*messages, *messages]})
+    assert answer.json()["error"]["param"] == "messages[8].content[0].image_url"
+
+
+def test_a_model_that_sees_nothing_says_why(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    engine.info = replace(LOADED, blind_because="it has no projector")
+    for path, part in (("/v1/chat/completions", IMAGE), ("/v1/messages", BLOCK), ("/v1/messages/count_tokens", BLOCK)):
+        answer = http.post(path, json=asked_with(part, max_tokens=8))
+        assert answer.status_code == 400
+        assert "it has no projector" in answer.json()["error"]["message"]
+    assert engine.asked == []
+    assert http.post("/v1/chat/completions", json=asked_with(TEXT)).status_code == 200
+
+
+def test_a_log_of_prompts_keeps_no_data_of_images(served: Served) -> None:
+    written = StringIO()
+    with httpx2.Client(base_url=served(log=prompt_log(written)), timeout=20, trust_env=False) as http:
+        http.post("/v1/chat/completions", json=asked_with(TEXT, IMAGE))
+        http.post("/v1/messages", json=asked_with(TEXT, BLOCK, max_tokens=8))
+    assert written.getvalue().count("What is this?") == 2
+    assert written.getvalue().count(f"{len(URL)} characters") == 1
+    assert written.getvalue().count(f"{len(DATA)} characters") == 1
+    assert DATA not in written.getvalue()
