@@ -165,7 +165,7 @@ async def test_a_tool_that_is_allowed_in_the_chat_is_asked_about_again_only_in_a
 
 
 async def test_keys_that_were_meant_for_the_prompt_allow_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ToolConsent, "PAUSE", 0.5)
+    monkeypatch.setattr(ToolConsent, "PAUSE", 3600.0)
     client = ScriptedClient(hold_after=1, calls=[(SUM,)])
     async with chat(client) as pilot:
         await use(pilot)
@@ -178,6 +178,15 @@ async def test_keys_that_were_meant_for_the_prompt_allow_nothing(monkeypatch: py
         assert pilot.app.screen is asking
         assert not asking.accepts
         assert len(client.asked) == 1
+
+
+async def test_keys_count_after_a_pause_without_any() -> None:
+    client = ScriptedClient(hold_after=1, calls=[(SUM,)])
+    async with chat(client) as pilot:
+        await use(pilot)
+        await ask(pilot, "Hi")
+        prompt(pilot).write("What a n")
+        client.go.set()
         await consent(pilot)
         await say(pilot, "y")
         assert client.asked[1][-1].content == "42"
