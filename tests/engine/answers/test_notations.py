@@ -138,6 +138,7 @@ def test_the_thoughts_of_gemma_come_in_a_channel() -> None:
         "<|tool_call_start|>[weather(**{'city': 'Rome'})]<|tool_call_end|>",
         "<|tool_call_start|>[weather(city=town)]<|tool_call_end|>",
         "<|tool_call_start|>[weather(city=)]<|tool_call_end|>",
+        "<|tool_call_start|>[weather('city'='Rome')]<|tool_call_end|>",
         "<|tool_call_start|>[weather(days=1e999)]<|tool_call_end|>",
         "<|tool_call_start|>[(weather)()]<|tool_call_end|>",
         "<|tool_call_start|>[weather(city='Rome'",
