@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import Final, TypeVar
 
@@ -36,6 +37,7 @@ CLIPBOARD: Final = 5.0
 
 _NO_ANSWER: Final = "cannot be read: its reader ended without an answer, as for a damaged file"
 _STEP: Final = 0.1
+_GRACE: Final = 1.0
 
 Kind = TypeVar("Kind", Text, Picture)
 
@@ -97,6 +99,9 @@ def _reply_to(request: Request, stopped: Stopped, patience: float) -> Reply:
         try:
             return _answer(process, encode(request), stopped, patience)
         finally:
+            process.terminate()  # it may have to end a program that it waits for
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
             process.kill()
 
 

@@ -49,7 +49,7 @@ def picture_in_clipboard(seconds: float) -> Picture:
 
 @contextmanager
 def _within(seconds: float) -> Iterator[None]:
-    """Raises Unreadable if what is done takes longer. A program that is being waited for is then ended."""
+    """Raises Unreadable if what is done takes longer or is stopped. A program that it waits for is then ended."""
 
     def give_up(_number: int, _frame: FrameType | None) -> None:
         raise Unreadable(f"gave nothing within {seconds:g} seconds")
@@ -57,7 +57,8 @@ def _within(seconds: float) -> Iterator[None]:
     if not hasattr(signal, "setitimer"):  # Windows, where no program is waited for
         yield
         return
-    signal.signal(signal.SIGALRM, give_up)
+    for number in (signal.SIGALRM, signal.SIGTERM):
+        signal.signal(number, give_up)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield

@@ -28,6 +28,9 @@ _HINT: Final = "Any key goes back to the chat."
 _STEP: Final = 0.2
 """Seconds between two looks at the size of the window."""
 
+_LOCAL: Final = 3
+"""Where the local modes are among a terminal's attributes."""
+
 _ANSWERS: Final = re.compile(rb"\x1b\[[?>]?[0-9;]*[ct]|\x1b_.*?\x1b\\", re.DOTALL)
 """What a slow terminal answers late to the library's questions. It is no key."""
 
@@ -35,17 +38,25 @@ _ANSWERS: Final = re.compile(rb"\x1b\[[?>]?[0-9;]*[ct]|\x1b_.*?\x1b\\", re.DOTAL
 def main(arguments: list[str]) -> int:
     """Draws the picture and waits for a key."""
     logging.disable(logging.WARNING)  # a terminal that does not answer is warned about in the middle of the picture
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _show(Path(arguments[0]), None)
+    signal.signal(signal.SIGTERM, _leave)
+    with _keys(sys.stdin.fileno()) as keys:
+        return _show(Path(arguments[0]), keys)
+
+
+def _show(picture: Path, keys: int | None) -> int:
+    """Draws the picture, and waits for a key if there are any."""
     try:
         with _kept_title():
             from specchat.attachments.drawing import Drawing
     except ImportError:
         return _MISSING
-    drawing = Drawing(Path(arguments[0]), _HINT)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    drawing = Drawing(picture, _HINT)
+    if keys is None:
         drawing.draw(shutil.get_terminal_size())
         return 0
-    signal.signal(signal.SIGTERM, _leave)
-    with _keys(sys.stdin.fileno()) as keys, drawing.screen():
+    with drawing.screen():
         _draw_until_key(keys, drawing.draw)
     return 0
 
@@ -91,10 +102,13 @@ def _write(sequence: str) -> None:
 
 @contextmanager
 def _keys(terminal: int) -> Iterator[int]:
-    """The terminal's input with keys as they are pressed, and not shown."""
+    """The terminal's input with keys as they are pressed, and not shown. Ctrl+C and Ctrl+Z are keys like any other."""
     before = termios.tcgetattr(terminal)
     try:
         tty.setcbreak(terminal)
+        mode = termios.tcgetattr(terminal)
+        mode[_LOCAL] &= ~termios.ISIG
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, mode)
         yield terminal
     finally:
         termios.tcsetattr(terminal, termios.TCSAFLUSH, before)

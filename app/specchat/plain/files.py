@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from specchat.chat.attachments import image_in_clipboard, images_of, pages_named, read_attachments, with_attachments
+from specchat.chat.attachments import (
+    MOST_IMAGES,
+    image_in_clipboard,
+    images_of,
+    pages_named,
+    read_attachments,
+    with_attachments,
+)
 from specchat.errors import AttachmentError
 from specchat.plain.paper import Paper
 from specchat.store.images import StoredImage
@@ -23,7 +30,10 @@ class PlainFiles:
         self._pasted: tuple[str, ...] = ()
 
     def paste(self) -> None:
-        """Lets the image in the clipboard go with the next message."""
+        """Lets the image in the clipboard go with the next message that can be read."""
+        if len(self._pasted) == MOST_IMAGES:
+            self._paper.say(f"The next message has {MOST_IMAGES} images, which is the limit.")
+            return
         try:
             image = image_in_clipboard()
         except AttachmentError as error:
@@ -49,10 +59,11 @@ class PlainFiles:
             self._paper.say("Name a file or a page, such as @notes.txt.")
 
     def _read(self, message: str) -> None:
-        message, self._pasted = " ".join((message, *self._pasted)), ()
+        message = " ".join((message, *self._pasted))
         try:
             found = read_attachments(message, Path.cwd())
         except AttachmentError as error:
             self._paper.say(str(error))
         else:
+            self._pasted = ()
             self._ask(with_attachments(message, found), images_of(found))

@@ -9,14 +9,14 @@ from typing import Final
 from specchat_engine.answers.json_object import JsonObject
 from specchat_engine.answers.parts import AnswerPart, CallState, PartKind
 
-_ARGUMENTS: Final = ("arguments", "parameters")
 _USUAL: Final = {"parameters": "arguments", "tool_name": "name", "tool_call_id": "id"}
 _KEYS: Final = ("name", "id", "type", "arguments")
 
 
 class JsonCall:
-    """Follows an object `{"name": …, "arguments": {…}}`; Llama calls the arguments "parameters", and Cohere
-    the name "tool_name".
+    """Follows an object `{"name": …, "arguments": {…}}`.
+
+    Llama and Cohere call the arguments "parameters", and Cohere calls the name "tool_name".
 
     It is told once its name and the beginning of its arguments are there, and then its arguments as they come.
     """
@@ -54,6 +54,11 @@ class JsonCall:
         self.text = "" if self._told else self.text
         return []
 
+    @property
+    def _key(self) -> str:
+        """The key of the value, by its usual name."""
+        return _USUAL.get(self._object.key, self._object.key)
+
     def _follow(self, character: str) -> None:
         value = self._object
         was_in_value = value.in_value
@@ -63,7 +68,7 @@ class JsonCall:
             if not was_in_value:
                 self._begin_value(character)
             self._value += character
-            if self._value[0] == "{" and value.key in _ARGUMENTS:
+            if self._value[0] == "{" and self._key == "arguments":
                 self._arguments += value.repaired(character)
         elif was_in_value:
             self._end_value()
@@ -72,18 +77,17 @@ class JsonCall:
         self._failed |= value.broken
 
     def _begin_value(self, character: str) -> None:
-        key = self._object.key
-        kind = _USUAL.get(key, key)
-        usual = {"name": '"', "arguments": '{"'}.get(kind, character)
-        self._failed |= kind not in _KEYS or kind in self._seen or character not in usual
-        self._seen.add(kind)
+        key = self._key
+        usual = {"name": '"', "arguments": '{"'}.get(key, character)
+        self._failed |= key not in _KEYS or key in self._seen or character not in usual
+        self._seen.add(key)
         self._value = ""
 
     def _end_value(self) -> None:
-        if _USUAL.get(self._object.key, self._object.key) == "name":
+        if self._key == "name":
             self._name = str(json.loads(self._value, strict=False))
             self._failed |= not self._name or (self._names is not None and self._name not in self._names)
-        elif self._object.key in _ARGUMENTS and self._value[0] == '"':
+        elif self._key == "arguments" and self._value[0] == '"':
             self._arguments = str(json.loads(self._value, strict=False))
             self._failed |= not _is_object(self._arguments)
 

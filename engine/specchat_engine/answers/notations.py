@@ -40,15 +40,19 @@ Schemas = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """A way to write calls. Each of the marks that may come after a call is optional, and they come in this order."""
+    """A way to write calls. Each of the marks that may come after a call is optional, and they come in this order.
+
+    `objects` are the characters that begin calls as JSON, which may stand there too; the reader reads all others.
+    """
 
     opens: str
     closes: tuple[str, ...] = ()
     reader: Callable[[Schemas], CallReader] | None = None
+    objects: str = "{["
 
     def reader_for(self, text: str, schemas: Schemas) -> CallReader | None:
         """What reads a call that begins with this text, which is not empty; None if nothing can."""
-        if text[0] == "{" or (text[0] == "[" and self.reader is not _python):
+        if text[0] in self.objects:
             return JsonCalls()
         return self.reader(schemas) if self.reader else None
 
@@ -60,10 +64,6 @@ def _named(head: str, arguments: Callable[[], ArgumentsReader] = JsonArguments) 
 
 def _tagged(tags: Tags) -> Callable[[Schemas], CallReader]:
     return lambda schemas: TaggedCall(tags, schemas)
-
-
-def _python(_: Schemas) -> CallReader:
-    return PythonCalls()
 
 
 _NAME: Final = r"([\w.:/-]{1,64}?)"
@@ -95,7 +95,7 @@ _ALL: Final = (
     Notation("<｜DSML｜tool_calls>"),
     Notation('<｜DSML｜invoke name="', ("</｜DSML｜function_calls>", "</｜DSML｜tool_calls>"), _tagged(DSML)),
     Notation('<function name="', (), _tagged(MINICPM)),
-    Notation("<|tool_call_start|>", ("<|tool_call_end|>",), _python),
+    Notation("<|tool_call_start|>", ("<|tool_call_end|>",), lambda _: PythonCalls(), objects="{"),
     Notation("<|START_ACTION|>", ("<|END_ACTION|>",)),
     Notation("<|function_call|>"),
 )

@@ -1,17 +1,25 @@
-"""Calls as a list of Python's calls, `[name(key="value"), name()]`. They are told once the list is complete."""
+"""Calls as a list of Python's calls, `[name(key="value"), name()]`. Each is told once it is complete.
+
+Names and keys need not be Python's: a tool may be called `get-weather`, and a parameter `from`. Strings may have new
+lines in them.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+import re
+import warnings
 from typing import Final
 
 from specchat_engine.answers.json_calls import JsonCalls
 from specchat_engine.answers.parts import AnswerPart, CallReader, CallState, PartKind
 
 _LONGEST: Final = 100_000
-_NAMES: Final = {"true": True, "false": False, "null": None}
+"""Characters of a call. What is longer will not end, and would never be shown."""
+
+_NAME: Final = re.compile(r"\w[\w.:/-]{0,63}")
+_CONSTANTS: Final = {"true": True, "false": False, "null": None}
 
 
 class PythonCalls:
@@ -20,32 +28,44 @@ class PythonCalls:
     def __init__(self) -> None:
         self.text = ""
         self.state: CallState = "open"
-        self._brackets = 0
-        self._quote = ""
-        self._escaped = False
         self._objects: CallReader | None = None
+        self._told = False
+        self._depth = 0
+        self._piece = ""
+        """What came since the last bracket or comma of the list or of a call."""
+        self._string = 0
+        """Where the last string began in the piece."""
+        self._quote = ""
+        self._may_end = 0
+        """Where its closing quote may begin."""
+        self._escaped = False
+        self._name = ""
+        self._arguments: dict[str, object] = {}
 
     def take(self, text: str) -> list[AnswerPart]:
         """Follows more of the text; see `CallReader`."""
         if self._objects:
             return self._taken(self._objects, text)
+        parts: list[AnswerPart] = []
         for place, character in enumerate(text):
-            self.text += character
-            if self.text.lstrip("[ \n")[:1] == "{":
+            if character == "{" and self._depth == 1 and not (self._told or self._piece.strip()):
                 self._objects = JsonCalls()
-                return self._taken(self._objects, self.text + text[place + 1 :])
-            self._follow(character)
-            if self._brackets == 0 and not self.text.isspace():
-                return self._complete(text[place + 1 :])
-        if len(self.text) > _LONGEST:
-            self.state = "failed"
-        return []
+                return self._taken(self._objects, "[" + text[place:])
+            self.text += character
+            try:
+                parts += self._follow(character)
+            except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+                self.state = "complete" if self._told else "failed"
+            if self.state != "open":
+                self.text += text[place + 1 :]
+                break
+        return parts
 
     def finish(self) -> list[AnswerPart]:
         """Ends the calls where the text ends."""
         if self._objects:
             return self._taken(self._objects, "", ended=True)
-        self.state = "failed"
+        self.state = "complete" if self._told else "failed"
         return []
 
     def _taken(self, objects: CallReader, text: str, *, ended: bool = False) -> list[AnswerPart]:
@@ -55,48 +75,82 @@ class PythonCalls:
         self.text, self.state = objects.text, objects.state
         return parts
 
-    def _follow(self, character: str) -> None:
-        """Counts the brackets that are open outside of strings."""
-        if self._escaped:
-            self._escaped = False
-        elif self._quote:
-            self._escaped = character == "\\"
-            self._quote = "" if character == self._quote else self._quote
-        elif character in "'\"":
-            self._quote = character
+    def _follow(self, character: str) -> list[AnswerPart]:
+        """Raises ValueError, and what Python's parser raises, where the text is no call."""
+        _require(len(self.text) <= _LONGEST)
+        if self._quote or character in "'\"":
+            self._follow_string(character)
+            return []
+        opens, closes = character in "([{", character in ")]}"
+        depth, self._depth = self._depth, self._depth + opens - closes
+        if depth == 0:
+            _require(character == "[" or character.isspace())
+        elif depth == 1 and (opens or closes or character == ","):
+            self._begin_or_end(character)
+        elif depth == 2 and (closes or character == ","):
+            return self._end_argument(character)
         else:
-            self._brackets += (character in "([{") - (character in ")]}")
+            self._piece += character
+        return []
 
-    def _complete(self, rest: str) -> list[AnswerPart]:
-        try:
-            parts = [part for name, arguments in _calls(self.text.strip()) for part in _told(name, arguments)]
-        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-            parts = []
-        self.state, self.text = ("complete", rest) if parts else ("failed", self.text + rest)
-        return parts
+    def _follow_string(self, character: str) -> None:
+        if not self._quote:
+            is_third = self._piece[self._string :] == 2 * character
+            self._string = self._string if is_third else len(self._piece)
+            self._quote = 3 * character if is_third else character
+            self._piece += character
+            self._may_end = len(self._piece)
+            return
+        in_line = character == "\n" and len(self._quote) == 1
+        self._piece += "\\n" if in_line else character
+        if self._escaped or character == "\\":
+            self._escaped = not self._escaped
+            self._may_end = len(self._piece)
+        elif self._piece.endswith(self._quote, self._may_end):
+            self._quote = ""
+
+    def _begin_or_end(self, character: str) -> None:
+        """Begins a call, or ends the list."""
+        name, self._piece = self._piece.strip(), ""
+        if character == "(":
+            _require(_NAME.fullmatch(name) is not None)
+            self._name, self._arguments = name, {}
+            return
+        _require(self._told and not name and character in ",]")
+        if character == "]":
+            self.state, self.text = "complete", ""
+
+    def _end_argument(self, character: str) -> list[AnswerPart]:
+        """Notes an argument, and tells the call if it ends there."""
+        piece, self._piece, self._string = self._piece.strip(), "", 0
+        if piece or character == ",":
+            key, _, value = (part.strip() for part in piece.partition("="))
+            _require(bool(value) and _NAME.fullmatch(key) is not None)
+            self._arguments[key] = _value(_parsed(value))
+        if character == ",":
+            return []
+        _require(character == ")")
+        arguments = json.dumps(self._arguments, ensure_ascii=False, allow_nan=False)
+        self._told, self.text = True, ""
+        return [AnswerPart(PartKind.CALL, self._name), AnswerPart(PartKind.ARGUMENTS, _whole(arguments))]
 
 
-def _calls(text: str) -> Iterator[tuple[str, str]]:
-    """The names and arguments of the calls. Raises what Python's parser raises, and ValueError for anything else."""
-    listed = ast.parse(text, mode="eval").body
-    for call in listed.elts if isinstance(listed, ast.List) else ():
-        if not isinstance(call, ast.Call) or call.args:
-            raise ValueError("an element is no call with keywords alone")
-        values = {_key(keyword): _value(keyword.value) for keyword in call.keywords}
-        yield ast.unparse(call.func), json.dumps(values, ensure_ascii=False, allow_nan=False)
+def _require(fits: bool) -> None:
+    if not fits:
+        raise ValueError("the text is no call")
 
 
-def _key(keyword: ast.keyword) -> str:
-    if keyword.arg is None:
-        raise ValueError("arguments are in a mapping")
-    return keyword.arg
+def _parsed(value: str) -> ast.expr:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of backslashes that escape nothing, as in patterns
+        return ast.parse(f"({value})", mode="eval").body
 
 
 def _value(node: ast.expr) -> object:
     """A literal, with JSON's names for some."""
     match node:
-        case ast.Name(name) if name in _NAMES:
-            return _NAMES[name]
+        case ast.Name(name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
         case ast.List(elements) | ast.Tuple(elements):
             return [_value(one) for one in elements]
         case ast.Dict(keys, values):
@@ -104,5 +158,6 @@ def _value(node: ast.expr) -> object:
     return ast.literal_eval(node)
 
 
-def _told(name: str, arguments: str) -> list[AnswerPart]:
-    return [AnswerPart(PartKind.CALL, name), AnswerPart(PartKind.ARGUMENTS, arguments)]
+def _whole(text: str) -> str:
+    """The text with a character in place of each surrogate pair, as JSON writes some, and without other surrogates."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -35,8 +35,8 @@ class Tags:
     """What is written around the parameters of a call.
 
     `name` and `key` match the function's name and a parameter's key with what follows it; the name may have a second
-    group, for the end of a call without parameters. `begun` matches a key that is not complete, up to one of the
-    `marks`. `around` may be at both ends of a value, and is no part of it.
+    group, which is there if only a known function can be meant. `begun` matches a key that is not complete, up to one
+    of the `marks`. `around` may be at both ends of a value, and is no part of it.
     """
 
     name: re.Pattern[str]
@@ -77,10 +77,16 @@ GLM: Final = Tags(
 _ATTRIBUTE: Final = re.compile(r'([^<>"\s]{1,128})">')
 
 
-def _attributes(opens: str, closes: str, ends: str, key: re.Pattern[str] = _ATTRIBUTE) -> Tags:
+_OF_KNOWN: Final = re.compile(r'([^<>"\s]{1,128})(">)')
+"""Other XML looks the same, and an answer may have some."""
+
+
+def _attributes(
+    opens: str, closes: str, ends: str, name: re.Pattern[str] = _OF_KNOWN, key: re.Pattern[str] = _ATTRIBUTE
+) -> Tags:
     """Tags with the names in attributes."""
     begun = re.compile(r'[^<>"\s]{0,128}(?:"[^<>]{0,24})?')
-    return Tags(name=_ATTRIBUTE, opens=opens, key=key, begun=begun, around="", closes=closes, ends=ends)
+    return Tags(name=name, opens=opens, key=key, begun=begun, around="", closes=closes, ends=ends)
 
 
 MINIMAX: Final = _attributes('<parameter name="', "</parameter>", "</invoke>")
@@ -89,7 +95,8 @@ DSML: Final = _attributes(
     '<｜DSML｜parameter name="',
     "</｜DSML｜parameter>",
     "</｜DSML｜invoke>",
-    re.compile(r'([^<>"\s]{1,128})"(?: string="(?:true|false)")?>'),
+    name=_ATTRIBUTE,
+    key=re.compile(r'([^<>"\s]{1,128})"(?: string="(?:true|false)")?>'),
 )
 
 
@@ -97,7 +104,8 @@ class TaggedCall:
     """Follows the text from the function's name on.
 
     The call is told once its name is there. A parameter that the function's schema calls a string is told as it comes,
-    any other once it is complete. A call that is nothing but a name between tags has to be one of a known function.
+    any other once it is complete. Tags that other texts may have, and a mere name between tags, are a call only of a
+    known function.
     """
 
     def __init__(self, tags: Tags, schemas: Mapping[str, Any]) -> None:

@@ -17,6 +17,9 @@ from support.documents import write_picture
 
 pytest.importorskip("PIL", reason="needs the extra specchat[files]")
 
+HANGS = 'echo $$ > "${0%/*}/pid"; exec sleep 1000'
+"""A program that notes its number, and gives nothing."""
+
 
 @pytest.fixture
 def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDesktop:
@@ -28,6 +31,12 @@ def complaint(patience: float = 20.0) -> str:
         picture_in_clipboard(patience=patience)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def has_ended(number: Path) -> bool:
+    """Whether the program that wrote its number into this file has ended."""
+    command = ("/bin/kill", "-0", number.read_text().strip())
+    return subprocess.run(command, check=False, capture_output=True).returncode != 0
 
 
 def colour_of(picture: Picture) -> object:
@@ -93,10 +102,17 @@ def test_what_is_no_picture_is_one_line(desktop: FakeDesktop, content: str) -> N
 
 
 def test_a_program_that_hangs_is_ended(desktop: FakeDesktop) -> None:
-    desktop.program("xclip", f"echo $$ > {desktop.folder}/pid; exec sleep 1000")
+    desktop.program("xclip", HANGS)
     assert complaint(3.0) == "the clipboard gave nothing within 3 seconds"
-    number = (desktop.folder / "pid").read_text().strip()
-    assert subprocess.run(("/bin/kill", "-0", number), check=False, capture_output=True).returncode != 0
+    assert has_ended(desktop.folder / "pid")
+
+
+def test_a_program_is_ended_when_nobody_waits_for_it_any_more(desktop: FakeDesktop) -> None:
+    desktop.program("xclip", HANGS)
+    number = desktop.folder / "pid"
+    with pytest.raises(AttachmentError, match="the clipboard was not read: it was stopped"):
+        picture_in_clipboard(lambda: number.exists() and number.read_text() != "", 60.0)
+    assert has_ended(number)
 
 
 @pytest.mark.skipif(not HAS_X, reason="needs Xvfb and xclip")

@@ -116,10 +116,13 @@ def test_a_window_of_another_size_gets_the_picture_again(picture: Path, windows:
     assert "c=40,r=10," in drawn(window.wait_for(_HINT))[0]
 
 
-def test_a_key_removes_the_picture_and_leaves_the_screen_as_it_was(picture: Path, windows: list[Window]) -> None:
+@pytest.mark.parametrize("key", ["q", "\x03", "\x1a"])
+def test_a_key_removes_the_picture_and_leaves_the_screen_as_it_was(
+    picture: Path, windows: list[Window], key: str
+) -> None:
     windows.append(window := Window(picture, kitty=True))
     assert "\x1b[?1049h" in window.wait_for(_HINT)
-    window.type("q")
+    window.type(key)
     assert "\x1b_Ga=d,d=A,q=2\x1b\\" in window.wait_for(_LEAVES)
     assert window.shown.wait(_PATIENCE) == 0
 

@@ -394,7 +394,7 @@ def test_the_image_in_the_clipboard_goes_with_the_next_message(
     pytest.importorskip("PIL", reason="needs the extra specchat[files]")
     desktop = FakeDesktop(tmp_path / "programs", monkeypatch)
     desktop.copied(write_picture(tmp_path / "a.png", (4, 3)))
-    chat("/paste", "What is this?", "And now?")
+    chat("/paste", "What is this in @missing.txt?", "What is this?", "And now?")
     first, second = (messages[-1] for messages in chat.client.asked)
     assert len(first.images) == 1
     assert first.content.startswith("What is this? @clipboard-")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import keyword
 from itertools import pairwise
 
 import pytest
@@ -131,11 +130,17 @@ def test_the_thoughts_of_gemma_come_in_a_channel() -> None:
         "<minimax:tool_call>weather</minimax:tool_call>",
         '<invoke name="the weather"></invoke>',
         '<function name=""></function>',
+        '<function name="main"><param name="x">1</param></function>',
+        'Write <invoke name="task"> here',
         "<|tool_call_start|>",
         "<|tool_call_start|>[]<|tool_call_end|>",
         "<|tool_call_start|>[weather('Rome')]<|tool_call_end|>",
         "<|tool_call_start|>[weather(**{'city': 'Rome'})]<|tool_call_end|>",
         "<|tool_call_start|>[weather(city=town)]<|tool_call_end|>",
+        "<|tool_call_start|>[weather(city=)]<|tool_call_end|>",
+        "<|tool_call_start|>[weather('city'='Rome')]<|tool_call_end|>",
+        "<|tool_call_start|>[weather(days=1e999)]<|tool_call_end|>",
+        "<|tool_call_start|>[(weather)()]<|tool_call_end|>",
         "<|tool_call_start|>[weather(city='Rome'",
         "<|tool_call_start|>weather is fine<|tool_call_end|>",
         '<|START_ACTION|>[{"tool_name": "weather", "city": "Rome"}]<|END_ACTION|>',
@@ -168,6 +173,7 @@ def test_a_call_that_is_cut_off_has_the_arguments_so_far(text: str, arguments: s
         ("<tool_call>weather<arg_key>city</arg_key>Rome</tool_call>", "<arg_key>city</arg_key>Rome</tool_call>", "{}"),
         ("<｜tool▁call▁begin｜>now<｜tool▁sep｜>{,}<｜tool▁call▁end｜>", ",}<｜tool▁call▁end｜>", "{"),
         ("<|tool_call>call:now{a:1:2}<tool_call|>", ":2}<tool_call|>", '{"a": "1"'),
+        ("<|tool_call_start|>[now(), weather('Rome')]", ", weather('Rome')]", "{}"),
     ],
 )
 def test_a_call_that_breaks_after_it_was_told_ends_there(text: str, rest: str, arguments: str) -> None:
@@ -261,7 +267,7 @@ def in_gemma(value: object) -> str:
 
 @given(
     st.dictionaries(
-        st.from_regex("[a-z_]{1,8}", fullmatch=True).filter(lambda name: not keyword.iskeyword(name)),
+        st.from_regex("[a-z_]{1,8}", fullmatch=True),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
             lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -275,9 +281,39 @@ def test_all_arguments_in_python_come_back(arguments: dict[str, object]) -> None
     assert json.loads(call.arguments) == arguments
 
 
-def test_values_in_python_may_have_the_names_of_json() -> None:
-    (call,) = parsed("<|tool_call_start|>[now(a=true, b=[null, (1, False)], c=-2)]<|tool_call_end|>").tool_calls
-    assert json.loads(call.arguments) == {"a": True, "b": [None, [1, False]], "c": -2}
+@pytest.mark.parametrize(
+    ("written", "arguments"),
+    [
+        ("a=true, b=[null, (1, False)], c=-2,", {"a": True, "b": [None, [1, False]], "c": -2}),
+        ("from='Rome', start-date=\"it's\"", {"from": "Rome", "start-date": "it's"}),
+        ("\n  a='one\ntwo',\n  b='one\\ntwo'\n", {"a": "one\ntwo", "b": "one\ntwo"}),
+        ("a='''it's''', b=\"\"\"one\n\"two\\\"\"\"\", c=''", {"a": "it's", "b": 'one\n"two"', "c": ""}),
+        ("a=''''[', (''', b='x' ')'", {"a": "'[', (", "b": "x)"}),
+        (r"a='\d+', b=r'\d'", {"a": r"\d+", "b": r"\d"}),
+        (r"a='\ud83d\ude00', b='\ud800'", {"a": "😀", "b": "�"}),
+    ],
+)
+def test_the_values_of_python_become_json(written: str, arguments: object) -> None:
+    answer = parsed(f"<|tool_call_start|>[now({written})]<|tool_call_end|>")
+    assert answer.content == ""
+    assert json.loads(answer.tool_calls[0].arguments) == arguments
+
+
+def test_the_name_of_a_tool_need_not_be_one_of_python() -> None:
+    (call,) = parsed("<|tool_call_start|>[files.get-text(a=1)]<|tool_call_end|>").tool_calls
+    assert call == ToolCall("files.get-text", '{"a": 1}')
+
+
+def test_each_call_in_python_is_told_when_it_is_complete() -> None:
+    parser = AnswerParser(AnswerFormat(), TOOLS)
+    assert parser.feed("<|tool_call_start|>[weather(city='Rome', days=3") == []
+    assert parser.feed("), now(") == [AnswerPart(PartKind.CALL, "weather"), AnswerPart(PartKind.ARGUMENTS, ROME)]
+
+
+def test_a_call_in_python_that_does_not_end_is_shown_in_the_end() -> None:
+    parser = AnswerParser(AnswerFormat(), TOOLS)
+    assert parser.feed("<|tool_call_start|>[now(a=1, ") == []
+    assert parser.feed("b=2, " * 20_001)[0].kind is PartKind.CONTENT
 
 
 TEXTS = st.text().filter(lambda text: not any(mark in text for mark in ('<|"|>', "</arg_value>", "\r")))

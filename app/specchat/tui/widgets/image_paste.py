@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from typing import Final
 
 from specchat.chat.attachments import image_in_clipboard
 from specchat.errors import AttachmentError
 from specchat.tui.widgets.composer import Composer
+
+_SLOW: Final = 1.0
+"""Seconds after which the user is told why keys wait. A screenshot of a large screen takes longer."""
 
 
 class ImagePaste:
@@ -33,6 +37,7 @@ class ImagePaste:
 
     async def _read(self, over: asyncio.Event, otherwise: str) -> None:
         stopped = threading.Event()
+        slow = asyncio.get_running_loop().call_later(_SLOW, self._say, "reading the clipboard …")
         try:
             image = await asyncio.to_thread(image_in_clipboard, stopped.is_set)
         except AttachmentError as error:
@@ -44,6 +49,7 @@ class ImagePaste:
             self._area.insert_word(f"@{image.name}")
             self._say(f"with the image {image.label}")
         finally:
+            slow.cancel()
             stopped.set()
             self._over = None
             over.set()

@@ -347,7 +347,8 @@ class Prompt(Composer):
             self.screen.call_next(self.screen.run_action, "copy_or_quit")
 
     def _say(self, words: str) -> None:
-        self.post_message(self.Refused(words))
+        """Tells the screen, past the prompt's own messages, which may have to wait."""
+        self.screen.post_message(self.Refused(words))
 
     @property
     def _is_writing(self) -> bool:

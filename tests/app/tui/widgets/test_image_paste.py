@@ -90,6 +90,14 @@ async def test_without_an_image_control_v_pastes_the_text_that_was_copied_here(
         assert at.host.refusals == []
 
 
+async def test_while_the_clipboard_is_slow_a_line_says_why_keys_wait(desktop: FakeDesktop, tmp_path: Path) -> None:
+    desktop.program("xclip", f"sleep 1.5; {NO_IMAGE}")
+    async with prompting(sources_in(tmp_path)) as at:
+        await pasted(at, "alt+v", *"ok")
+        assert at.host.refusals == ["reading the clipboard …", "the clipboard has no image"]
+        assert at.text == "ok"
+
+
 async def test_an_answer_that_is_edited_takes_no_images(desktop: FakeDesktop, tmp_path: Path) -> None:
     async with prompting(sources_in(tmp_path)) as at:
         at.prompt.write_verbatim("An answer")
