@@ -26,15 +26,17 @@ _MOST_IN_ALL: Final = 64
 """Images of a request, in all messages together."""
 
 _MOST: Final = MOST_IMAGES * LARGEST_PICTURE
-"""Bytes that the images of a request may have together, as the engine gets them in base 64."""
+"""Bytes of images in base 64, as the engine gets them."""
 
 
 class Pictures:
     """Turns the images of requests into PNGs of a limited size. The last ones are remembered, since clients send them
     again with each message of a conversation."""
 
-    def __init__(self, engine: ServingEngine) -> None:
+    def __init__(self, engine: ServingEngine, most: int = _MOST) -> None:
+        """The images of a request may have `most` bytes together, and so may those that are remembered."""
         self._engine = engine
+        self._most = most
         self._turn = asyncio.Semaphore(_AT_A_TIME)
         self._known: OrderedDict[bytes, str] = OrderedDict()
 
@@ -51,12 +53,13 @@ class Pictures:
         for images in groups:
             _check_number(images, MOST_IMAGES, "a message")
         _check_number(shown, _MOST_IN_ALL, "in all messages together")
-        left, pngs = _MOST, {}
+        left, pngs = self._most, {}
         for image in shown:
             pngs[image.place] = png = await self._png(image)
             left -= len(png)
             if left < 0:
-                raise bad(f"{image.place}: all images together have more than {_MOST >> 20} MiB as PNG", image.place)
+                limit = f"{self._most >> 20} MiB as PNG in base 64"
+                raise bad(f"{image.place}: all images together have more than {limit}", image.place)
         messages = (
             {**message, "images": [pngs[image.place] for image in images]} if images else message
             for message, images in zip(request.messages, groups, strict=True)
@@ -76,7 +79,7 @@ class Pictures:
         finally:
             gone.set()
         self._known[name] = png
-        while sum(map(len, self._known.values())) > _MOST:
+        while sum(map(len, self._known.values())) > self._most:
             self._known.popitem(last=False)
         return png
 

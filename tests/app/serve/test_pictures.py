@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO, StringIO
 from typing import Any
@@ -14,9 +17,14 @@ import pytest
 
 import specchat.serve.pictures as pictures
 from app.serve.conftest import Served
+from specchat.attachments.protocol import Picture
 from specchat.chat.attachments import MOST_IMAGES
+from specchat.serve.api_errors import ApiError
+from specchat.serve.pictures import Pictures
 from specchat.serve.protocol import Request
+from specchat.serve.requests.content import GivenImage
 from specchat.serve.server import prompt_log
+from specchat_engine import Settings
 from support.scripted_server import LOADED, ScriptedEngine
 from support.vision_models import png
 
@@ -124,6 +132,75 @@ def test_an_image_that_comes_again_is_not_read_again(
     monkeypatch.setattr(pictures, "picture_given", None)
     assert http.post("/v1/chat/completions", json=asked_with(IMAGE, IMAGE)).status_code == 200
     assert sizes(engine.asked[1]) == [[(20, 16)] * 2]
+
+
+class Reader:
+    """Reads images in place of the processes: each has 10 characters, and waits at the gate if there is one."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, gate: threading.Event | None = None) -> None:
+        self.read: list[str] = []
+        self.stopped: list[Callable[[], bool]] = []
+        self._gate = gate
+        patch.setattr(pictures, "picture_given", self._picture)
+
+    def _picture(self, place: str, data: str, stopped: Callable[[], bool]) -> Picture:
+        self.read.append(data)
+        self.stopped.append(stopped)
+        assert self._gate is None or self._gate.wait(10)
+        return Picture(png=data * 10, thumbnail="", width=1, height=1)
+
+
+def showing(*images: str) -> Request:
+    given = [GivenImage(f"place {number}", data) for number, data in enumerate(images)]
+    return Request(Settings(), 0, ({"role": "user", "content": "", "images": given},))
+
+
+@pytest.mark.asyncio
+async def test_the_images_of_a_request_may_not_be_too_large_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    Reader(monkeypatch)
+    read = Pictures(ScriptedEngine(), most=30)
+    assert (await read.unpacked(showing("a", "b", "a"))).messages[0]["images"] == ["a" * 10, "b" * 10, "a" * 10]
+    with pytest.raises(ApiError, match="place 3: all images together have more than"):
+        await read.unpacked(showing("a", "b", "a", "b"))
+
+
+@pytest.mark.asyncio
+async def test_the_images_that_were_used_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = Reader(monkeypatch)
+    read = Pictures(ScriptedEngine(), most=20)
+    for image in "abacab":
+        await read.unpacked(showing(image))
+    assert reader.read == [*"abcb"]
+
+
+@pytest.mark.asyncio
+async def test_two_images_are_read_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+    reader = Reader(monkeypatch, gate)
+    read = Pictures(ScriptedEngine())
+    asking = [asyncio.create_task(read.unpacked(showing(image))) for image in "abcd"]
+    while len(reader.read) < 2:
+        await asyncio.sleep(0)
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert reader.read == ["a", "b"]
+    gate.set()
+    await asyncio.gather(*asking)
+    assert sorted(reader.read) == [*"abcd"]
+
+
+@pytest.mark.asyncio
+async def test_an_image_is_no_longer_read_once_its_client_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+    reader = Reader(monkeypatch, gate)
+    asking = asyncio.create_task(Pictures(ScriptedEngine()).unpacked(showing("a")))
+    while not reader.stopped:
+        await asyncio.sleep(0)
+    assert not reader.stopped[0]()
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert reader.stopped[0]()
+    gate.set()
 
 
 @pytest.mark.parametrize(
