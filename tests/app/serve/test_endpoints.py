@@ -181,6 +181,13 @@ def test_a_body_above_the_limit_is_not_read(served: Served, engine: ScriptedEngi
     assert len(engine.asked) == 1
 
 
+@pytest.mark.parametrize(("value", "most"), [(b"0", 500_000), (b"[]", 250_000), (b"{}", 250_000)])
+def test_a_body_with_too_many_values_is_not_read(http: httpx2.Client, value: bytes, most: int) -> None:
+    for number, status in ((most, 200), (2 * most, 413)):
+        body = b'{"messages": [{"role": "user", "content": "hi"}], "x": [%s]}' % b",".join([value] * number)
+        assert http.post(CHAT, content=body).status_code == status
+
+
 def test_a_server_without_vision_reads_smaller_bodies(served: Served, engine: ScriptedEngine) -> None:
     large = {"messages": [{"role": "user", "content": "x" * 9 * 2**20}]}
     assert httpx2.post(f"{served()}{CHAT}", json=large, trust_env=False).status_code == 200
