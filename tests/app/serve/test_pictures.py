@@ -262,11 +262,22 @@ def test_a_model_that_sees_nothing_says_why(http: httpx2.Client, engine: Scripte
 
 
 def test_a_log_of_prompts_keeps_no_data_of_images(served: Served) -> None:
+    text = {"type": "text", "text": f"data: {'x' * 100}"}
     written = StringIO()
     with httpx2.Client(base_url=served(log=prompt_log(written)), timeout=20, trust_env=False) as http:
-        http.post("/v1/chat/completions", json=asked_with(TEXT, IMAGE))
-        http.post("/v1/messages", json=asked_with(TEXT, BLOCK, max_tokens=8))
-    assert written.getvalue().count("What is this?") == 2
-    assert written.getvalue().count(f"{len(URL)} characters") == 1
+        for image in (IMAGE, {"type": "image_url", "image_url": URL.replace("data:", "DATA:")}):
+            http.post("/v1/chat/completions", json=asked_with(text, image))
+        http.post("/v1/messages", json=asked_with(text, BLOCK, max_tokens=8))
+    assert written.getvalue().count(text["text"]) == 3
+    assert written.getvalue().count(f"{len(URL)} characters") == 2
     assert written.getvalue().count(f"{len(DATA)} characters") == 1
     assert DATA not in written.getvalue()
+
+
+def test_a_log_of_prompts_takes_what_is_nested_deep(served: Served) -> None:
+    deep = b'{"a":' * 800 + b"1" + b"}" * 800
+    written = StringIO()
+    with httpx2.Client(base_url=served(log=prompt_log(written)), timeout=20, trust_env=False) as http:
+        body = b'{"messages": [{"role": "user", "content": "hi"}], "x": %s}' % deep
+        assert http.post("/v1/chat/completions", content=body).status_code == 200
+    assert "Hello world" in written.getvalue()
