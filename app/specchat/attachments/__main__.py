@@ -95,8 +95,9 @@ def _unpacked(data: str) -> Picture:
     from specchat.attachments.documents import Unreadable
     from specchat.attachments.pictures import picture_of
 
+    data = "".join(data.split())
     try:
-        content = binascii.a2b_base64(data, strict_mode=True)
+        content = binascii.a2b_base64(data + "=" * (-len(data) % 4), strict_mode=True)
     except ValueError:
         raise Unreadable("is not in base 64") from None
     return picture_of(BytesIO(content))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from time import monotonic
 from typing import Final, TypeVar
@@ -95,29 +96,21 @@ def _reply_to(request: Request, stopped: Stopped, patience: float) -> Reply:
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
     except OSError as error:
         return Failed(f"cannot be read: no process can be started for it: {error}")
-    with process:
+    end = monotonic() + patience
+    with process, ThreadPoolExecutor(1) as thread:
+        # In a thread, since `communicate` with a timeout sends no more once it was called again.
+        answer = thread.submit(process.communicate, encode(request))
         try:
-            return _answer(process, encode(request), stopped, patience)
+            while not wait([answer], min(_STEP, patience)).done:
+                if stopped():
+                    return Failed("was not read: it was stopped")
+                if monotonic() > end:
+                    return Failed(f"took more than {patience:g} seconds to read, and was stopped")
         finally:
             process.terminate()  # it may have to end a program that it waits for
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE)
             process.kill()
-
-
-def _answer(process: subprocess.Popen[bytes], request: bytes, stopped: Stopped, patience: float) -> Reply:
-    """The reply of a process, which is waited for in short steps, so that the user can stop it."""
-    end = monotonic() + patience
-    sent: bytes | None = request
-    while True:
-        try:
-            answer, _ = process.communicate(sent, timeout=min(_STEP, patience))
-            break
-        except subprocess.TimeoutExpired:
-            sent = None
-            if stopped():
-                return Failed("was not read: it was stopped")
-            if monotonic() > end:
-                return Failed(f"took more than {patience:g} seconds to read, and was stopped")
-    reply = decode_reply(answer) if len(answer) <= _LONGEST_REPLY else None
+        said, _ = answer.result()
+    reply = decode_reply(said) if len(said) <= _LONGEST_REPLY else None
     return reply or Failed(_NO_ANSWER)

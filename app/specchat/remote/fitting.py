@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
-from specchat.worker.images import without_images
+from specchat.worker.images import last_question, without_images
 from specchat.worker.protocol import ChatMessage
 
 _IMAGE: Final = 4000
@@ -32,7 +32,8 @@ def shortened(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...] | None
 def without_earlier_images(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...] | None:
     """The conversation with sentences in place of its images; None if it has none, or if the last question is about
     one."""
-    last = next((message for message in reversed(messages) if message.role == "user"), None)
-    if last is None or last.images or not any(message.images for message in messages):
+    last = last_question(messages)
+    shown = [place for place, message in enumerate(messages) if message.images]
+    if not shown or last in shown:
         return None
     return tuple(replace(each, content=without_images(each.content, len(each.images)), images=()) for each in messages)

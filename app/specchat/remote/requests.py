@@ -10,7 +10,7 @@ from typing import Any
 
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import without_thoughts
-from specchat.worker.images import images_of, without_images
+from specchat.worker.images import images_of, last_question, without_images
 from specchat.worker.protocol import NO_TOOLS, ChatMessage, Offer
 from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
@@ -104,7 +104,7 @@ def request_body(
 
 
 def _messages(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
-    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
+    last = last_question(messages)
     return [_message(message, needed=place == last) for place, message in enumerate(messages)]
 
 

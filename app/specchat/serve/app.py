@@ -53,7 +53,8 @@ def build_app(
     broadcast = Broadcast(allowed=serving.watch == "on")
     runner = Runner(engine, metrics, broadcast, serving.timeout, serving.parallel)
     verifying = Verifying(engine, metrics, broadcast, longest=offer.k_max)
-    endpoints = Endpoints(runner, verifying, Pictures(engine), offer, serving.max_body_bytes, log)
+    max_body = serving.max_body_bytes(images=not engine.info.blind_because)
+    endpoints = Endpoints(runner, verifying, Pictures(engine), offer, max_body, log)
     about = About(engine, offer, metrics, serving.parallel)
     routes = [
         Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -14,6 +14,9 @@ from specchat.serve.api_errors import ApiError, bad
 T = TypeVar("T", bound=BaseModel)
 
 _ALLOWED_AS_NAME = 80
+
+_MOST_VALUES: Final = 2**19
+"""More take hundreds of megabytes, and nobody else is answered while they are read. They fit no context either."""
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -31,7 +34,13 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 def read_json(body: bytes) -> dict[str, Any]:
-    """The object in a body. Raises ApiError if there is none, or if it holds what is no text or no number."""
+    """The object in a body.
+
+    Raises ApiError if there is none, if it holds what is no text or no number, and for too many values, by the signs
+    that begin them.
+    """
+    if sum(map(body.count, (b"[", b"{", b","))) > _MOST_VALUES:
+        raise ApiError(413, f"the request has more than {_MOST_VALUES:,} values", code="request_too_large")
     try:
         value = json.loads(body, parse_constant=_no_constant)
         if b"\\ud" in body.lower():

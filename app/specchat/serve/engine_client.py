@@ -103,15 +103,14 @@ class ProcessEngine:
 
     async def _asked(self, request: Request) -> AsyncGenerator[SplitPart, None]:
         number = next(self._numbers)
-        line = _encoded(Ask(number, request))
         place = await self._admission.enter()
         try:
             link = await self._ready()
+            link.send_line(_encoded(Ask(number, request)))
         except BaseException:
             place.leave()
             raise
         running = self._running[number] = Running(place)
-        link.send_line(line)
         try:
             async with aclosing(running.parts()) as parts:
                 async for part in parts:
@@ -123,10 +122,9 @@ class ProcessEngine:
     async def count(self, request: Request) -> int:
         """How many tokens the prompt of a request has; takes no place. Raises RequestFailed, EngineDied, LoadFailed."""
         number = next(self._numbers)
-        line = _encoded(Count(number, request))
         link = await self._ready()
+        link.send_line(_encoded(Count(number, request)))
         running = self._running[number] = Running()
-        link.send_line(line)
         try:
             return await running.counted()
         finally:

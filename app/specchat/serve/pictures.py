@@ -26,15 +26,17 @@ _MOST_IN_ALL: Final = 64
 """Images of a request, in all messages together."""
 
 _MOST: Final = MOST_IMAGES * LARGEST_PICTURE
-"""Bytes that the images of a request may have together, as the engine gets them in base 64."""
+"""Bytes of images in base 64, as the engine gets them."""
 
 
 class Pictures:
     """Turns the images of requests into PNGs of a limited size. The last ones are remembered, since clients send them
     again with each message of a conversation."""
 
-    def __init__(self, engine: ServingEngine) -> None:
+    def __init__(self, engine: ServingEngine, most: int = _MOST) -> None:
+        """The images of a request may have `most` bytes together, and so may those that are remembered."""
         self._engine = engine
+        self._most = most
         self._turn = asyncio.Semaphore(_AT_A_TIME)
         self._known: OrderedDict[bytes, str] = OrderedDict()
 
@@ -44,28 +46,25 @@ class Pictures:
         Raises ApiError, which names its place, for an image that cannot be read, for one too many, and if the model
         sees none.
         """
-        shown: list[GivenImage] = [image for message in request.messages for image in message.get("images", ())]
+        groups: list[Sequence[GivenImage]] = [message.get("images", ()) for message in request.messages]
+        shown = [image for images in groups for image in images]
         if shown and (why := self._engine.info.blind_because):
             raise bad(f"{shown[0].place}: {why}", shown[0].place)
+        for images in groups:
+            _check_number(images, MOST_IMAGES, "a message")
         _check_number(shown, _MOST_IN_ALL, "in all messages together")
-        left, messages = _MOST, []
-        for message in request.messages:
-            if given := message.get("images"):
-                images = await self._read(given, left)
-                left -= sum(map(len, images))
-                message = {**message, "images": images}
-            messages.append(message)
-        return replace(request, messages=tuple(messages))
-
-    async def _read(self, given: Sequence[GivenImage], left: int) -> list[str]:
-        _check_number(given, MOST_IMAGES, "a message")
-        images = []
-        for image in given:
-            images.append(await self._png(image))
-            left -= len(images[-1])
+        left, pngs = self._most, {}
+        for image in shown:
+            pngs[image.place] = png = await self._png(image)
+            left -= len(png)
             if left < 0:
-                raise bad(f"{image.place}: all images together have more than {_MOST >> 20} MiB as PNG", image.place)
-        return images
+                limit = f"{self._most >> 20} MiB as PNG in base 64"
+                raise bad(f"{image.place}: all images together have more than {limit}", image.place)
+        messages = (
+            {**message, "images": [pngs[image.place] for image in images]} if images else message
+            for message, images in zip(request.messages, groups, strict=True)
+        )
+        return replace(request, messages=tuple(messages))
 
     async def _png(self, image: GivenImage) -> str:
         """The image in base 64. It is no longer read once nobody waits for it."""
@@ -80,7 +79,7 @@ class Pictures:
         finally:
             gone.set()
         self._known[name] = png
-        while sum(map(len, self._known.values())) > _MOST:
+        while sum(map(len, self._known.values())) > self._most:
             self._known.popitem(last=False)
         return png
 

@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from specchat.errors import INTERRUPTED
 from specchat.serve.access import Keys
@@ -26,7 +26,10 @@ from specchat_engine.settings import AUTO
 
 Say = Callable[[str], None]
 
-_LOGGED = 64
+_DATA: Final = ("url", "image_url", "data")
+"""The names that images have in the APIs."""
+
+_LOGGED: Final = 64
 """Characters of an image in base 64 that a log keeps."""
 
 
@@ -80,25 +83,17 @@ def prompt_log(stream: TextIO) -> PromptLog:
             {"content": told.content, "reasoning": told.reasoning, "calls": [call.name for call in told.calls]}
             for told in shape.told
         ]
-        line = {"time": time.time(), "path": path, "request": _without_images(body), "answers": answers}
+        request = json.loads(json.dumps(body), object_hook=_without_data)
+        line = {"time": time.time(), "path": path, "request": request, "answers": answers}
         stream.write(json.dumps(line) + "\n")
         stream.flush()
 
     return write
 
 
-def _without_images(value: Any) -> Any:
-    """A part of a request with the data of images cut off."""
-    match value:
-        case {"type": "base64", "data": str(data)}:
-            return {**value, "data": _cut(data)}
-        case dict():
-            return {name: _without_images(each) for name, each in value.items()}
-        case list():
-            return [*map(_without_images, value)]
-        case str() if value.startswith("data:"):
-            return _cut(value)
-    return value
+def _without_data(given: dict[str, Any]) -> dict[str, Any]:
+    """An object of a request with the data of its image cut off."""
+    return {name: _cut(value) if name in _DATA and isinstance(value, str) else value for name, value in given.items()}
 
 
 def _cut(data: str) -> str:

@@ -381,7 +381,13 @@ class Config:
     timeout: float = setting(
         Group.SERVING, "Seconds that a request may take; 0 is no limit", "--timeout", of=(Serving, "timeout")
     )
-    max_body: float = setting(Group.SERVING, "Largest request in MiB", "--max-body", of=(Serving, "max_body"))
+    max_body: float = setting(
+        Group.SERVING,
+        "Largest request in MiB",
+        "--max-body",
+        of=(Serving, "max_body"),
+        usual="8, or 32 if the model sees images",
+    )
     api_key: tuple[str, ...] = setting(
         Group.SERVING,
         "Key that clients have to give; repeatable",

@@ -11,14 +11,18 @@ from specchat_engine.load_options import PARALLEL_LIMIT
 
 MEBIBYTE: Final = 2**20
 
+LARGEST_TEXTS: Final = 8.0
+LARGEST_WITH_IMAGES: Final = 32.0
+"""MiB of the largest request by default. Far more text than this fits no context, and takes long to refuse."""
+
 
 @dataclass(frozen=True, slots=True)
 class Serving:
     """`parallel` requests are answered at a time and `queue` more may wait; port 0 is any free one.
 
-    `timeout` is in seconds and `max_body` in MiB. `alias` is what the API calls the model, empty for the file's name.
-    With `watch` on, whoever may use the server may see what all others ask. Raises SettingError for a value that is
-    not allowed.
+    `timeout` is in seconds, and `max_body` in MiB, 0 for the usual. `alias` is what the API calls the model, empty for
+    the file's name. With `watch` on, whoever may use the server may see what all others ask. Raises SettingError for a
+    value that is not allowed.
     """
 
     host: str = "127.0.0.1"
@@ -26,7 +30,7 @@ class Serving:
     parallel: int = setting(4, Range(1, PARALLEL_LIMIT, whole=True))
     queue: int = setting(32, Range(0, 10_000, whole=True))
     timeout: float = setting(600, Range(0, 86_400, "0 is no limit"))
-    max_body: float = setting(32, Range(0.001, 1024, "in MiB"))
+    max_body: float = setting(0, Range(0, 1024, "in MiB, 0 is the usual"))
     api_key: tuple[str, ...] = ()
     api_key_file: Path | None = None
     cors: tuple[str, ...] = ()
@@ -36,7 +40,6 @@ class Serving:
     def __post_init__(self) -> None:
         check(self)
 
-    @property
-    def max_body_bytes(self) -> int:
-        """The size of the largest request that is read."""
-        return int(self.max_body * MEBIBYTE)
+    def max_body_bytes(self, *, images: bool) -> int:
+        """The size of the largest request that is read, by a server that takes images or none."""
+        return int((self.max_body or (LARGEST_WITH_IMAGES if images else LARGEST_TEXTS)) * MEBIBYTE)

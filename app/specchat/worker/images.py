@@ -19,8 +19,13 @@ def messages_of(messages: Sequence[ChatMessage], blind_because: str = "") -> lis
     If the target sees none, or if a file is gone, a sentence in the message says that there was one. Raises
     SettingError if that is so with the last message of the user: an answer to it would be about nothing.
     """
-    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
+    last = last_question(messages)
     return [_message(message, blind_because, needed=place == last) for place, message in enumerate(messages)]
+
+
+def last_question(messages: Sequence[ChatMessage]) -> int:
+    """The place of the last message of the user; -1 if there is none."""
+    return max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
 
 
 def _message(message: ChatMessage, blind_because: str, *, needed: bool) -> Message:

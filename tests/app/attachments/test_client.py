@@ -97,6 +97,11 @@ def test_a_picture_may_be_given_in_base_64(tmp_path: Path) -> None:
         picture_given("it", f"{data}*")
 
 
+def test_a_large_picture_is_handed_over_as_a_whole() -> None:
+    with pytest.raises(AttachmentError, match="it is damaged, or no picture"):
+        picture_given("it", "A" * 100 * 2**20, patience=20)
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     pdf, png = (

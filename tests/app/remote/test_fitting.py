@@ -37,3 +37,10 @@ def test_about_half_of_the_text_goes_at_a_time() -> None:
     fewer = shortened(said)
     assert fewer is not None
     assert len(fewer) == 3
+
+
+def test_an_image_counts_as_much_as_a_long_text() -> None:
+    talk = [ChatMessage(role, "x") for role in ("user", "assistant", "user", "assistant", "user")]
+    assert shortened(talk) == tuple(talk[4:])
+    talk[0] = ChatMessage("user", "x", images=("a.png",))
+    assert shortened(talk) == tuple(talk[2:])

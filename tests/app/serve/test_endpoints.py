@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ from app.serve.conftest import Served
 from specchat.serve.answers.shape import Shape
 from specchat.serve.errors import EngineDied, LoadFailed, RequestFailed
 from specchat.settings.serving import Serving
-from support.scripted_server import HELLO, Script, ScriptedEngine
+from support.scripted_server import HELLO, LOADED, Script, ScriptedEngine
 
 CHAT = "/v1/chat/completions"
 ASKED: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}]}
@@ -178,6 +179,22 @@ def test_a_body_above_the_limit_is_not_read(served: Served, engine: ScriptedEngi
         assert client.post("/v1/messages", content=body).json()["error"]["type"] == "request_too_large"
         assert client.post(CHAT, json=ASKED).status_code == 200
     assert len(engine.asked) == 1
+
+
+@pytest.mark.parametrize(("value", "most"), [(b"0", 500_000), (b"[]", 250_000), (b"{}", 250_000)])
+def test_a_body_with_too_many_values_is_not_read(http: httpx2.Client, value: bytes, most: int) -> None:
+    for number, status in ((most, 200), (2 * most, 413)):
+        body = b'{"messages": [{"role": "user", "content": "hi"}], "x": [%s]}' % b",".join([value] * number)
+        assert http.post(CHAT, content=body).status_code == status
+
+
+def test_a_server_without_vision_reads_smaller_bodies(served: Served, engine: ScriptedEngine) -> None:
+    large = {"messages": [{"role": "user", "content": "x" * 9 * 2**20}]}
+    assert httpx2.post(f"{served()}{CHAT}", json=large, trust_env=False).status_code == 200
+    engine.info = replace(LOADED, blind_because="it has no projector")
+    answer = httpx2.post(f"{served()}{CHAT}", json=large, trust_env=False)
+    assert (answer.status_code, answer.json()["error"]["message"][:28]) == (413, "the request is too large: at")
+    assert httpx2.post(f"{served(Serving(max_body=10))}{CHAT}", json=large, trust_env=False).status_code == 200
 
 
 def test_unknown_paths_and_methods_are_errors_in_the_same_shape(http: httpx2.Client) -> None:

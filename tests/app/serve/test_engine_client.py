@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -65,6 +66,18 @@ def talking(texts: Sequence[str]) -> Request:
     """A request with messages of the user and answers in turn."""
     messages = [{"role": "assistant" if place % 2 else "user", "content": text} for place, text in enumerate(texts)]
     return Request(SHORT, SEED, tuple(messages))
+
+
+async def test_a_request_that_cannot_be_written_leaves_its_place(client: ProcessEngine) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"": deep}
+    request = replace(asking("Hello"), options=deep)
+    for work in (client.count(request), parts_of(client, request)):
+        with pytest.raises(RequestFailed, match="nested too deeply") as failed:
+            await work
+        assert failed.value.theirs
+    assert client.running == 0
 
 
 async def test_an_answer_is_begun_its_rounds_and_its_end(client: ProcessEngine) -> None:

@@ -11,7 +11,7 @@ from specchat.serve.api_errors import bad
 from specchat.serve.protocol import Request
 from specchat.serve.requests.asked import Asked, kind_of, template_options
 from specchat.serve.requests.base import Offer, Sampling, Wire, checked_stops
-from specchat.serve.requests.content import GivenImage, Plain, call_of, check_messages, image_of, no_text, with_images
+from specchat.serve.requests.content import GivenImage, Plain, call_of, check_messages, no_text, with_images
 from specchat.serve.requests.formats import grammar_of
 from specchat.serve.requests.tools import FunctionTool, Tools, check_grammar, chosen_tools
 
@@ -22,7 +22,6 @@ class Source(Wire):
     """Where an image is."""
 
     type: str
-    media_type: str = ""
     data: str = ""
 
 
@@ -216,7 +215,7 @@ def _image(block: Block, place: str) -> GivenImage:
     """The image of a block. Raises ApiError for one that is not sent with the request."""
     if block.source is None or block.source.type != "base64":
         raise bad(f"{place}.source is no image in base 64, and this server fetches nothing", f"{place}.source")
-    return image_of(block.source.media_type, block.source.data, f"{place}.source")
+    return GivenImage(f"{place}.source", block.source.data)
 
 
 def _texts(content: str | list[Block], place: str) -> str:
