@@ -25,6 +25,7 @@ from typing import Any, Protocol
 
 from e2e.terminal import SPECCHAT, Terminal, clean_environment
 from specchat.bench.summary import estimate, paired_ratios
+from specchat.chat.guide import with_help
 from specchat.models.chosen_pair import chat_options
 from specchat.settings.config import read_config
 from specchat.settings.options import ChatOptions
@@ -100,6 +101,7 @@ class Bare:
     def __init__(self, options: ChatOptions, folder: Path) -> None:
         self._client = WorkerClient(folder / "bare.log")
         self._seed = options.seed or 0
+        self._target = options.target
         [loaded] = [
             event
             for event in self._client.load(options.target, options.draft, options.options)
@@ -109,8 +111,9 @@ class Bare:
 
     def answer(self, prompt: str) -> Answered:
         """The answer, with the figures of the last event. Rounds are read and dropped."""
+        question, _ = with_help(prompt, self._target)
         asked = self._client.generate(
-            [ChatMessage("user", prompt)], turn=0, attempt=0, seed=self._seed, settings=self._settings
+            [ChatMessage("user", question)], turn=0, attempt=0, seed=self._seed, settings=self._settings
         )
         [end] = [event for event in asked if isinstance(event, Ended)]
         return Answered(end.text, end.stats)
