@@ -76,6 +76,7 @@ def test_what_is_no_request_gets_a_clear_error(http: httpx2.Client, body: bytes,
         ("seed", 2**70, "seed"),
         ("tool_choice", {"type": "function", "function": {"name": "nothing"}}, "tool_choice"),
         ("tool_choice", "required", "tool_choice"),
+        ("tools", [{"type": "function", "function": {"name": ""}}], "tools[0].function.name"),
         ("response_format", {"type": "xml"}, "response_format.type"),
         ("response_format", {"type": "json_schema"}, "response_format.json_schema.schema"),
         (

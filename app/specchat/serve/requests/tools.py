@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import Field
+
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import Wire
 
@@ -15,7 +17,7 @@ Mode = Literal["none", "auto", "required"]
 class FunctionTool(Wire):
     """A function that the model may call."""
 
-    name: str
+    name: str = Field(min_length=1)
     description: str | None = None
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
