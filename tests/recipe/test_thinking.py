@@ -32,7 +32,7 @@ def rendered(chat: Chat, enable_thinking: bool) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_answer_is_learned_behind_what_the_template_gives(kind: Kind) -> None:
+def test_each_answer_is_learned_after_what_the_template_gives(kind: Kind) -> None:
     thought = Counter[bool]()
     for chat in thinking_chats(kind, 60):
         parts = pieces(chat)

@@ -88,6 +88,14 @@ async def consent(pilot: Chat, *, accepts: bool = True) -> ToolConsent:
     return pilot.app.screen
 
 
+async def call_while_writing(pilot: Chat, client: ScriptedClient) -> None:
+    """The model calls a tool while the user writes the next message."""
+    await use(pilot)
+    await ask(pilot, "Hi")
+    prompt(pilot).write("What a n")
+    client.go.set()
+
+
 async def say(pilot: Chat, key: str) -> None:
     await pilot.press(key)
     await settled(pilot)
@@ -168,10 +176,7 @@ async def test_keys_that_were_meant_for_the_prompt_allow_nothing(monkeypatch: py
     monkeypatch.setattr(ToolConsent, "PAUSE", 3600.0)
     client = ScriptedClient(hold_after=1, calls=[(SUM,)])
     async with chat(client) as pilot:
-        await use(pilot)
-        await ask(pilot, "Hi")
-        prompt(pilot).write("What a n")
-        client.go.set()
+        await call_while_writing(pilot, client)
         asking = await consent(pilot, accepts=False)
         for key in ("a", "y", "enter", "n"):
             await pilot.press(key)
@@ -183,10 +188,7 @@ async def test_keys_that_were_meant_for_the_prompt_allow_nothing(monkeypatch: py
 async def test_keys_count_after_a_pause_without_any() -> None:
     client = ScriptedClient(hold_after=1, calls=[(SUM,)])
     async with chat(client) as pilot:
-        await use(pilot)
-        await ask(pilot, "Hi")
-        prompt(pilot).write("What a n")
-        client.go.set()
+        await call_while_writing(pilot, client)
         await consent(pilot)
         await say(pilot, "y")
         assert client.asked[1][-1].content == "42"
