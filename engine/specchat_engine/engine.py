@@ -542,7 +542,7 @@ class Engine:
         if self.options.parallel > 1:
             return None
         known = self.controller
-        return draft_to_unload(host.free, host.total, self.draft_memory, known.record, known.acceptance.share_of, asked)
+        return draft_to_unload(host.free, host.total, self.draft_memory, known.gains, known.acceptance.share_of, asked)
 
     def unload_draft(self, name: str) -> None:
         """Frees the weights and the cache of a draft model; sessions draft without it from the next answer on.

@@ -19,7 +19,7 @@ from specchat_engine.decoding.drafts import Alternative, Context, Draft, Prospec
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.situation import Outcome, Situation
+from specchat_engine.policy.policy import Outcome, Situation
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import USUAL_K
 
@@ -202,7 +202,7 @@ def measured(machine: Machine) -> Controller:
     controller = Controller()
     for width in (1, 1, 1, 1, 2, 4, 8, 16):
         controller.target.observe(width, 0, machine.verify(width))
-    for length in (1, USUAL_K):
+    for length in (1, USUAL_K) * 3:
         controller.costs_of(MODEL.name).by_threads.current.observe(length, 0, length * machine.draft)
     return controller
 

@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.situation import Decision, Situation
+from specchat_engine.policy.policy import Decision, Situation
 from support.replay import Answer, Machine, looked_up, measured, recorded
 
 MACHINES = {
