@@ -28,7 +28,7 @@ from specchat_engine.policy.early_stop import (
     fastest,
 )
 
-_WORTH_IT = 1.04
+_WORTH_IT = 1.02
 """Drafts that cost passes must promise this many times the pace, as estimates close to 1 tend to be optimistic."""
 
 
