@@ -77,6 +77,7 @@ def describe(opened: Opened) -> Loaded:
         refusal=opened.refusal,
         n_ctx=engine.target.n_ctx,
         shortened_because=engine.shortened_because,
+        base_because=engine.base_because,
         plain_because=engine.plain_because,
         translated_because=engine.translated_because,
         blind_because=engine.blind_because,
