@@ -39,7 +39,7 @@ from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vision import Vision, projector_for
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount
-from specchat_engine.loaded import info_of, machine, recommended_by, template_of, versions
+from specchat_engine.loaded import info_of, is_base, machine, recommended_by, template_of, versions
 from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
@@ -59,6 +59,8 @@ from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import read_processors
 
+_BASE = "is a base model, without a chat template: it continues texts and answers no questions"
+
 
 class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
@@ -68,6 +70,7 @@ class Engine:
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
     `blind_because` says why messages may have no images, empty if they may.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
+    `base_because` says why the target continues texts instead of answering, empty if it answers.
     `threads` has the thread counts in force, and the reasons.
     """
 
@@ -98,6 +101,7 @@ class Engine:
         of_head = head[1] if head and isinstance(head[1], LlamaModel) and head[1] is not target else None
         self._target_model, self._head_model = target, of_head
         self._template = template_of(target)
+        self.base_because = f"{target.path.name} {_BASE}" if is_base(target) else ""
         self._processors = read_processors()
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train

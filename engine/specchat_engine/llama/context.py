@@ -475,7 +475,7 @@ class LlamaContext:
             if ids[start] < 0 and self.vision is not None:
                 end = start + self.vision.length(ids[start])
             else:
-                limit = min(start + self._native.size, len(ids))
+                limit = min(start + self._native.step, len(ids))
                 end = next((place for place in range(start + 1, limit) if ids[place] < 0), limit)
             yield ids[start:end]
             start = end

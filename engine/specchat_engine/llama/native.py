@@ -53,8 +53,9 @@ class NativeContext:
     """One context of llama.cpp with room for several texts of `capacity` tokens each.
 
     A pass gives at most `max_rows` rows of logits for each text: more would end the process in an assertion. `buffers`
-    has its size, and `attention` says how attention is computed. `threads` and `reading_threads`, which read prompts,
-    may be set at any time and apply from the next pass on.
+    has its size, and `attention` says how attention is computed. Prompts are read `step` tokens at a time: on a CPU as
+    many as llama.cpp computes in one go, since that may take a second. `threads` and `reading_threads`, which read
+    prompts, may be set at any time and apply from the next pass on.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class NativeContext:
         self.memory = api.llama_get_memory(self.handle)
         self._batch = Batch(api.llama_n_batch(self.handle), params.n_seq_max)
         self.size = self._batch.size
+        self.step = min(self.size, api.llama_n_ubatch(self.handle)) if model.on_cpu else self.size
         if not (self.memory and self._batch):
             self.close()
             raise ModelFileError(f"{model.path}: llama.cpp makes no cache for it: it does not generate text")
