@@ -66,6 +66,8 @@ def answer_once(
             say(engine.translated_because)
         if engine.shortened_because:
             say(engine.shortened_because)
+        if engine.exactness:
+            say(engine.exactness)
         recall(engine)
         session = engine.session(options.system, settings, options.seed)
         session.prediction = prediction

@@ -106,6 +106,8 @@ class PlainChat:
                     self._paper.say(f"Not loaded: {event.refusal}")
                 if event.shortened_because:
                     self._paper.say(event.shortened_because)
+                if event.exactness:
+                    self._paper.say(event.exactness)
                 if event.plain_because:
                     self._paper.say(f"Speculation is off: {event.plain_because}")
         return True

@@ -241,7 +241,7 @@ class Loaded:
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
     is what drafts from the target's hidden states, and `further` are the draft models beside the first.
-    `blind_because` says why messages may have no images, empty if they may.
+    `blind_because` says why messages may have no images, empty if they may. `exactness` is the engine's.
     `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat template takes
     to think or not. `server` is where the models are, None for this machine.
     """
@@ -262,6 +262,7 @@ class Loaded:
     thinking: ThinkingSwitch = field(default_factory=ThinkingSwitch)
     server: ServerInfo | None = None
     blind_because: str = ""
+    exactness: str = ""
 
     @property
     def pair_name(self) -> str:
