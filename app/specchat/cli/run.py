@@ -70,6 +70,8 @@ def answer_once(
             say(engine.shortened_because)
         if engine.base_because:
             say(engine.base_because)
+        if engine.exactness:
+            say(engine.exactness)
         recall(engine)
         session = engine.session(options.system, settings, options.seed)
         session.prediction = prediction

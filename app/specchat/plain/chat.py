@@ -112,6 +112,8 @@ class PlainChat:
                     self._paper.say(event.shortened_because)
                 if event.base_because:
                     self._paper.say(event.base_because)
+                if event.exactness:
+                    self._paper.say(event.exactness)
                 if event.plain_because:
                     self._paper.say(f"Speculation is off: {event.plain_because}")
         return True

@@ -373,6 +373,14 @@ class Config:
         steps=Steps(label="flash attn"),
     )
 
+    exact: str = setting(
+        Group.LOADING,
+        "Whether the same seed gives the same text with every draft, to the bit; slower",
+        "--exact",
+        of=(LoadOptions, "exact"),
+        steps=Steps(label="exact"),
+    )
+
     host: str = setting(
         Group.SERVING, "Address that the server listens on", "--host", of=(Serving, "host"), kind=Text("ADDRESS")
     )

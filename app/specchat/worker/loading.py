@@ -81,6 +81,7 @@ def describe(opened: Opened) -> Loaded:
         plain_because=engine.plain_because,
         translated_because=engine.translated_because,
         blind_because=engine.blind_because,
+        exactness=engine.exactness,
         head=engine.head,
         further=tuple(engine.further.values()),
         memory=engine.memory_use,

@@ -243,7 +243,7 @@ class Loaded:
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
     is what drafts from the target's hidden states, and `further` are the draft models beside the first.
     `blind_because` says why messages may have no images, empty if they may. `base_because` says why the target goes on
-    with a text instead of answering, empty if it answers.
+    with a text instead of answering, empty if it answers. `exactness` is the engine's.
     `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat template takes
     to think or not. `server` is where the models are, None for this machine.
     """
@@ -265,6 +265,7 @@ class Loaded:
     server: ServerInfo | None = None
     blind_because: str = ""
     base_because: str = ""
+    exactness: str = ""
 
     @property
     def pair_name(self) -> str:
