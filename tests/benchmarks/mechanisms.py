@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 from unittest.mock import patch
 
 from rich.console import Console
 from rich.table import Table
 
-from specchat.bench.summary import geometric_mean
 from specchat_engine.policy import acceptance, controller, policy
 from specchat_engine.policy.acceptance import Posterior
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.early_stop import Option, best_length, fastest
 from specchat_engine.policy.policy import Confidences, Outcome
-from support.replay import MACHINES, REAL_RECORDING, RECORDING, Answer, Machine, measured, recorded
+from support.replay import MACHINES, REAL_MACHINES, REAL_RECORDING, RECORDING, Answer, Machine, measured, recorded
 
 _ORDERS = 3
 
@@ -101,7 +101,11 @@ def main() -> None:
     parser.add_argument("recordings", type=Path, nargs="*", default=[REAL_RECORDING, RECORDING])
     recordings: Sequence[Path] = parser.parse_args().recordings
     console = Console()
-    columns = [(path, name, machine) for path in recordings for name, machine in MACHINES.items()]
+    columns = [
+        (path, name, machine)
+        for path in recordings
+        for name, machine in (REAL_MACHINES if path == REAL_RECORDING else MACHINES).items()
+    ]
     usual = [speeds(recorded(path), machine) for path, _, machine in columns]
     for (path, name, _), (first, session) in zip(columns, usual, strict=True):
         console.print(f"{path.name}, {name}: first answers {first:.3f} × plain, sessions {session:.3f} × plain")

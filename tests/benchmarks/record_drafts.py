@@ -32,14 +32,26 @@ from specchat_engine.sampling.sampler import Sampler
 
 SEED, LONGEST, MAX_TOKENS = 7, 16, 192
 
+REAL_LONGEST, REAL_MAX_TOKENS = 8, 128
+"""The same for another pair, whose passes may take long. Its runners-up are not recorded."""
 
-def record(engine: Engine, drafter: ModelDrafter, kind: str, prompt: str, sampling: SamplingParams) -> dict[str, Any]:
+
+def record(
+    engine: Engine,
+    drafter: ModelDrafter,
+    kind: str,
+    prompt: str,
+    sampling: SamplingParams,
+    longest: int = LONGEST,
+    max_tokens: int = MAX_TOKENS,
+    branches: Branching | None = None,
+) -> dict[str, Any]:
     """One answer: for each position, how many proposed tokens are right, the drafter's confidence, per mille, and
     whether the runner-up of the first wrong token is right.
 
     A draft whose first tokens are right is the draft of the following positions too, so it is made only once.
     """
-    session = engine.session(settings=Settings(k=0, sampling=sampling, max_tokens=MAX_TOKENS), seed=SEED)
+    session = engine.session(settings=Settings(k=0, sampling=sampling, max_tokens=max_tokens), seed=SEED)
     answer = [event.token.id for event in session.generate(prompt) if event.token.id is not None]
     sampler = Sampler(sampling, session.turn_seed)
 
@@ -52,19 +64,19 @@ def record(engine: Engine, drafter: ModelDrafter, kind: str, prompt: str, sampli
             sampler,
             engine.vocabulary.ends,
             worth_more=lambda _: True,
-            branches=Branching(LONGEST),
+            branches=branches,
         )
         return drafter.propose(context, k)
 
     drafts: list[tuple[int, list[int], int]] = []
     while len(drafts) < len(answer):
         place = len(drafts)
-        draft = propose(answer[:place], LONGEST)
+        draft = propose(answer[:place], longest)
         right = common_prefix(draft.tokens, answer[place:])
         instead = any(one.path == tuple(answer[place : place + right + 1]) for one in draft.alternatives)
         second = right < len(draft.tokens) and place + right < len(answer) and instead
         sure = [round(1000 * confidence) for confidence in draft.confidence]
-        alike = max(1, right - LONGEST // 2) if right == len(draft.tokens) else right + 1
+        alike = max(1, right - longest // 2) if right == len(draft.tokens) else right + 1
         drafts += [(right - later, sure[later:], int(second)) for later in range(min(alike, len(answer) - place))]
     return {"kind": kind, "prompt": session.prompt_ids, "answer": answer, "drafts": drafts}
 
@@ -82,16 +94,17 @@ def main() -> None:
     model = LlamaModel(draft)
     n_ctx = min(model.n_ctx_train, 4096)
     drafter = ModelDrafter(LlamaContext(NativeContext(model, n_ctx=n_ctx, max_rows=1, threads=2 if own else 1)))
+    limits = (REAL_LONGEST, REAL_MAX_TOKENS, None) if own else (LONGEST, MAX_TOKENS, Branching(LONGEST))
     answers = []
     with Engine.load(target) as engine:
         for temperature in (0.0, 0.8):
             sampling = replace(engine.recommended, temperature=temperature)
             for kind, requests in prompts.items():
                 for request in requests:
-                    answers.append(record(engine, drafter, kind, request, sampling))
+                    answers.append(record(engine, drafter, kind, request, sampling, *limits))
+                    text = json.dumps(answers, separators=(",", ":"))
+                    arguments.out.write_bytes(gzip.compress(text.encode(), mtime=0))
                     Console().print(f"{kind} at {temperature}: {len(answers[-1]['answer'])} tokens")
-    text = json.dumps(answers, separators=(",", ":"))
-    arguments.out.write_bytes(gzip.compress(text.encode(), mtime=0))
     Console().print(
         f"{arguments.out}: {len(answers)} answers, {sum(len(answer['answer']) for answer in answers)} tokens"
     )

@@ -79,20 +79,16 @@ WORKING_DAY = {
     "code": [
         "Write a Python function that merges two sorted lists into one sorted list, with a docstring.",
         "Write a small command line tool in Python with argparse that counts the words in some text files.",
-        "Write a JavaScript function that groups an array of objects by the value of a key.",
     ],
     "chat": [
         "What is the difference between a process and a thread?",
         "How do I learn to cook if I have only two pans and little time?",
         "Why do leaves change their colour in autumn?",
-        "Give me some advice for my first job interview as a developer.",
     ],
     "structured": [
         "Write a JSON array of five invented books with the keys title, author, year and pages.",
-        "Write a docker-compose file in YAML for a web application with a Postgres database and a Redis cache.",
     ],
     "summary": [
-        f"Summarise this text in three sentences.\n\n{_FERRY}",
         f"List the facts of this text as bullet points, each as close to the original words as possible.\n\n{_FERRY}",
     ],
 }

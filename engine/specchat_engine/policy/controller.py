@@ -44,7 +44,8 @@ _CAP, _CAP_PER_ROUND, _CAP_LEAST, _CAP_MOST = 0.7, 0.015, -5.0, 24.0
 least and the most that it may become by what drafts lose and gain."""
 
 _NODE, _WORST, _BEST = 1.5**0.5, 0.01, 0.99
-"""The low and the high acceptance of a drafter lie this many standard deviations from the mean, within these bounds."""
+"""The low and the high acceptance of a drafter lie this many standard deviations from the mean, within these bounds:
+the nodes of a quadrature with three equal weights."""
 
 _DRAFTS, _DRAFTS_WEIGHT = 16.0, 0.3
 """The time that a drafter needs to catch up on unread tokens is spread over the drafts that it makes in an answer: this

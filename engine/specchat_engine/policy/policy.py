@@ -6,8 +6,9 @@ The pace is the best rate within reach, in tokens per millisecond: that of plain
 A draft is worth making if its value at the pace of plain decoding is above 0, and the one with the best rate is made.
 
 How likely tokens are accepted is known more or less well. So each probability is taken three times: low, mean and high,
-the nodes of a quadrature over its posterior. The mean decides. A drafter that would gain only with its high acceptance
-is explored. And the loss that is expected over all three, against plain decoding, has to fit into a cap.
+the nodes of a quadrature over its posterior with equal weights. The mean decides. A drafter that would gain only with
+its high acceptance is explored. And the loss that is expected over all three, against plain decoding, has to fit into a
+cap.
 """
 
 from __future__ import annotations
@@ -111,10 +112,6 @@ class Outcome:
         return self.verify_ms + self.draft_ms + self.other_ms
 
 
-_WEIGHTS = (1 / 3, 1 / 3, 1 / 3)
-"""The weights of the low, the mean and the high acceptance: Gauss-Hermite quadrature with three nodes."""
-
-
 @dataclass(frozen=True, slots=True)
 class Confidences:
     """How a drafter's confidences are read: the probability of acceptance and the frequency of each class."""
@@ -190,11 +187,11 @@ class Possible:
         """Returns how many tokens may be drafted before the expected loss exceeds the cap."""
         pace = 1 / self.costs[0]
         losses = [0.0] * len(self.costs)
-        for weight, accept in zip(_WEIGHTS, self.accept, strict=True):
+        for accept in self.accept:
             tokens = expected_tokens_by_length(accept)
             lost = [pace * cost - emitted for cost, emitted in zip(self.costs, tokens, strict=True)]
             in_vain = self.reading * (min(lost[1:], default=0.0) >= 0)
-            losses = [loss + weight * (max(0.0, more) + in_vain) for loss, more in zip(losses, lost, strict=True)]
+            losses = [loss + (max(0.0, more) + in_vain) / 3 for loss, more in zip(losses, lost, strict=True)]
         return max((n for n, loss in enumerate(losses) if n and loss <= max(0.0, cap)), default=0)
 
 
