@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -63,8 +64,9 @@ def answered(engine: Engine, prompt: str, settings: Settings) -> dict[str, Any]:
     return {"ids": ids, "ms": wall, "drafted": session.stats.num_draft_tokens, "rounds": session.stats.num_rounds}
 
 
-def measure(engine: Engine, file: Path, tokens: int, *, exact: str) -> None:
-    """Appends what is not in the file yet."""
+def measure(engine: Engine, file: Path, tokens: int, minutes: float, *, exact: str) -> None:
+    """Appends what is not in the file yet, and begins no answer after so many minutes."""
+    end = time.monotonic() + 60 * minutes
     known = lines(file)
     done = {key(line) for line in known}
     plain = {key(line)[:3]: line["ids"] for line in known if line["drafter"] == "none"}
@@ -74,6 +76,8 @@ def measure(engine: Engine, file: Path, tokens: int, *, exact: str) -> None:
                 line = {"exact": exact, "prompt": prompt, "temperature": temperature, "drafter": drafter, "k": k}
                 if key(line) in done or drafter not in engine.drafters:
                     continue
+                if time.monotonic() > end:
+                    return
                 sampling = replace(engine.recommended, temperature=temperature)
                 settings = Settings(k=k, drafter=drafter, sampling=sampling, max_tokens=tokens)
                 line |= {"kind": kind, **answered(engine, prompt, settings)}
@@ -127,19 +131,21 @@ def main() -> None:
     parser.add_argument("-m", "--model", type=Path)
     parser.add_argument("-d", "--draft", type=Path)
     parser.add_argument("--tokens", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="how long to measure")
+    parser.add_argument("--threads", type=int, default=0, help="on a busy machine one thread waits for nobody")
     parser.add_argument("--off", action="store_true", help="without --exact")
     parser.add_argument("--report", action="store_true", help="only print the table")
     given = parser.parse_args()
     if not given.report:
         exact = "off" if given.off else "on"
-        options = LoadOptions(exact=exact, n_ctx=4096)
+        options = LoadOptions(exact=exact, n_ctx=2048, threads=given.threads, threads_draft=given.threads)
         with TemporaryDirectory() as folder, Engine.load(given.model, given.draft, options, stores={}) as engine:
-            print(engine.exactness)
+            print(engine.exactness, flush=True)
             store = Path(folder, "source")
             sources = [source.read_text("utf-8") for source in Path(__file__).parent.glob("*.py")]
             write_suffixes(store, [engine.vocabulary.tokenize(source, special=False) for source in sources])
             engine.use_stores({"source": store})
-            measure(engine, given.file, given.tokens, exact=exact)
+            measure(engine, given.file, given.tokens, given.minutes, exact=exact)
     print("\n".join(report(lines(given.file))))
 
 

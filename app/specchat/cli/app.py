@@ -145,6 +145,11 @@ WithConversation = Annotated[
 ]
 
 
+Examined = Annotated[
+    str | None, typer.Option("-m", "--model", metavar="FILE|NAME", help="Measure this model instead of the machine.")
+]
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"specchat {__version__}")
@@ -429,11 +434,16 @@ def serve(no_auth: NoAuth = False, log_prompts: LogPrompts = False, debug: Debug
 
 @app.command()
 def doctor(
-    bundle: Bundle = None, with_conversation: WithConversation = False, json: Json = False, debug: Debug = False
+    bundle: Bundle = None,
+    with_conversation: WithConversation = False,
+    model: Examined = None,
+    json: Json = False,
+    debug: Debug = False,
 ) -> None:
     """Check this machine and installation.
 
-    Says what is missing and what to do about it, or packs the findings for a bug report.
+    Says what is missing and what to do about it, or packs the findings for a bug report. With a model it measures how
+    exactly that is computed, and what --exact costs.
     """
     with one_line_errors(debug):
         if bundle:
@@ -444,8 +454,19 @@ def doctor(
         if with_conversation:
             say("--with-conversation only adds to a bundle: give --bundle FILE as well")
             raise typer.Exit(2)
-        from specchat.doctor import examine
         from specchat.doctor.report import print_report
+
+        if model is not None:
+            from specchat.cli.reporting import one_line_from_native_code
+            from specchat.doctor.exactness import exactness_findings
+            from specchat.models.chosen_pair import chat_options
+            from specchat.settings.config import read_config
+
+            one_line_from_native_code()
+            raise typer.Exit(
+                print_report(exactness_findings(chat_options(read_config({"model": model})).target), as_json=json)
+            )
+        from specchat.doctor import examine
 
         raise typer.Exit(print_report(examine(), as_json=json))
 

@@ -278,7 +278,8 @@ class LlamaContext:
         ids = with_images(tokens, self._images)
         common = common_prefix(self.tokens, ids)
         if self.model.exact:
-            common = min(common, max(len(ids) - _WIDE, 0))
+            common = min(common, len(ids) - _WIDE)
+            common = common if common >= _WIDE else 0
         self._forget(common)
         self._share(ids)
         known = len(self.tokens)
