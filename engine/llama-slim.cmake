@@ -1,6 +1,8 @@
 # Builds of llama.cpp what specchat needs. CMake reads this within llama.cpp's own project() call, by
 #     CMAKE_ARGS="-DLLAVA_BUILD=OFF -DCMAKE_PROJECT_llama.cpp_INCLUDE=<this file>"
 
+include(${CMAKE_CURRENT_LIST_DIR}/llama-tiles.cmake)
+
 # llama-cpp-python sets this in CMake's cache; a normal variable takes precedence.
 set(LLAMA_BUILD_COMMON OFF)
 

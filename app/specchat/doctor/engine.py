@@ -23,9 +23,9 @@ _QUICKER = (
     "this processor also has {}, which makes reading prompts faster: compile llama.cpp on this machine with "
     "CMAKE_ARGS=-DGGML_NATIVE=on in front of `make chat`"
 )
-_NO_TILES = (
-    "compile llama.cpp with a newer one (GCC 13.3, 14 or Clang), or without AMX, which is faster than this build: "
-    "CMAKE_ARGS='-DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8' in front of `make chat`"
+_TILES = (
+    "this processor has AMX, with which a token takes about 0.8 of the time and a pass over eight 0.6: compile "
+    "llama.cpp on this machine with CMAKE_ARGS=-DGGML_NATIVE=on in front of `make chat`"
 )
 _OFFLOAD = "offload was tested with Vulkan on a software device, not yet on a GPU"
 _GIB = 2**30
@@ -43,7 +43,7 @@ def engine_findings() -> Iterator[Finding]:
         yield Finding("Versions", "llama.cpp", error.reason.removeprefix("llama.cpp "), Status.LACK, error.remedy)
         return
     yield Finding("Versions", "llama.cpp", library.llama_version())
-    yield Finding("Build", "kind", _kind_of_build(library.cpu_variant()))
+    yield Finding("Build", "kind", _kind_of_build(library.cpu_variant(), machine.build_compiler()))
     yield Finding("Build", "libraries", str(library.LIBRARIES))
     unused = machine.unused_features(library.system_info(), read_features())
     remedy = _QUICKER.format(", ".join(unused)) if unused else ""
@@ -56,18 +56,26 @@ def engine_findings() -> Iterator[Finding]:
         yield Finding("Build", "images", "libmtmd is built in")
     else:
         yield Finding("Build", "images", "not built in", Status.NOTE, f"for models that see, {mtmd.BUILD_WITH}")
-    if machine.crashes_on_tiles():
-        told = "not used for quantised weights: this build's compiler does not set up the tiles correctly"
-        yield Finding("Build", "AMX", told, Status.NOTE, _NO_TILES)
+    if "amx_int8" in read_features():
+        yield _tiles(machine.uses_tiles(library.system_info()), machine.tile_fault())
     for device in machine.devices():
         yield Finding("Devices", device.name, _describe(device))
     yield _cores()
 
 
-def _kind_of_build(variant: str) -> str:
+def _kind_of_build(variant: str, compiler: str) -> str:
+    made = f" by {compiler}" if compiler else ""
     if variant:
-        return f"portable, with the code for {variant} chosen for this processor; compiling brings nothing more"
-    return "compiled for one processor"
+        return f"portable{made}, with the code for {variant} chosen for this processor; compiling brings nothing more"
+    return f"compiled for one processor{made}"
+
+
+def _tiles(built_in: bool, fault: str) -> Finding:
+    if not built_in:
+        return Finding("Build", "AMX", "not built in", Status.NOTE, _TILES)
+    if fault:
+        return Finding("Build", "AMX", f"tiles are not used for quantised weights: {fault}", Status.NOTE, _TILES)
+    return Finding("Build", "AMX", "tiles are used; their results were compared with those of plain code")
 
 
 def _cores() -> Finding:

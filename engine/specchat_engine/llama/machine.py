@@ -1,9 +1,4 @@
-"""This machine: its devices, their free memory, and which weight types its CPU copies into another layout.
-
-llama.cpp's code for Intel's AMX configures its tiles with `_tile_loadconfig`. Until 11.5, 12.4, 13.3 and 14, GCC took
-this to read eight bytes of 64 and dropped the others (GCC bug 114098). A library made by such a compiler ends with a
-segmentation fault in its first pass of two tokens over weights of most quantised types.
-"""
+"""This machine: its devices, their free memory, and which weight types its CPU copies into another layout."""
 
 from __future__ import annotations
 
@@ -19,7 +14,9 @@ import llama_cpp._ggml as ggml
 
 from specchat_engine.errors import SettingError
 from specchat_engine.gguf import Header
+from specchat_engine.gguf.header import TYPES
 from specchat_engine.llama.library import api, loaded_libraries, system_info
+from specchat_engine.llama.tiles import find_fault
 from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
 from specchat_engine.memory.placement import DeviceMemory, Machine
 
@@ -92,11 +89,11 @@ def this_machine() -> Machine:
     found = tuple(
         main_memory(device) if device.kind == "cpu" else device for device in devices() if device.kind != "accelerator"
     )
-    return Machine(found, repacked_types(system_info(), broken_tiles=crashes_on_tiles()))
+    return Machine(found, repacked_types(system_info(), broken_tiles=bool(tile_fault())))
 
 
 def repacked_types(features: str, *, broken_tiles: bool = False) -> frozenset[str]:
-    """The types that get a second copy, by llama.cpp's line on the CPU; `broken_tiles` as `crashes_on_tiles` says."""
+    """The types that get a second copy, by llama.cpp's line on the CPU; `broken_tiles` if there is a `tile_fault`."""
     on = set(re.findall(r"(\w+) = 1", features))
     if uses_tiles(features):
         return _HALVES if broken_tiles else _HALVES | TILED | REPACKED_X86 | {"Q2_K"}
@@ -143,23 +140,20 @@ _FEATURES = {
     "DOTPROD": "asimddp",
     "MATMUL_INT8": "i8mm",
 }
-"""llama.cpp's names of instruction sets, and Linux's. AMX is left out: not every compiler can build it."""
-
-_FIXED = {11: 5, 12: 4, 13: 3}
-"""The first fixed minor version of each GCC. GCC 10 has no tiles; older ones made start code only."""
-
-_MADE_BY = re.compile(rb"GCC: \([^)\0]*\) (\d+)\.(\d+)")
+"""llama.cpp's names of instruction sets, and Linux's. AMX is left out: `doctor` has a row of its own for it."""
 
 
 def may_repack(header: Header) -> bool:
     """Whether this build may copy weights into another layout; if not, it uses them as they are in the file."""
-    return not (crashes_on_tiles() and any(tensor.type_name in TILED for tensor in header.tensors))
+    return not (any(tensor.type_name in TILED for tensor in header.tensors) and tile_fault())
 
 
 @cache
-def crashes_on_tiles() -> bool:
-    """Whether this build uses AMX and was made by a compiler with the bug."""
-    return uses_tiles(system_info()) and any(map(_is_broken, loaded_libraries()))
+def tile_fault() -> str:
+    """What is wrong with the AMX tiles of this build, found by using them; "" if nothing is, or it does not use any."""
+    if not uses_tiles(system_info()):
+        return ""
+    return find_fault(loaded_libraries(), [number for number, (name, *_) in TYPES.items() if name in TILED])
 
 
 def uses_tiles(features: str) -> bool:
@@ -167,14 +161,25 @@ def uses_tiles(features: str) -> bool:
     return "AMX_INT8 = 1" in features
 
 
-def has_tile_bug(library: bytes) -> bool:
-    """Whether this library was made by a GCC with the bug; other compilers do not have it."""
-    versions = ((int(major), int(minor)) for major, minor in _MADE_BY.findall(library))
-    return any(minor < _FIXED.get(major, 0) for major, minor in versions)
+_CLANG = re.compile(rb"clang version (\d[\d.]*)")
+_GCC = re.compile(rb"GCC: \([^)\0]*\) (\d[\d.]*)")
 
 
-def _is_broken(path: Path) -> bool:
+def compiler(library: bytes) -> str:
+    """The compiler that made a library, such as "GCC 12.2.0", from the notes that linkers collect; "" without any.
+
+    The C library's start code leaves a GCC's note in every library: clang's own counts first, then the newest GCC's.
+    """
+    if found := _CLANG.search(library):
+        return f"clang {found[1].decode()}"
+    versions = (version.decode() for version in _GCC.findall(library))
+    newest = max(versions, key=lambda version: [int(part) for part in version.split(".") if part], default="")
+    return newest and f"GCC {newest}"
+
+
+def build_compiler() -> str:
+    """The compiler of the code for the CPU that is in use; "" if that is unknown."""
     try:
-        return has_tile_bug(path.read_bytes())
+        return next((compiler(path.read_bytes()) for path in loaded_libraries() if "ggml-cpu" in path.name), "")
     except OSError:
-        return True
+        return ""

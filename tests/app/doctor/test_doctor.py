@@ -8,7 +8,7 @@ import pytest
 
 import specchat_assets
 from specchat.cli import main
-from specchat.doctor import Finding, examine
+from specchat.doctor import Finding, engine, examine
 from specchat.doctor.report import Status
 from specchat.settings.paths import cache_folder, config_file, data_folder
 from specchat_engine.llama import library, machine
@@ -86,15 +86,34 @@ def test_a_build_without_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
     assert "CMAKE_ARGS=-DGGML_CUDA=on" in finding("GPU offload").remedy
 
 
-def test_a_build_whose_code_for_amx_would_crash_is_named_with_the_way_to_a_better_one(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("features", "fault"), [("AMX_INT8 = 0", ""), ("AMX_INT8 = 1", "they crash")])
+def test_a_build_that_does_not_use_amx_says_why_and_what_another_would_gain(
+    features: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "crashes_on_tiles", lambda: True)
+    monkeypatch.setattr(engine, "read_features", lambda: {"amx_int8"})
+    monkeypatch.setattr(library, "system_info", lambda: features)
+    monkeypatch.setattr(machine, "tile_fault", lambda: fault)
     found = finding("AMX")
     assert found.status is Status.NOTE
-    assert "-mno-amx-int8" in found.remedy
-    monkeypatch.setattr(machine, "crashes_on_tiles", lambda: False)
+    assert (fault or "not built in") in found.value
+    assert "-DGGML_NATIVE=on" in found.remedy
+
+
+def test_a_build_that_uses_amx_says_that_its_results_were_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "read_features", lambda: {"amx_int8"})
+    monkeypatch.setattr(library, "system_info", lambda: "AMX_INT8 = 1")
+    monkeypatch.setattr(machine, "tile_fault", lambda: "")
+    assert finding("AMX").status is Status.OK
+
+
+def test_a_processor_without_amx_has_no_row_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "read_features", lambda: {"avx2"})
     assert "AMX" not in {one.name for one in examine()}
+
+
+def test_the_compiler_of_the_build_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "build_compiler", lambda: "clang 16.0.6")
+    assert finding("kind").value.endswith("by clang 16.0.6")
 
 
 def test_a_wrong_configuration_is_a_lack() -> None:
