@@ -30,7 +30,7 @@ from specchat_engine import Engine
 from specchat_engine.codec import to_json
 from specchat_engine.errors import EngineError
 from specchat_engine.llama.machine import this_machine
-from specchat_engine.pairing import Finding, Grade, Verdict
+from specchat_engine.pairing import Finding, Grade, Verdict, trainable_head
 
 _SIGNS = {Grade.OK: ("✓", BLUE), Grade.WARNING: ("!", ORANGE), Grade.BLOCKER: ("✗", f"bold {ORANGE}")}
 
@@ -115,7 +115,11 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
         print_rows(("draft", "speed-up", "tokens/s", "plain", "α"), (_row(one) for one in order if one.timed))
     best = next((one for one in order if one.timed and one.timed.speedup.value > 1), None)
     if best is None:
-        say("no draft gains anything here: use prompt lookup, which needs none, or turn drafting off with -k 0")
+        head = trainable_head(model_info(target).header)
+        say(
+            "no draft gains anything here: use prompt lookup, which needs none, or train a head with "
+            f"`specchat train {head} -m {target}`"
+        )
     else:
         remember_pair(path, best.candidate.entry.path)
         name = best.candidate.entry.name

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from specchat.cli.reporting import one_line_from_native_code, say, show_progress
-from specchat.cli.train_check import Result, check
-from specchat.cli.train_progress import alphas, show, stops
+from specchat.cli.reporting import one_line_from_native_code, say
+from specchat.cli.train_check import Result, check, check_seconds
+from specchat.cli.train_progress import ProgressLine, alphas, stops
 from specchat.errors import ConfigError
 from specchat.settings.options import ChatOptions
 from specchat_engine.errors import SettingError
@@ -82,18 +82,20 @@ def train(options: ChatOptions, request: Request) -> int:
 
         return learn(options, request.minutes, request.data, request.rank)
     _check(request)
+    from specchat.cli.train_answers import OWN, answer
     from specchat.cli.train_data import read_data
 
-    texts = read_data(request.data)
     if request.kind == "answers":
-        from specchat.cli.train_answers import answer
-
+        texts = None if [*request.data] == [OWN] else read_data(request.data)
         return answer(options, texts, request.out, request.minutes)
-    result = _trained(options.target, request, texts)
+    texts = read_data(request.data)
+    end = monotonic() + 60 * request.minutes
+    minutes = request.minutes - (check_seconds(request.minutes) / 60 if request.checked else 0)
+    result = _trained(options.target, replace(request, minutes=minutes), texts)
     use = " ".join(result.flags)
     size = request.out.stat().st_size
     print(f"{request.out}  {size / 1e6:.1f} MB")  # noqa: T201
-    if request.checked and (code := check(result)):
+    if request.checked and (code := check(result, end - monotonic())):
         return code
     say(f"chat with it: specchat {use}; check it: specchat verify {use}; measure it: specchat bench {use}")
     return 0
@@ -118,13 +120,14 @@ def _trained(target: Path, request: Request, texts: Sequence[Text]) -> Result:
         f"{request.kind} for {target.name}: {training.tokens:,} tokens to learn from, on the {training.device.type} "
         f"with about {training.needs / 1e9:.1f} GB; checkpoints in {folder}"
     )
+    line = ProgressLine()
     try:
         with stops(training):
-            trained = training.run(request.out, request.out.stem, request.precision, show)
+            trained = training.run(request.out, request.out.stem, request.precision, line.hear)
     except (OSError, RuntimeError) as error:  # a full disk, a full GPU
         reason = str(error).splitlines()[0]
         raise ConfigError(f"training stopped: {reason}; the same command goes on from {folder}") from error
-    show_progress(sys.stderr, "")
+    line.clear()
     say(f"held-out acceptance: {alphas(trained.before)} before, {alphas(trained.after)} after")
     if request.kind == "mtp":
         return Result(request.out, "mtp", "mtp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,12 +15,14 @@ from specchat.bench.document import Benchmark, read_benchmark
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.samples import Estimate
 from specchat.cli.reporting import print_rows, say
-from specchat.errors import FAILED
+from specchat.errors import FAILED, INTERRUPTED
 from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
 from specchat.models.preferences import remember_pair
 
 _K = 4
 _MAX_TOKENS, _PROMPTS = 64, 1
+_SHARE, _PARTS, _FEWEST_SECONDS = 0.15, 3, 90.0
+"""The check takes this share of the time, at least some seconds, a third for each of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +39,25 @@ class Result:
         return ["-m", str(self.target), "-d", self.draft]
 
 
-def check(result: Result) -> int:
-    """Verifies and measures in processes of their own, without torch's threads. Returns the exit code."""
+def check_seconds(minutes: float) -> float:
+    """How much of the time of a training is for its check."""
+    return min(60 * minutes / 2, max(_FEWEST_SECONDS, 60 * minutes * _SHARE))
+
+
+def check(result: Result, seconds: float) -> int:
+    """Verifies and measures in processes of their own, without torch's threads. Returns the exit code.
+
+    It takes about that many seconds: what runs longer is stopped, and what it found by then counts.
+    """
+    part = max(seconds, _FEWEST_SECONDS) / _PARTS
     alone, best = Arm("model" if result.drafter == "draft" else result.drafter, _K), Arm("hybrid", "auto")
     before = last_draft(result.target)
     say("verifying: plain and drafted answers are compared token by token")
-    if _specchat("verify", *result.flags, "--drafter", alone.drafter, "--prompts", str(_PROMPTS)):
+    if _specchat("verify", *result.flags, "--drafter", alone.drafter, "--prompts", str(_PROMPTS), seconds=part):
         say(f"{result.draft} is not adopted, because answers differ: see above")
         return FAILED
     say("measuring on kinds of text that are built in")
-    benchmark = measured(result.flags, (alone, best))
+    benchmark = measured(result.flags, (alone, best), part)
     if benchmark is None:
         return FAILED
     alphas = {row.kind: row.alpha for row in benchmark.rows if row.arm == alone and row.alpha is not None}
@@ -59,7 +71,7 @@ def check(result: Result) -> int:
     say(f"over all kinds: {speedup:.2f} × plain decoding")
     to_beat = 1.0
     if before and str(before) != result.draft:
-        earlier = measured(["-m", str(result.target), "-d", str(before)], (best,))
+        earlier = measured(["-m", str(result.target), "-d", str(before)], (best,), part)
         if earlier:
             to_beat = max(to_beat, _overall(earlier, best))
             say(f"with {before.name}, its draft so far: {_overall(earlier, best):.2f} × plain decoding")
@@ -75,15 +87,15 @@ def check(result: Result) -> int:
     return 0
 
 
-def measured(flags: Sequence[str], arms: Sequence[Arm]) -> Benchmark | None:
-    """A short benchmark of these arms and plain decoding; None if it failed, after saying why."""
+def measured(flags: Sequence[str], arms: Sequence[Arm], seconds: float) -> Benchmark | None:
+    """A short benchmark of these arms and plain decoding; None if it failed, after saying why, or measured nothing."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bench.json"
         listed = ",".join(map(str, (PLAIN, *arms)))
         words = ["--arms", listed, "--temp", "0.8", "--repeats", "1", "--max-tokens", str(_MAX_TOKENS), "--json"]
         with file.open("w", encoding="utf-8") as out:
-            failed = _specchat("bench", *flags, *words, out=out)
-        return None if failed else read_benchmark(file)
+            failed = _specchat("bench", *flags, *words, out=out, seconds=seconds)
+        return None if failed or not file.stat().st_size else read_benchmark(file)
 
 
 def _overall(benchmark: Benchmark, arm: Arm) -> float:
@@ -95,5 +107,16 @@ def _ratio(estimate: Estimate | None) -> str:
     return f"{estimate.value:.2f}" if estimate else ""
 
 
-def _specchat(*words: str, out: IO[str] | None = None) -> int:
-    return subprocess.run([sys.executable, "-m", "specchat", *words], stdout=out, check=False).returncode
+def _specchat(*words: str, out: IO[str] | None = None, seconds: float) -> int:
+    """Runs a command, and interrupts it after so many seconds. Returns its exit code, 0 if it was interrupted."""
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:  # as under nohup: the command would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen([sys.executable, "-m", "specchat", *words], stdout=out) as process:
+        signal.signal(signal.SIGINT, before)
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            code = process.wait()
+            return 0 if code == INTERRUPTED else code

@@ -4,13 +4,12 @@ named. It is adopted if it got better."""
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.cli.reporting import say, show_progress
-from specchat.cli.train_progress import show, stops
+from specchat.cli.reporting import say
+from specchat.cli.train_progress import ProgressLine, stops
 from specchat.errors import FAILED, ConfigError
 from specchat.learning import Learned, Learning
 from specchat.settings.options import ChatOptions
@@ -62,9 +61,10 @@ def _learn(target: Path, learned: Learned, minutes: float, data: Sequence[str], 
         learned.training_begins()
         how = " through adapters" if pupil.frozen else ""
         say(f"{begin.name} learns{how} from {training.tokens:,} tokens on the {training.device.type}")
+        line = ProgressLine()
         with stops(training):
-            trained = training.run(folder / "new.gguf", learned.base.stem, _precision(begin), show)
-        show_progress(sys.stderr, "")
+            trained = training.run(folder / "new.gguf", learned.base.stem, _precision(begin), line.hear)
+        line.clear()
         before, after = trained.before[0], trained.after[0]
         judged = f"α on {'what was held out' if data else 'the latest turns'}: {before:.3f} before, {after:.3f} after"
         if after <= before + GAIN:

@@ -6,9 +6,12 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from specchat.cli.reporting import say, show_progress
+
+_PAUSE_S = 30.0
 
 if TYPE_CHECKING:
     from specchat_engine.training.runs import Progress, Training
@@ -31,11 +34,37 @@ def stops(training: Training) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def show(progress: Progress) -> None:
-    """Shows how far a training is."""
-    parts = [f"{progress.share:4.0%}", f"step {progress.step}", f"{progress.tokens / progress.seconds:,.0f} tokens/s"]
-    parts += [f"loss {progress.loss:.3f}", f"held-out α {alphas(progress.alphas)}"]
-    show_progress(sys.stderr, "  ".join(parts))
+class ProgressLine:
+    """The last row of a terminal; elsewhere a line every half minute."""
+
+    def __init__(self) -> None:
+        self._next = monotonic() + _PAUSE_S
+
+    def show(self, text: str) -> None:
+        """Shows a text in place of the one before."""
+        if sys.stderr.isatty():
+            show_progress(sys.stderr, text)
+        elif monotonic() >= self._next:
+            say(text)
+            self._next = monotonic() + _PAUSE_S
+
+    def hear(self, progress: Progress) -> None:
+        """Shows how far a training is."""
+        self.show(_in_words(progress))
+
+    def clear(self) -> None:
+        """Clears the row."""
+        show_progress(sys.stderr, "")
+
+
+def _in_words(progress: Progress) -> str:
+    speed = f"{progress.tokens / progress.seconds:,.0f} tokens/s"
+    if progress.loss is None:
+        parts = [f"{progress.share:4.0%}", f"the target has read {progress.tokens:,} tokens", speed]
+    else:
+        parts = [f"{progress.share:4.0%}", f"step {progress.step}", speed, f"loss {progress.loss:.3f}"]
+        parts.append(f"held-out α {alphas(progress.alphas)}")
+    return "  ".join(parts)
 
 
 def alphas(values: Sequence[float]) -> str:

@@ -1,6 +1,6 @@
 """Whether a draft model or a head fits a target, judged by their headers, before a download and again at load."""
 
-from specchat_engine.pairing.heads import ASSISTANT, head_in, own_head, several, what_drafts
+from specchat_engine.pairing.heads import ASSISTANT, head_in, own_head, several, trainable_head, what_drafts
 from specchat_engine.pairing.judge import Verdict, check_pair, judge
 from specchat_engine.pairing.state_heads import read_state_head
 from specchat_engine.pairing.tokens import Finding, Grade
@@ -16,5 +16,6 @@ __all__ = [
     "own_head",
     "read_state_head",
     "several",
+    "trainable_head",
     "what_drafts",
 ]

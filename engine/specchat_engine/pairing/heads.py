@@ -133,6 +133,12 @@ def head_in(target: Header, head: Header, path: Path) -> Head:
     return Head("eagle3", _layers(head), str(path)) if kind == "eagle3" else state_head(head, path)
 
 
+def trainable_head(target: Header) -> str:
+    """The kind of head that guesses best of those that can be trained for a target: it needs three layers' states, or
+    the last one alone."""
+    return "eagle3" if target.architecture in LAYER_INPUTS else "mlp"
+
+
 def misfit(target: Header, head: Header) -> str:
     """Why a head in a file of its own cannot draft for this target, empty if it can, as far as the headers tell."""
     if layout := LAYOUTS.get(head.architecture):

@@ -6,6 +6,7 @@ Distillation: Hinton et al., arXiv 1503.02531; for speculative decoding, with an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -52,12 +53,14 @@ def divergence(logits: Tensor, ids: Tensor, taught: Tensor) -> Tensor:
     """The Kullback-Leibler divergence of rows of logits [n, V] from a teacher's, summed over the rows.
 
     `ids` and `taught`, both [n, kept], are the teacher's likeliest tokens and their log-probabilities. They count one
-    by one, and all other tokens together as one.
+    by one, and all other tokens together as one. An id of -1 is a token that the rows do not have: it is left out, and
+    the smallest divergence is that of the same shares among the others.
     """
-    said = functional.log_softmax(logits, dim=-1).gather(1, ids)
+    known = ids >= 0
+    said = functional.log_softmax(logits, dim=-1).gather(1, ids.clamp(min=0)).masked_fill(~known, -math.inf)
     taught_rest, said_rest = _rest(taught), _rest(said)
     rest = taught_rest * (taught_rest.log() - said_rest.log())
-    return (taught.exp() * (taught - said)).sum() + rest.sum()
+    return (taught.exp() * (taught - said)).masked_fill(~known, 0.0).sum() + rest.sum()
 
 
 def distillation_objective(model: LlamaModel, batch: Batch) -> Scores:

@@ -54,7 +54,7 @@ class DraftPupil(Pupil):
         """Of the next token."""
         wanted = batch.wanted
         hidden = self._draft(batch.ids, batch.positions, batch.mask, wanted=wanted)
-        return [(overlap(self._draft.logits(hidden), batch, wanted), len(wanted))]
+        return [(overlap(self._draft.logits(hidden), *taught(batch, wanted)), len(wanted))]
 
     def pass_bytes(self, tokens: int, row: int) -> int:
         """Measured: 8 bytes for each channel of the stream and the feed-forward layer, 6 for each attention score."""

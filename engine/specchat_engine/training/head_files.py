@@ -45,7 +45,7 @@ _NOT_COPIED = frozenset({"attn_q", "attn_k", "attn_v"})
 def write_eagle(
     path: Path, head: EagleHead, layers: Sequence[int], target_width: int, name: str, precision: Precision
 ) -> None:
-    """Writes an EAGLE-3 head that shares embeddings and output matrix with its target.
+    """Writes an EAGLE-3 head that shares embeddings with its target, and the output matrix too if it drafts all tokens.
 
     `layers` are the target's layers whose inputs it reads.
     """
@@ -61,6 +61,9 @@ def write_eagle(
     state = head.state_dict()
     for written, held in _EAGLE_NAMES.items():
         add_tensor(writer, f"{written}.weight", state[f"{held}.weight"], precision)
+    if head.vocabulary is not None:
+        add_tensor(writer, "output.weight", head.output, precision)
+        writer.add_tensor("d2t", head.vocabulary.cpu().numpy())
     finish(writer)
 
 

@@ -16,23 +16,21 @@ DRAFTED = 4
 _LATER = 0.8
 """The weight of each further token relative to the one before."""
 
-_WEIGHTS = [_LATER**step for step in range(DRAFTED)]
 
-
-def head_objective(head: Head, batch: TaughtBatch) -> Scores:
-    """The divergence of the head's rows from the teacher's, the weights of the drafted tokens adding up to 1.
+def head_objective(head: Head, batch: TaughtBatch, drafted: int = DRAFTED) -> Scores:
+    """The divergence of the head's rows from the teacher's, the weights of the `drafted` tokens adding up to 1.
 
     `correct` says where the first drafted token would be the teacher's best.
     """
     taught, groups = batch.teacher_log_probabilities.flatten(0, 1), batch.groups.flatten()
-    ids = batch.teacher_ids.flatten(0, 1)
+    ids, weights = head.own_ids(batch.teacher_ids.flatten(0, 1)), [_LATER**step for step in range(drafted)]
     losses: list[Tensor] = []
     correct, counted = torch.empty(0, dtype=torch.bool), batch.wanted[:0]
-    outputs = head.unrolled(batch.ids, batch.positions, batch.documents, batch.states, DRAFTED)
-    for step, (hidden, weight) in enumerate(zip(outputs, _WEIGHTS, strict=True)):
+    outputs = head.unrolled(batch.ids, batch.positions, batch.documents, batch.states, drafted)
+    for step, (hidden, weight) in enumerate(zip(outputs, weights, strict=True)):
         begun, places = drafted_places(batch, head.first, step)
         logits = head.logits(hidden.flatten(0, 1)[begun]).float()
-        losses.append(weight / sum(_WEIGHTS) * divergence(logits, ids[places], taught[places]))
+        losses.append(weight / sum(weights) * divergence(logits, ids[places], taught[places]))
         if not step:
             correct, counted = logits.argmax(-1) == ids[places, 0], places
     return Scores(torch.stack(losses).sum(), correct, groups[counted])

@@ -23,6 +23,16 @@ class Head(nn.Module, ABC):
     first = 0
     """The first token of a text from which it drafts."""
 
+    vocabulary: Tensor | None = None
+    """The target's ids of the tokens that it drafts, ascending; None for all."""
+
+    def own_ids(self, ids: Tensor) -> Tensor:
+        """The rows of its scores for ids of the target, -1 for tokens that it does not draft."""
+        if self.vocabulary is None:
+            return ids
+        rows = torch.searchsorted(self.vocabulary, ids.contiguous()).clamp(max=len(self.vocabulary) - 1)
+        return torch.where(self.vocabulary[rows] == ids, rows, -1)
+
     @abstractmethod
     def unrolled(
         self, ids: Tensor, positions: Tensor, documents: Tensor, states: Tensor, steps: int
@@ -108,6 +118,11 @@ class LayerHead(Head):
             x = residual + self.attention.output(mixed.transpose(1, 2).flatten(2))
             state = x + self.feed_forward(self.feed_forward_norm(x))
             yield state
+
+    def draft_only(self, vocabulary: Tensor) -> None:
+        """Drafts these ids of the target alone, ascending; with few of them most of the work on scores is saved."""
+        self.register_buffer("vocabulary", vocabulary, persistent=False)
+        self.output = self.output[vocabulary]
 
     def initialise(self, seed: int) -> None:
         """Small random weights."""

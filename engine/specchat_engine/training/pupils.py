@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gguf
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -21,7 +23,7 @@ from specchat_engine.training.head_objective import DRAFTED, drafted_places, hea
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
 from specchat_engine.training.model import ModelConfig
 from specchat_engine.training.state_heads import MedusaHead, SpeculatorHead
-from specchat_engine.training.teacher import TaughtBatch
+from specchat_engine.training.teacher import Lesson, TaughtBatch
 from specchat_engine.training.trainer import Scores
 
 
@@ -32,11 +34,19 @@ class Pace:
 
     matrix_rate: float
     other_rate: float
-    step_tokens: int = 4096
+    step_tokens: int = 2048
     warm_up_steps: int = 20
 
 
 FROM_SCRATCH = Pace(0.01, 0.002)
+
+_HEAD_VOCABULARY = 8192
+"""An EAGLE-3 head of a target with a larger vocabulary drafts the likeliest tokens alone. Scores of all tokens would be
+most of its work, in training and while it drafts."""
+
+_LATE = (0.6, 0.8)
+"""A head that reads its own output learns to draft one token at first, two and then all from these shares of the time
+on: each further token costs as much as the first."""
 
 KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp")
 
@@ -72,6 +82,17 @@ class Pupil(ABC):
         That is how many would be accepted at temperature 1 where all tokens before were.
         """
 
+    def begin(self, lessons: Sequence[Lesson]) -> None:  # noqa: B027 - most pupils are ready
+        """Settles what depends on the lessons that were read."""
+
+    def proceed(self, progress: float) -> None:  # noqa: B027 - most pupils learn the same all the time
+        """Says how much of the time is spent, 0 to 1, before each step."""
+
+    @property
+    def scores(self) -> int:
+        """How many tokens it scores at each place."""
+        return read_model(self.target).n_vocab * self.drafted
+
     def pass_bytes(self, tokens: int, row: int) -> int:
         """About how much a pass over rows of so many tokens keeps for its way back, scores of tokens not counted."""
         return 0
@@ -88,6 +109,7 @@ class HeadPupil(Pupil):
 
     def __init__(self, head: Head) -> None:
         self._head = head
+        self._drafted = DRAFTED
 
     @property
     def model(self) -> Head:
@@ -96,7 +118,7 @@ class HeadPupil(Pupil):
 
     def objective(self, model: nn.Module, batch: TaughtBatch) -> Scores:
         """The divergence of several drafted tokens."""
-        return head_objective(self._head, batch)
+        return head_objective(self._head, batch, self._drafted)
 
     @torch.no_grad()
     def overlaps(self, batch: TaughtBatch) -> list[tuple[float, int]]:
@@ -105,11 +127,22 @@ class HeadPupil(Pupil):
         outputs = self._head.unrolled(batch.ids, batch.positions, batch.documents, batch.states, DRAFTED)
         for step, hidden in enumerate(outputs):
             begun, places = drafted_places(batch, self._head.first, step)
-            found.append((overlap(self._head.logits(hidden.flatten(0, 1)[begun]), batch, places), len(places)))
+            ids, expected = taught(batch, places)
+            logits = self._head.logits(hidden.flatten(0, 1)[begun])
+            found.append((overlap(logits, self._head.own_ids(ids), expected), len(places)))
         return found
 
 
-class EaglePupil(HeadPupil):
+class LayerPupil(HeadPupil):
+    """A head that reads its own output while it drafts."""
+
+    def proceed(self, progress: float) -> None:
+        """Unrolls further in the end."""
+        two, all_of_them = _LATE
+        self._drafted = 1 if progress < two else 2 if progress < all_of_them else DRAFTED
+
+
+class EaglePupil(LayerPupil):
     """An EAGLE-3 head that shares its target's embeddings."""
 
     def __init__(self, target: Path, feed_forward: int, seed: int) -> None:
@@ -126,12 +159,30 @@ class EaglePupil(HeadPupil):
         self.target = self.teacher = target
         self.layers = low_middle_high(header)
 
+    def begin(self, lessons: Sequence[Lesson]) -> None:
+        """Chooses the tokens that it drafts: those to which the teacher gives most probability in all."""
+        size = self._eagle.config.vocab_size
+        if size <= 2 * _HEAD_VOCABULARY or self._eagle.vocabulary is not None:
+            return
+        shares = np.zeros(size)
+        for lesson in lessons:
+            known = lesson.teacher_ids >= 0
+            weights = np.exp(lesson.teacher_log_probabilities[known].astype(np.float32))
+            shares += np.bincount(lesson.teacher_ids[known], weights, size)
+        self._eagle.draft_only(torch.from_numpy(np.sort(np.argsort(-shares, kind="stable")[:_HEAD_VOCABULARY])))
+
+    @property
+    def scores(self) -> int:
+        """Those of its own vocabulary."""
+        size = self._eagle.config.vocab_size
+        return (size if size <= 2 * _HEAD_VOCABULARY else _HEAD_VOCABULARY) * self.drafted
+
     def write(self, path: Path, name: str, precision: Precision) -> None:
         """A file for `-d`."""
         write_eagle(path, self._eagle, self.layers, self._eagle.config.width, name, precision)
 
 
-class MtpPupil(HeadPupil):
+class MtpPupil(LayerPupil):
     """A layer for multi-token prediction inside a copy of a llama model in the architecture mimo2."""
 
     def __init__(self, target: Path, folder: Path, seed: int) -> None:
@@ -212,8 +263,10 @@ def taught(batch: TaughtBatch, places: Tensor) -> tuple[Tensor, Tensor]:
     return batch.teacher_ids.flatten(0, 1)[places], batch.teacher_log_probabilities.flatten(0, 1)[places]
 
 
-def overlap(logits: Tensor, batch: TaughtBatch, places: Tensor) -> float:
-    """Σ min(p, q) over the teacher's likeliest tokens, summed over places."""
-    ids, expected = taught(batch, places)
-    q = logits.float().softmax(-1).gather(1, ids)
+def overlap(logits: Tensor, ids: Tensor, expected: Tensor) -> float:
+    """Σ min(p, q) over the teacher's likeliest `ids` with their log-probabilities, both [n, kept], summed over rows.
+
+    An id of -1 is a token that the rows [n, V] do not have.
+    """
+    q = logits.float().softmax(-1).gather(1, ids.clamp(min=0)).masked_fill(ids < 0, 0.0)
     return float(torch.minimum(expected.exp(), q).sum())

@@ -24,8 +24,9 @@ from specchat_engine.training.gguf import Precision
 from specchat_engine.training.optimizer import Schedule, matrix_autocast
 from specchat_engine.training.packing import Document, batches_by_length
 from specchat_engine.training.pupils import Pupil
+from specchat_engine.training.readings import Readings
 from specchat_engine.training.teacher import (
-    KEPT_BYTES,
+    Lesson,
     RecordedTeacher,
     TaughtBatch,
     TaughtLessons,
@@ -36,7 +37,7 @@ from specchat_engine.training.trainer import Budget, Trainer, TrainingPlan, best
 
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 0.05, 48
 _LENGTHS = (128, 256, 512, 1024)
-_BATCH_TOKENS = 2048
+_BATCH_TOKENS = 1024
 LONGEST = _LENGTHS[-2]
 """The tokens of a document at most."""
 
@@ -47,6 +48,9 @@ _FEWEST_TOKENS = 20_000
 FEWEST_RECORDED = 4_000
 """Recorded turns must have so many tokens."""
 
+_READING_SHARE = 0.35
+"""Reading takes at most this part of the time; documents that were not read by then are not learned."""
+
 _LATEST_SHARE = 0.15
 _FLOAT = 4
 
@@ -56,6 +60,7 @@ class Progress:
     """How far a training is: the spent share of its time, 0 to 1, the loss, and α on held-out documents.
 
     `alphas` has a value for each drafted token: how likely it is accepted at temperature 1 if those before it were.
+    While the target reads, `step` is 0 and `tokens` is what it has read.
     """
 
     share: float
@@ -76,7 +81,7 @@ class Trained:
 
 
 class Training:
-    """Trains a pupil on `tokens` tokens of text, each as often as the time allows.
+    """Trains a pupil on `tokens` tokens of text, which the target reads once; each is learned as often as time allows.
 
     `stop`, from any thread or a signal handler, ends it after the running step.
     """
@@ -97,9 +102,9 @@ class Training:
 
         With `recorded` it learns from these lessons instead, and the last ones are held out. Then the target takes
         memory only if `recorded` loads it. `recorded` is closed after the training, and also if this raises.
-        Checkpoints go into the `folder`. `begin` is the folder of an earlier training whose weights to start from.
-        Raises SettingError if memory or text is too little, if the folder has the checkpoints of another training, and
-        if `begin` has none of the same sizes.
+        Checkpoints and what the target said go into the `folder`. `begin` is the folder of an earlier training whose
+        weights to start from. Raises SettingError if memory or text is too little, if the folder has the checkpoints of
+        another training, and if `begin` has none of the same sizes.
         """
         self._pupil = pupil
         self._minutes = minutes
@@ -137,10 +142,12 @@ class Training:
             Random(seed).shuffle(found)
         share = _LATEST_SHARE if recorded else _HELD_OUT_SHARE
         held_out = max(1, min(_MOST_HELD_OUT, round(share * len(found))))
-        self._learned, self._held_out = found[:-held_out], found[-held_out:]
-        self._source = TaughtLessons(self._draw, self._teacher, _LENGTHS, _BATCH_TOKENS)
+        self._found, self._num_held_out = found, held_out
+        self._learned: list[Lesson] = []
+        self._held_out: list[Lesson] = []
+        self._source = TaughtLessons(self._draw, _LENGTHS, _BATCH_TOKENS)
         self._best: tuple[float, dict[str, Tensor]] = (-1.0, {})
-        self._next_look = 0.0
+        self._next_look = self._deadline = 0.0
         self._alphas: tuple[float, ...] = ()
         self._best_alphas: tuple[float, ...] = ()
         self._hear: Callable[[Progress], object] = id
@@ -150,24 +157,27 @@ class Training:
         self._source.stopped = True
 
     def run(self, out: Path, name: str, precision: Precision, hear: Callable[[Progress], object]) -> Trained:
-        """Trains until the time is spent, and writes the best state. `hear` gets the progress after each step."""
+        """Reads and trains until the time is spent, and writes the best state. `hear` gets the progress after each
+        step and each document that was read."""
         self._hear, pace = hear, self._pupil.pace
+        self._deadline = deadline = time.time() + 60 * self._minutes
         try:
-            before = self._look()
-            deadline = time.time() + 60 * self._minutes
-            plan = TrainingPlan(
-                "training",
-                self._folder,
-                Budget(tokens=2**62, deadline=deadline),
-                Schedule(pace.warm_up_steps, decay_from=0.3),
-                pace.matrix_rate,
-                pace.other_rate,
-                save_every_seconds=60.0,
-            )
-            Trainer(self._pupil.model, self._source, self._pupil.objective, plan, self._tell).run()
-            self._look()
+            self._read()
         finally:
             self._teacher.close()
+        self._pupil.begin(self._learned)
+        before = self._look()
+        plan = TrainingPlan(
+            "training",
+            self._folder,
+            Budget(tokens=2**62, deadline=deadline),
+            Schedule(pace.warm_up_steps, decay_from=0.3),
+            pace.matrix_rate,
+            pace.other_rate,
+            save_every_seconds=60.0,
+        )
+        Trainer(self._pupil.model, self._source, self._pupil.objective, plan, self._tell).run()
+        self._look()
         self._pupil.model.load_state_dict(self._best[1])
         self._pupil.model.to("cpu")
         unfinished = out.with_suffix(".unfinished")
@@ -175,9 +185,32 @@ class Training:
         unfinished.replace(out)
         return Trained(out, before, self._best_alphas)
 
-    def _draw(self, step: int) -> list[Document]:
-        """The documents of a step: a function of its number, so that a training can go on where it was."""
-        random, drawn, tokens = Random(f"{self._seed} {step}"), [], 0
+    @property
+    def _spent(self) -> float:
+        """The spent share of the time."""
+        return min(1.0, 1 - (self._deadline - time.time()) / (60 * self._minutes))
+
+    def _read(self) -> None:
+        """Has the target read the documents, those that are held out first."""
+        unread = [document for document in reversed(self._found) if not isinstance(document, Lesson)]
+        readings = Readings(self._folder, unread, f"{self._pupil.teacher.resolve()} {self._pupil.layers}")
+        began, seconds, fewest = time.monotonic(), 60 * self._minutes * _READING_SHARE, self._num_held_out
+
+        def goes_on() -> bool:
+            spent = time.monotonic() - began
+            self._hear(Progress(self._spent, 0, max(spent, 1e-9), readings.tokens, None, ()))
+            return readings.count <= fewest or (spent < seconds and not self._source.stopped)
+
+        readings.read(self._teacher.teach, goes_on)
+        lessons = iter(readings.lessons())
+        taught = [one if isinstance(one, Lesson) else next(lessons, None) for one in reversed(self._found)]
+        self._held_out = [lesson for lesson in taught[: self._num_held_out] if lesson]
+        self._learned = [lesson for lesson in taught[self._num_held_out :] if lesson]
+
+    def _draw(self, step: int, progress: float) -> list[Lesson]:
+        """The lessons of a step: a function of its number, so that a training can go on where it was."""
+        self._pupil.proceed(progress)
+        random, drawn, tokens = Random(f"{self._seed} {step}"), list[Lesson](), 0
         while tokens < self._pupil.pace.step_tokens:
             drawn.append(random.choice(self._learned))
             tokens += len(drawn[-1].ids)
@@ -186,16 +219,15 @@ class Training:
     def _tell(self, line: Mapping[str, Any]) -> None:
         if time.monotonic() > self._next_look:
             self._look()
-        progress = Progress(line["progress"], line["step"], line["seconds"], line["tokens"], line["loss"], self._alphas)
+        progress = Progress(self._spent, line["step"], line["seconds"], line["tokens"], line["loss"], self._alphas)
         self._hear(progress)
 
     def _look(self) -> tuple[float, ...]:
         """Measures α on the held-out documents, and keeps the state if it is the best so far."""
-        lessons = [self._teacher.teach(document) for document in self._held_out]
         began = time.monotonic()
         sums: list[list[float]] = []
         model = self._pupil.model
-        for batch in batches_by_length(lessons, _LENGTHS, _BATCH_TOKENS, pack_lessons):
+        for batch in batches_by_length(self._held_out, _LENGTHS, _BATCH_TOKENS, pack_lessons):
             assert isinstance(batch, TaughtBatch)
             device = next(model.parameters()).device
             with matrix_autocast(device):
@@ -213,14 +245,14 @@ class Training:
 
 def needed_bytes(pupil: Pupil, *, with_target: bool = True) -> int:
     """About how much memory a training takes: the target if it teaches, the pupil, gradients and moments of what is
-    trained of it, what a pass keeps for its way back, the scores of a batch with theirs, and the kept lessons."""
+    trained of it, what a pass keeps for its way back, and the scores of a batch with theirs."""
     model, header = pupil.model, read_model(pupil.target)
     learned = sum(weight.numel() for weight in model.parameters())
     frozen = sum(weight.numel() * weight.element_size() for weight in model.buffers())
-    scores = _BATCH_TOKENS * header.n_vocab * pupil.drafted
+    scores = _BATCH_TOKENS * pupil.scores
     target = sum(tensor.size or 0 for tensor in header.tensors) if with_target else 0
     passes = pupil.pass_bytes(min(_BATCH_TOKENS, pupil.pace.step_tokens + LONGEST), LONGEST)
-    return target + frozen + passes + _FLOAT * (6 * learned + 3 * scores) + KEPT_BYTES
+    return target + frozen + passes + _FLOAT * (6 * learned + 3 * scores)
 
 
 def free_bytes(device: torch.device) -> int:

@@ -20,35 +20,31 @@ from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vocabulary import Vocabulary
+from specchat_engine.load_options import NORMED, LoadOptions
 from specchat_engine.loaded import template_of
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.stores.recorded_turns import RecordedTurn, likeliest
 from specchat_engine.training.packing import TENSORS, Batch, Document, batches_by_length, pack
 from specchat_engine.training.trainer import Source
 
-_ROWS = 256
-"""Rows of logits that one pass gives."""
+_ROWS = 512
+"""Tokens that one pass reads, and the most rows of logits that it gives."""
+
+_LIKELIEST = 64
+"""How many of the target's likeliest tokens are kept after each token."""
 
 _COMPARED = 100
 """Answers with so many equal characters at their ends are the same. Documents that were cut still have so many."""
 
-KEPT_BYTES = 2**30
-"""Lessons are kept in memory up to this size, since most texts are read more than once."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson(Document):
-    """A document with what its teacher predicts after each token: the KEPT likeliest ids and their log-probabilities,
-    both [length, KEPT], and its hidden states [length, width] there."""
+    """A document with what its teacher predicts after each token: the likeliest ids and their log-probabilities, both
+    [length, kept], and its hidden states [length, width] there. The ids may be -1 where nothing is learned."""
 
     teacher_ids: NDArray[np.int32]
     teacher_log_probabilities: NDArray[np.float16]
     states: NDArray[np.float16]
-
-    @property
-    def size(self) -> int:
-        """Bytes of its arrays."""
-        return self.teacher_ids.nbytes + self.teacher_log_probabilities.nbytes + self.states.nbytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +57,16 @@ class TaughtBatch(Batch):
 
     def to(self, device: torch.device) -> Self:
         """The same batch on a device."""
-        moved = {name: getattr(self, name).to(device) for name in (*TENSORS, *_TAUGHT)}
+        moved = {name: getattr(self, name).to(device) for name in (*TENSORS, *TAUGHT)}
         return type(self)(**moved)
 
 
-_TAUGHT = ("teacher_ids", "teacher_log_probabilities", "states")
+TAUGHT = ("teacher_ids", "teacher_log_probabilities", "states")
+"""The arrays of a lesson."""
 
 
 class Teacher:
-    """A loaded target; `close` frees it. Lessons are kept until they take a gigabyte."""
+    """A loaded target that reads documents; `close` frees it."""
 
     def __init__(self, target: Path, layers: Sequence[int], *, n_ctx: int, threads: int) -> None:
         """`layers` are those whose inputs make up a hidden state, none for a teacher without states.
@@ -78,10 +75,11 @@ class Teacher:
         hidden states out.
         """
         self._model = LlamaModel(target)
-        self._context = LlamaContext(NativeContext(self._model, n_ctx=n_ctx, max_rows=_ROWS, threads=threads))
+        options = LoadOptions(batch_size=_ROWS, ubatch_size=_ROWS, flash_attention="off")
+        native = NativeContext(self._model, n_ctx=n_ctx, max_rows=_ROWS, threads=threads, options=options)
+        self._context = LlamaContext(native)
         self._states = self._context.hand_out(layers) if layers else None
-        self._kept: dict[tuple[int, ...], Lesson] = {}
-        self._kept_bytes = 0
+        self._all_rows = NORMED in layers
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -100,29 +98,27 @@ class Teacher:
 
     def teach(self, document: Document) -> Lesson:
         """The lesson of a document. Raises DecodeError if it is longer than the context."""
-        key = tuple(document.ids)
-        if key in self._kept:
-            return self._kept[key]
         self._context.keep(())
-        ids, log_probabilities = [], []
-        for start in range(0, len(key), _ROWS):
-            part = key[start : start + _ROWS]
-            best, said = likeliest(self._context.advance(part, len(part)))
-            ids.append(best)
-            log_probabilities.append(said)
-        states = self._states.rows(0, len(key)) if self._states else np.empty((len(key), 0), np.float32)
-        lesson = Lesson(
-            document.ids,
+        ids, length = document.ids, len(document.ids)
+        kept = min(_LIKELIEST, self.vocabulary.size)
+        best, log_p = np.full((length, kept), -1, np.int32), np.full((length, kept), -20.0, np.float16)
+        learned = next((place for place, said in enumerate(document.learned) if said), length)
+        first = 0 if self._all_rows else max(0, learned - 1)
+        for start in range(0, length, _ROWS):
+            end = min(start + _ROWS, length)
+            rows = max(0, end - max(start, first))
+            logits = self._context.advance(ids[start:end], rows)
+            if rows:
+                best[end - rows : end], log_p[end - rows : end] = likeliest(logits, kept)
+        states = self._states.rows(0, length) if self._states else np.empty((length, 0), np.float32)
+        return Lesson(
+            ids,
             document.learned,
             document.group,
-            teacher_ids=np.concatenate(ids),
-            teacher_log_probabilities=np.concatenate(log_probabilities),
+            teacher_ids=best,
+            teacher_log_probabilities=log_p,
             states=states.astype(np.float16),
         )
-        if self._kept_bytes + lesson.size <= KEPT_BYTES:
-            self._kept[key] = lesson
-            self._kept_bytes += lesson.size
-        return lesson
 
     def close(self) -> None:
         """Frees the target."""
@@ -205,16 +201,19 @@ def _lesson(turn: RecordedTurn, longest: int) -> Lesson:
 
 
 def pack_lessons(rows: Sequence[Sequence[Lesson]], length: int) -> TaughtBatch:
-    """Rows of lessons as one batch, as `pack` makes it."""
+    """Rows of lessons as one batch, as `pack` makes it. Lessons may have kept different numbers of likeliest tokens."""
     batch = pack(rows, length)
     found: dict[str, Tensor] = {}
-    for name in _TAUGHT:
-        first = torch.from_numpy(getattr(rows[0][0], name))
-        dense = torch.zeros(len(rows), length, first.shape[1], dtype=first.dtype)
+    for name, empty in zip(TAUGHT, (-1, -20.0, 0.0), strict=True):
+        width = max(getattr(lesson, name).shape[1] for lessons in rows for lesson in lessons)
+        dense = np.full((len(rows), length, width), empty, np.int64 if name == "teacher_ids" else np.float32)
         for row, lessons in enumerate(rows):
-            whole = np.concatenate([getattr(lesson, name) for lesson in lessons])
-            dense[row, : len(whole)] = torch.from_numpy(whole)
-        found[name] = dense.long() if name == "teacher_ids" else dense.float()
+            start = 0
+            for lesson in lessons:
+                array = getattr(lesson, name)
+                dense[row, start : start + len(array), : array.shape[1]] = array
+                start += len(array)
+        found[name] = torch.from_numpy(dense)
     return TaughtBatch(
         batch.ids,
         batch.positions,
@@ -226,26 +225,21 @@ def pack_lessons(rows: Sequence[Sequence[Lesson]], length: int) -> TaughtBatch:
 
 
 class TaughtLessons(Source):
-    """Draws documents for each step and has them taught when they are needed."""
+    """Draws lessons for each step."""
 
     def __init__(
-        self,
-        draw: Callable[[int], Sequence[Document]],
-        teacher: Teacher | RecordedTeacher,
-        lengths: Sequence[int],
-        batch_tokens: int,
+        self, draw: Callable[[int, float], Sequence[Lesson]], lengths: Sequence[int], batch_tokens: int
     ) -> None:
-        """`draw` gives the documents of a step. Rows have these `lengths`, batches at most about `batch_tokens`."""
+        """`draw` gives the lessons of a step, from its number and the spent part of the budget. Rows have these
+        `lengths`, batches at most about `batch_tokens`."""
         self._draw = draw
-        self._teacher = teacher
         self._lengths = lengths
         self._batch_tokens = batch_tokens
         self.stopped = False
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
         """The lessons of one step."""
-        lessons = [self._teacher.teach(document) for document in self._draw(step)]
-        return batches_by_length(lessons, self._lengths, self._batch_tokens, pack_lessons)
+        return batches_by_length(self._draw(step, progress), self._lengths, self._batch_tokens, pack_lessons)
 
     @property
     def finished(self) -> bool:

@@ -127,7 +127,7 @@ def _answers(chat: Chat, vocabulary: SessionVocabulary, template: ChatTemplate, 
     special = vocabulary.special
     end = next((special[name] for name in ("eot", "eos") if special[name] >= 0), None)
     for place, message in enumerate(chat.messages):
-        if message.role != "assistant" or not place:
+        if message.role != "assistant" or not place or not message.content:
             continue
         asked = encode(chat.messages[:place], template, vocabulary)
         answer = vocabulary.tokenize(message.content, special=False) + ([] if end is None else [end])

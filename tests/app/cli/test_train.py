@@ -64,7 +64,6 @@ def test_wrong_use_is_one_line_and_writes_nothing(
 def test_a_draft_starts_from_another_of_the_same_tokenizer(
     target: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train_module, "show", id)
     other = write_tiny_model(tmp_path / "other.gguf", vocabulary=[*byte_vocabulary(), "more"])
     words = ["train", "draft", "-m", str(target), "--data", str(data), "--minutes", "0.02", "--no-check"]
     for wrong, complaint in (
@@ -86,7 +85,6 @@ def test_a_draft_starts_from_another_of_the_same_tokenizer(
 def test_a_full_disk_is_one_line_and_leaves_the_last_checkpoint(
     target: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train_module, "show", id)
     out = tmp_path / "head.gguf"
     words = ["train", "eagle3", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.02"]
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -128,7 +126,6 @@ def test_a_head_is_trained_and_drafts(
     from specchat_engine.training.pupils import Pace, Pupil
 
     monkeypatch.setattr(Pupil, "pace", Pace(0.01, 0.002, step_tokens=512))
-    monkeypatch.setattr(train_module, "show", id)
     out = tmp_path / "head.gguf"
     words = ["train", "eagle3", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.05"]
     assert main([*words, "--no-check"]) == 0
@@ -146,7 +143,6 @@ def test_the_result_is_verified_measured_and_remembered_where_it_gains(
     from specchat_engine.training.pupils import Pace, Pupil
 
     monkeypatch.setattr(Pupil, "pace", Pace(0.01, 0.002, step_tokens=512))
-    monkeypatch.setattr(train_module, "show", id)
     out, target = tmp_path / "head.safetensors", write_tiny_model(tmp_path / "roomy.gguf", layers=3, n_ctx=2048)
     words = ["train", "mlp", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.05"]
     assert main(words) == 0

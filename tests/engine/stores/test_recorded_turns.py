@@ -55,11 +55,11 @@ def test_a_damaged_turn_is_passed_over(tmp_path: Path, damage: bytes) -> None:
     assert book.num_tokens == 20
 
 
-@given(st.integers(0, 1000), st.integers(3, 80))
-def test_the_likeliest_tokens_are_those_with_the_largest_logits(seed: int, n_vocab: int) -> None:
+@given(st.integers(0, 1000), st.integers(3, 1000), st.sampled_from((3, KEPT)))
+def test_the_likeliest_tokens_are_those_with_the_largest_logits(seed: int, n_vocab: int, count: int) -> None:
     logits = np.random.default_rng(seed).normal(0, 3, (5, n_vocab)).astype(np.float32)
-    best, log_p = likeliest(logits)
-    kept = min(KEPT, n_vocab)
+    best, log_p = likeliest(logits, count)
+    kept = min(count, n_vocab)
     assert best.shape == log_p.shape == (5, kept)
     for row, ids, said in zip(logits, best, log_p, strict=True):
         np.testing.assert_array_equal(ids, np.argsort(-row, kind="stable")[:kept])

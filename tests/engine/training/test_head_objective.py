@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
+from specchat_engine.training.distill import divergence
 from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead
 from specchat_engine.training.model import ModelConfig
+from specchat_engine.training.pupils import overlap
 from specchat_engine.training.teacher import Lesson, pack_lessons
 
 CONFIG = ModelConfig(vocab_size=20, width=16, layers=1, heads=2, kv_heads=1, feed_forward=16, context=32)
@@ -58,6 +61,25 @@ def test_the_loss_falls_where_the_head_learns_its_teacher() -> None:
         losses.append(scores.loss.item())
     assert losses[-1] < 0.5 * losses[0]
     assert len(scores.correct) == len(scores.groups) == 10
+
+
+def test_tokens_that_a_head_does_not_draft_leave_their_shares_to_the_others() -> None:
+    head = EagleHead(CONFIG, torch.randn(20, 16), torch.randn(20, 16), 16, seed=1)
+    head.draft_only(torch.tensor([1, 3, 7]))
+    assert head.own_ids(torch.tensor([[1, 0], [7, 9], [19, 3], [-1, -1]])).tolist() == [
+        [0, -1],
+        [2, -1],
+        [-1, 1],
+        [-1, -1],
+    ]
+    taught = torch.tensor([[0.5, 0.2, 0.1999, 0.1]]).log()
+    ids = head.own_ids(torch.tensor([[3, 9, 1, 7]]))
+    logits = torch.zeros(1, 3, requires_grad=True)
+    for _ in range(300):
+        (slope,) = torch.autograd.grad(divergence(logits, ids, taught), logits)
+        logits = (logits - slope).detach().requires_grad_()
+    torch.testing.assert_close(logits.softmax(-1), torch.tensor([[0.25, 0.625, 0.125]]), atol=1e-3, rtol=0.0)
+    assert overlap(logits, ids, taught) == pytest.approx(0.8, abs=2e-3)
 
 
 def test_later_tokens_are_trained_on_the_heads_own_output() -> None:

@@ -95,7 +95,8 @@ def test_a_training_that_is_stopped_keeps_the_best_so_far_and_goes_on_later(targ
     training = Training(EaglePupil(target, 64, 1), documents, tmp_path, minutes=10, threads=1)
 
     def stop(progress: Progress) -> None:
-        steps.append(progress.step)
+        if progress.step:
+            steps.append(progress.step)
         if progress.step == 3:
             training.stop()
 
@@ -105,11 +106,50 @@ def test_a_training_that_is_stopped_keeps_the_best_so_far_and_goes_on_later(targ
     again = Training(EaglePupil(target, 64, 1), documents, tmp_path, minutes=10, threads=1)
 
     def go_on(progress: Progress) -> None:
-        steps.append(progress.step)
-        again.stop()
+        if progress.step:
+            steps.append(progress.step)
+            again.stop()
 
     again.run(tmp_path / "two.gguf", "a head", "F16", go_on)
     assert steps == [1, 2, 3, 4]
+
+
+def one_step(pupil: Pupil, folder: Path) -> None:
+    """Trains for a step, and writes `out.gguf`."""
+    training = Training(pupil, documents, folder, minutes=60, threads=1)
+    training.run(folder / "out.gguf", "a head", "F16", lambda progress: training.stop() if progress.step else None)
+
+
+def test_a_head_of_a_large_vocabulary_drafts_its_likeliest_tokens(
+    target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.training.pupils._HEAD_VOCABULARY", 100)
+    pupil = EaglePupil(target, 64, 1)
+    one_step(pupil, tmp_path)
+    kept = pupil.model.vocabulary
+    assert kept is not None
+    assert len(kept) == 100
+    with Engine.load(target, tmp_path / "out.gguf", LoadOptions(threads=1)) as engine:
+        session = engine.session(settings=Settings(k=2, drafter="eagle3", max_tokens=40), seed=1)
+        drafted = {token.id for made in session.generate("hello there") for token in made.drafted}
+    assert drafted
+    assert drafted <= set(kept.tolist())
+
+
+def test_the_target_reads_a_text_once(target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Document] = []
+    teach = Teacher.teach
+    monkeypatch.setattr(Teacher, "teach", lambda self, document: read.append(document) or teach(self, document))
+    for _ in range(2):
+        one_step(EaglePupil(target, 64, 1), tmp_path)
+    assert len(read) == len(texts())
+
+
+def test_texts_that_there_is_no_time_to_read_are_left_out(target: Path, tmp_path: Path) -> None:
+    training = Training(EaglePupil(target, 64, 1), documents, tmp_path, minutes=1e-5, threads=1)
+    read: list[int] = []
+    training.run(tmp_path / "out.gguf", "a head", "F16", lambda progress: read.append(progress.tokens))
+    assert 0 < max(read) < training.tokens
 
 
 def test_checkpoints_of_another_training_are_left_alone(target: Path, tmp_path: Path) -> None:

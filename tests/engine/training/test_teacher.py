@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from specchat_engine import DecodeError
+from specchat_engine.load_options import NORMED
 from specchat_engine.stores.recorded_turns import KEPT, RecordedTurn
 from specchat_engine.training import teacher as teacher_module
 from specchat_engine.training.gguf_reader import read_gguf
 from specchat_engine.training.packing import Document
-from specchat_engine.training.teacher import TaughtLessons, Teacher, TeacherOfBoth, likeliest, pack_lessons
+from specchat_engine.training.teacher import Lesson, TaughtLessons, Teacher, TeacherOfBoth, likeliest, pack_lessons
 from support.heads import layer_inputs
 from support.tiny_models import write_tiny_model
 
@@ -63,8 +64,15 @@ def test_a_long_document_is_read_in_passes(teacher: Teacher, monkeypatch: pytest
     np.testing.assert_allclose(whole.teacher_log_probabilities[:59], again.teacher_log_probabilities[:59], atol=1e-2)
 
 
-def test_a_lesson_is_taught_once(teacher: Teacher) -> None:
-    assert teacher.teach(document(20)) is teacher.teach(document(20))
+def test_what_is_not_learned_has_states_alone(teacher: Teacher, target: Path) -> None:
+    ids, whole = document(20).ids, teacher.teach(document(20))
+    end = teacher.teach(Document(ids, [False] * 12 + [True] * 8))
+    np.testing.assert_array_equal(end.states, whole.states)
+    assert (end.teacher_ids[:11] == -1).all()
+    np.testing.assert_array_equal(end.teacher_ids[11:, :8], whole.teacher_ids[11:, :8])
+    normed = Teacher(target, (NORMED,), n_ctx=256, threads=1)
+    assert normed.teach(Document(ids, [False] * 12 + [True] * 8)).states.shape == (20, 64)
+    normed.close()
 
 
 def test_a_document_that_is_too_long_is_an_error(teacher: Teacher) -> None:
@@ -108,8 +116,17 @@ def test_packed_lessons_keep_their_rows_in_place(teacher: Teacher) -> None:
     assert batch.states[0, 12:].abs().sum() == 0
 
 
-def test_a_step_is_made_of_taught_documents(teacher: Teacher) -> None:
-    source = TaughtLessons(lambda step: [document(30, step), document(9, step)], teacher, (16, 32), 64)
+def test_lessons_of_a_turn_and_of_a_text_share_a_batch(teacher: Teacher) -> None:
+    turn, text = TeacherOfBoth([recorded([1, 2])], lambda *_: [], teacher, 128).lessons[0], teacher.teach(document(5))
+    assert isinstance(turn, Lesson)
+    batch = pack_lessons([[turn, text]], 16)
+    assert (batch.teacher_ids[0, :4, KEPT:] == -1).all()
+    np.testing.assert_array_equal(batch.teacher_ids[0, 4:9].numpy(), text.teacher_ids)
+
+
+def test_a_step_is_made_of_the_lessons_that_were_drawn(teacher: Teacher) -> None:
+    lessons = [teacher.teach(document(30)), teacher.teach(document(9))]
+    source = TaughtLessons(lambda *_: lessons, (16, 32), 64)
     batches = source.batches(3, 0.0)
     assert sum(int((batch.documents > 0).sum()) for batch in batches) == 39
     assert not source.finished
