@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.peers.__main__ import BASE, line_of, tasks_of
+from benchmarks.peers.__main__ import BASE, OWN_PLAIN, line_of, tasks_of
 from benchmarks.peers.contest import Measured, Result, Runner, Standing, Task, standings
 from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
 from benchmarks.peers.specchat_runner import Specchat, open_engine
@@ -46,15 +46,15 @@ def arguments() -> argparse.Namespace:
     """Returns the arguments of the command line."""
     parser = argparse.ArgumentParser(prog="bench-real", description=__doc__)
     parser.add_argument("folder", type=Path, help="has the models, under any names")
-    parser.add_argument("--server", type=Path, required=True, help="path of llama.cpp's llama-server")
+    parser.add_argument("--server", type=Path, help="path of llama.cpp's llama-server; left out if not given")
     parser.add_argument("--results", type=Path, help="file of the answers' times [bench-real.jsonl in the folder]")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no further prompt after this time")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start no configuration after this time")
     parser.add_argument("--each", type=int, default=6, help="prompts of each kind")
     parser.add_argument("-n", "--max-tokens", type=int, default=128)
     parser.add_argument("-t", "--threads", type=int, default=read_processors().cores)
     parser.add_argument("--temperatures", type=float, nargs="+", default=[0.0, 0.8])
     parser.add_argument("--sessions", nargs="+", choices=[NEW, ONE], default=[NEW, ONE])
-    parser.add_argument("--without", nargs="*", default=[], help="configurations to leave out, as in the table")
+    parser.add_argument("--without", nargs="*", default=[], help="tools or configurations to leave out")
     parser.add_argument("--prompts", type=Path, default=Path(__file__).with_name("real_prompts.toml"))
     return parser.parse_args()
 
@@ -66,9 +66,9 @@ def starts(engine: Engine, asked: argparse.Namespace, pair: tuple[Path, Path], s
         arm = Arm.parse(text)
         found["specchat", arm.label] = partial(Specchat, engine, arm, one_session=session == ONE)
     log = Path(tempfile.gettempdir()) / "bench-real-llama-server.log"
-    for name in SERVERS[session]:
+    for name in SERVERS[session] if asked.server else ():
         found["llama-server", name] = partial(LlamaServer, asked.server, *pair, asked.threads, name, log)
-    return {key: start for key, start in found.items() if key[1] not in asked.without}
+    return {key: start for key, start in found.items() if not {*key, " ".join(key)} & {*asked.without}}
 
 
 def sittings(tasks: Sequence[Task], session: str) -> Iterator[list[Task]]:
@@ -111,9 +111,9 @@ def measure(asked: argparse.Namespace, results: Path) -> None:
         for session in asked.sessions:
             configurations = starts(engine, asked, pair, session)
             for sitting, lacking in unanswered(sittings(tasks, session), [*configurations], read(results, session)):
-                if time.monotonic() > end:
-                    return
                 for key in lacking:
+                    if time.monotonic() > end:
+                        return
                     print(f"{session}: {sitting[0].kind}, {' '.join(key)}", file=sys.stderr)
                     told = {"session": session, "name": key[1]}
                     lines = [json.dumps(line | told) for line in answered(configurations[key], sitting)]
@@ -137,26 +137,32 @@ def read(results: Path, session: str) -> dict[tuple[str, str], dict[Task, Result
 
 
 def common(measured: Measured) -> Measured:
-    """The answers to prompts that all configurations have answered."""
+    """The answers to prompts that all configurations have answered, in the order of the table."""
     shared = set.intersection(*(set(answers) for answers in measured.values()))
-    return {key: {task: answers[task] for task in answers if task in shared} for key, answers in measured.items()}
+    rows = [("specchat", Arm.parse(text).label) for text in ARMS] + [("llama-server", name) for name in CONFIGURATIONS]
+    return {
+        key: {task: measured[key][task] for task in measured[key] if task in shared} for key in rows if key in measured
+    }
 
 
 def table(measured: Measured) -> Iterator[str]:
-    """Yields the rows of a Markdown table: × llama-server's plain decoding, at each temperature.
+    """Yields the rows of a Markdown table: × llama-server's plain decoding (specchat's without it), T by T.
 
     A cell is the median over a kind's prompts; over all kinds it is their geometric mean with its 95 % interval.
     """
     temperatures = sorted({task.temperature for answers in measured.values() for task in answers})
-    by_temperature = [standings(measured, BASE, temperature) for temperature in temperatures]
-    kinds = [*by_temperature[0][0].kinds]
-    every = [f"all, T {temperature:g}" for temperature in temperatures]
-    yield f"| tool | configuration | {' | '.join((*kinds, *every))} |"
-    yield f"| --- | --- |{' ---: |' * len(kinds)}{' --- |' * len(every)}"
+    base = BASE if BASE in measured else OWN_PLAIN
+    by_temperature = [standings(measured, base, temperature) for temperature in temperatures]
+    kinds = [
+        kind for kind in by_temperature[0][0].kinds if all(kind in row.kinds for rows in by_temperature for row in rows)
+    ]
+    means = [f"all, T {temperature:g}" for temperature in temperatures]
+    yield f"| tool | configuration | {' | '.join((*kinds, *means))} |"
+    yield f"| --- | --- |{' ---: |' * len(kinds)}{' --- |' * len(means)}"
     for rows in zip(*by_temperature, strict=True):
-        if (rows[0].peer, rows[0].name) == BASE:
+        if (rows[0].peer, rows[0].name) == base:
             speeds = [", ".join(f"{row.speeds[kind]:.1f}" for row in rows) for kind in kinds]
-            yield f"| {rows[0].peer} | {rows[0].name}, tokens/s | {' | '.join(speeds)} |{' |' * len(every)}"
+            yield f"| {rows[0].peer} | {rows[0].name}, tokens/s | {' | '.join(speeds)} |{' |' * len(means)}"
         cells = [", ".join(f"{row.kinds[kind]:.2f}" for row in rows) for kind in kinds]
         yield f"| {rows[0].peer} | {rows[0].name} | {' | '.join((*cells, *map(over_all, rows)))} |"
 
@@ -182,9 +188,8 @@ def main() -> int:
         print("stopped early: these are the results so far", file=sys.stderr)
     for session in asked.sessions:
         measured = common(read(results, session) or {BASE: {}})
-        if any(measured.values()):
-            count = len(measured[BASE])
-            print(f"\n{session}, × llama-server's plain decoding, {count} answers each\n", *table(measured), sep="\n")
+        if count := min(map(len, measured.values())):
+            print(f"\n{session}, {count} answers each\n", *table(measured), sep="\n")
     return 0
 
 

@@ -53,9 +53,9 @@ def test_the_table_compares_prompts_that_all_configurations_answered(tmp_path: P
     heading, _, *rows = table(common(read(results, NEW)))
     assert heading == "| tool | configuration | edit | chat | all, T 0 | all, T 0.8 |"
     assert rows == [
+        "| specchat | hybrid auto | 1.50, 1.50 | 1.50, 1.50 | 1.50 (1.50–1.50) | 1.50 (1.50–1.50) |",
         "| llama-server | plain, tokens/s | 10.0, 10.0 | 10.0, 10.0 | | |",
         "| llama-server | plain | 1.00, 1.00 | 1.00, 1.00 | 1.00 (1.00–1.00) | 1.00 (1.00–1.00) |",
-        "| specchat | hybrid auto | 1.50, 1.50 | 1.50, 1.50 | 1.50 (1.50–1.50) | 1.50 (1.50–1.50) |",
     ]
 
 
