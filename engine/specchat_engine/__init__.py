@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from specchat_engine.decoding.costs import MeasuredCosts
     from specchat_engine.decoding.drafts import Context, Draft, Drafter
     from specchat_engine.decoding.logprobs import LogProbs, ScoredToken
+    from specchat_engine.decoding.prompt_progress import PromptProgress
     from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
     from specchat_engine.decoding.stats import TurnStats
     from specchat_engine.decoding.verification import Verdict, Verifier
@@ -60,6 +61,7 @@ _LAZY = {
     "decoding.costs": ("MeasuredCosts",),
     "decoding.drafts": ("Context", "Draft", "Drafter"),
     "decoding.logprobs": ("LogProbs", "ScoredToken"),
+    "decoding.prompt_progress": ("PromptProgress",),
     "decoding.rounds": ("DraftedToken", "Outcome", "Round", "TargetToken", "TokenKind"),
     "decoding.stats": ("TurnStats",),
     "decoding.verification": ("Verdict", "Verifier"),
@@ -102,6 +104,7 @@ __all__ = [
     "PartKind",
     "Prompt",
     "PromptLookupDrafter",
+    "PromptProgress",
     "Round",
     "SamplingParams",
     "ScoredToken",

@@ -12,6 +12,7 @@ from threading import RLock
 from types import TracebackType
 from typing import Any, Self
 
+from specchat_engine.analysis.widths import widest_equal
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.codec import to_json
 from specchat_engine.draft_models import CANNOT_GO_BACK, DraftModels
@@ -31,6 +32,7 @@ from specchat_engine.llama.assistant import AssistantHead
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
 from specchat_engine.llama.joint import JointPasses
+from specchat_engine.llama.kernels import NO_EXACT_KERNELS, has_exact_kernels
 from specchat_engine.llama.library import llama_version
 from specchat_engine.llama.logs import last_words
 from specchat_engine.llama.machine import this_machine
@@ -39,7 +41,7 @@ from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vision import Vision, projector_for
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount
-from specchat_engine.loaded import info_of, machine, recommended_by, template_of, versions
+from specchat_engine.loaded import info_of, is_base, machine, recommended_by, template_of, versions
 from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
@@ -59,6 +61,9 @@ from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import read_processors
 
+_BASE = "is a base model, without a chat template: it continues texts and answers no questions"
+NOT_EXACT = "passes over two tokens give other bits than passes over one, with this model on this machine"
+
 
 class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
@@ -68,6 +73,8 @@ class Engine:
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
     `blind_because` says why messages may have no images, empty if they may.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
+    `base_because` says why the target continues texts instead of answering, empty if it answers.
+    `exactness` says what `LoadOptions.exact` achieved, empty if it is off.
     `threads` has the thread counts in force, and the reasons.
     """
 
@@ -98,6 +105,7 @@ class Engine:
         of_head = head[1] if head and isinstance(head[1], LlamaModel) and head[1] is not target else None
         self._target_model, self._head_model = target, of_head
         self._template = template_of(target)
+        self.base_because = f"{target.path.name} {_BASE}" if is_base(target) else ""
         self._processors = read_processors()
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
@@ -117,6 +125,8 @@ class Engine:
                 text.vision = self._vision
             if self._vision:
                 self._vision.room = max(self._vision.room, sum(text.capacity for text in self._targets))
+            self.plain_because = "" if self._target.can_go_back else f"{CANNOT_GO_BACK}: plain decoding"
+            self.exactness = self._made_exact() if options.exact == "on" else ""
             self._drafts = DraftModels(self._target, options, usual, self._open_texts)
             for model, because in [(draft, self.translated_because), *further] if draft else further:
                 name = self._drafts.add(model, because, first=model is draft)
@@ -144,7 +154,6 @@ class Engine:
         self._has_stores = stores is not None
         if stores:
             self.use_stores(stores)
-        self.plain_because = "" if self._target.can_go_back else f"{CANNOT_GO_BACK}: plain decoding"
 
     @property
     def _target(self) -> LlamaContext:
@@ -173,6 +182,20 @@ class Engine:
         for _ in range(native.texts):
             LlamaContext(native, texts, passes)
         return texts
+
+    def _made_exact(self) -> str:
+        """Limits drafts to passes that give the bits of passes over one token; returns what was found, in words."""
+        target = self._target
+        widest = widest_equal(target, self._target_model.vocabulary.size) if has_exact_kernels() else 1
+        if widest == 1:
+            because = NOT_EXACT if has_exact_kernels() else NO_EXACT_KERNELS
+            self.plain_because = self.plain_because or because
+            return ""
+        target.max_rows = min(target.max_rows, widest)
+        return (
+            f"Exact: passes over 1 to {widest} tokens were compared, and give the same bits. "
+            f"So a round drafts at most {widest - 1} tokens."
+        )
 
     def _opened(self, head: Head, by: LlamaModel | StateHead, options: LoadOptions) -> HeadContext | StateHeadModel:
         """The model that drafts for the target with its hidden states."""
@@ -239,6 +262,7 @@ class Engine:
                 options.devices,
                 tensor_split=options.tensor_split,
                 header=header,
+                exact=options.exact == "on",
                 own_head=chosen is not None and not chosen.path,
             )
             vision = Vision(big, projector, threads=read_processors().usual) if projector else None
@@ -373,10 +397,9 @@ class Engine:
         if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
         if settings.tree not in (0, AUTO) and not self.can_branch:
-            raise SettingError(
-                f"tree is {settings.tree}, and this target's memory ({self.header.architecture}) cannot hold several "
-                "continuations: use 0"
-            )
+            memory = f"this target's memory ({self.header.architecture}) cannot hold several continuations"
+            because = "with exact on drafts are chains" if self.options.exact == "on" else memory
+            raise SettingError(f"tree is {settings.tree}, and {because}: use 0")
         if settings.drafter in self._drafts.removed:
             raise SettingError(f"the drafter {settings.drafter!r} was unloaded: use another, or load the models again")
         AllowedDrafters.under(settings, self.drafters)
@@ -542,7 +565,7 @@ class Engine:
         if self.options.parallel > 1:
             return None
         known = self.controller
-        return draft_to_unload(host.free, host.total, self.draft_memory, known.record, known.acceptance.share_of, asked)
+        return draft_to_unload(host.free, host.total, self.draft_memory, known.gains, known.acceptance.share_of, asked)
 
     def unload_draft(self, name: str) -> None:
         """Frees the weights and the cache of a draft model; sessions draft without it from the next answer on.

@@ -19,6 +19,8 @@ PARALLEL_LIMIT: Final = 64
 FLASH_ATTENTION: Final = ("auto", "on", "off")
 CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q4_1", "q4_0")
 """The types in which the cache can hold keys and values, by llama.cpp's names."""
+PLAIN_CACHE_TYPES: Final = frozenset({"f32", "f16", "bf16"})
+"""Those without blocks. All others need flash attention."""
 
 _THREADS = Range(0, THREADS_LIMIT, whole=True, auto=True)
 _LAYERS = Range(-1, 10_000, "-1 is all", whole=True)
@@ -45,8 +47,9 @@ class LoadOptions:
     answers can be given at the same time, each with a context of its own. `head` is the file of a head that drafts from
     the target's hidden states, "mtp" for the target's own layers for multi-token prediction, "none", or "auto", which
     takes the target's own if it has some. `mmproj` is the file of the projector with which the target sees images,
-    "none", or "auto", which takes one in the target's folder at the first image; it excludes heads. Raises SettingError
-    for a value that is not allowed.
+    "none", or "auto", which takes one in the target's folder at the first image; it excludes heads. With `exact` on,
+    the target computes so that the number of tokens in a pass does not change a bit of its logits, and drafts are as
+    long as that holds; see `Engine.exactness`. Raises SettingError for a value that is not allowed.
     """
 
     n_ctx: int = setting(0, Range(0, CONTEXT_LIMIT, "0 is the model's own", whole=True))
@@ -69,11 +72,21 @@ class LoadOptions:
     hierarchy: str = setting("off", OneOf(("off", "on")))
     parallel: int = setting(1, Range(1, PARALLEL_LIMIT, whole=True))
     mmproj: str = AUTO
+    exact: str = setting("off", OneOf(("off", "on")))
 
     def __post_init__(self) -> None:
         check(self)
         if any(not 0 <= share < float("inf") for share in self.tensor_split):
             raise SettingError(f"tensor_split is {self.tensor_split}: use shares of 0 or more")
+        if self.exact == "on" and self.parallel > 1:
+            raise SettingError(f"parallel is {self.parallel}: with exact on answers cannot share passes, so use 1")
+        if self.exact == "on" and self.flash_attention == "on" and self.cache_types <= PLAIN_CACHE_TYPES:
+            raise SettingError("flash_attention is 'on': with exact on its passes over one token differ, so use auto")
+
+    @property
+    def cache_types(self) -> frozenset[str]:
+        """The types of the cache's keys and values."""
+        return frozenset({self.cache_type_k, self.cache_type_v})
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import binding_version, llama_version
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.load_options import ModelInfo
-from specchat_engine.prompt.template import FALLBACK, ChatTemplate
+from specchat_engine.prompt.template import CHATML_MARK, CONTINUED, FALLBACK, ChatTemplate
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.threads.in_force import ThreadsInForce
 from specchat_engine.version import __version__
@@ -48,8 +48,17 @@ def info_of(context: LlamaContext) -> ModelInfo:
 
 
 def template_of(model: LlamaModel) -> ChatTemplate:
-    """The model's own chat template, ChatML if it has none. Raises TemplateError if it does not parse."""
-    return ChatTemplate(model.chat_template or FALLBACK, bos=_text(model, "bos"), eos=_text(model, "eos"))
+    """The model's own chat template, else ChatML, or for a base model one that continues the text.
+
+    Raises TemplateError if it does not parse.
+    """
+    fallback = CONTINUED if is_base(model) else FALLBACK
+    return ChatTemplate(model.chat_template or fallback, bos=_text(model, "bos"), eos=_text(model, "eos"))
+
+
+def is_base(model: LlamaModel) -> bool:
+    """Whether a model knows no turns: its file has no chat template, and its vocabulary no marks of ChatML."""
+    return not model.chat_template and CHATML_MARK not in model.vocabulary.special_texts
 
 
 def translation_between(target: LlamaModel, draft: LlamaModel) -> Translation:

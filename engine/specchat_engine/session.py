@@ -25,6 +25,7 @@ from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.given import GivenDrafter
 from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
+from specchat_engine.decoding.prompt_progress import PromptProgress, PromptReading
 from specchat_engine.decoding.reasoning import ReasoningCounter, opens_reasoning
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
@@ -114,6 +115,12 @@ class Session:
     def stats(self) -> TurnStats:
         """What the answer did so far, and where its time went: a copy that no later round changes."""
         return self._turn.stats
+
+    @property
+    def prompt_progress(self) -> PromptProgress | None:
+        """How far the reading of the prompt has come; None while no prompt is being read. Any thread may ask."""
+        reading = self._turn.reading
+        return reading.progress(self.pair.target.length) if reading else None
 
     @property
     def costs(self) -> MeasuredCosts:
@@ -407,7 +414,11 @@ class Session:
         tokens = [*fitted.tokens, *turn.prefix]
         start = perf_counter_ns()
         pair.see(fitted.images)
-        cached = pair.target.read(tokens[:-1], turn.cancel)
+        turn.reading = PromptReading(len(tokens), pair.target.threads if pair.on_cpu else 0)
+        try:
+            cached = pair.target.read(tokens[:-1], turn.cancel)
+        finally:
+            turn.reading = None
         turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6, cached_tokens=min(cached, length))
         self._planner.begin(tokens, fitted, settings, turn.cancel)
         turn.note(draft_prompt_ms=self._planner.draft_prompt_ms)

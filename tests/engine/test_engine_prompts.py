@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +27,7 @@ from specchat_engine.answers.grammar import tool_grammar
 from specchat_engine.answers.parser import parse_answer
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.prompt.messages import Asked
-from support.tiny_models import TEMPLATE, EngineFiles, write_tiny_model
+from support.tiny_models import TEMPLATE, EngineFiles, byte_vocabulary, write_tiny_model
 
 WITH_TOOLS = (
     "{% if tools %}<|im_start|>{{ tools | tojson }}<|im_end|>{% endif %}"
@@ -275,3 +276,31 @@ def test_a_grammar_begins_after_the_reasoning_that_was_asked_for(engine: Engine,
     assert session.end_reason == "end"
     inspection = session.inspect(len(prefix) + 1, asked=(engine.vocabulary.tokenize("z", special=False)[0],))
     assert {token.removed_by for token in inspection.tokens if token.id not in session.answer_ids} >= {"grammar"}
+
+
+def prompt_of(engine: Engine, *messages: Message) -> str:
+    """The prompt that the engine makes of a conversation, as text; control tokens print nothing."""
+    session = engine.session(settings=replace(GREEDY, max_tokens=1))
+    list(session.answer(messages, len(messages)))
+    return b"".join(map(engine.vocabulary.piece, session.prompt_ids)).decode()
+
+
+def test_a_base_model_goes_on_with_the_text_of_the_conversation(tmp_path: Path) -> None:
+    tokens = ["<|endoftext|>", "<a>", "<b>", *byte_vocabulary()[3:]]
+    path = write_tiny_model(tmp_path / "base.gguf", vocabulary=tokens, template="")
+    with Engine.load(path) as engine:
+        assert engine.base_because.startswith("base.gguf is a base model")
+        talk = (
+            Message("system", "A tale"),
+            Message("user", "hello"),
+            Message("assistant", " there"),
+            Message("user", "Oh"),
+        )
+        assert prompt_of(engine, talk[1]) == "hello"
+        assert prompt_of(engine, *talk) == "A tale\n\nhello there\n\nOh"
+
+
+def test_a_file_without_a_template_that_knows_the_marks_of_chatml_still_chats(tmp_path: Path) -> None:
+    with Engine.load(write_tiny_model(tmp_path / "old.gguf", template="")) as engine:
+        assert not engine.base_because
+        assert prompt_of(engine, Message("user", "hello")) == "user\nhello\nassistant\n"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.situation import Decision, Outcome, Situation
+from specchat_engine.policy.policy import Decision, Outcome, Situation
 
 Known = TypeVar("Known", bound=Controller)
 _READ_SHARE = 0.15
@@ -32,8 +32,8 @@ class Watched(Controller):
         verify_ms, draft_ms = 1 + self.verify * outcome.drafted, self.step * steps
         super().learn(now, decision, replace(outcome, verify_ms=verify_ms, draft_ms=draft_ms, other_ms=0.0))
 
-    def learn_reading(self, drafter: str, depth: int, tokens: int, milliseconds: float) -> None:
-        super().learn_reading(drafter, depth, tokens, self.step * _READ_SHARE * tokens)
+    def learn_reading(self, drafter: str, tokens: int, milliseconds: float) -> None:
+        super().learn_reading(drafter, tokens, self.step * _READ_SHARE * tokens)
 
 
 def knowing(verify: float, draft: float) -> Watched:

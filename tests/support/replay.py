@@ -19,11 +19,16 @@ from specchat_engine.decoding.drafts import Alternative, Context, Draft, Prospec
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.situation import Outcome, Situation
+from specchat_engine.policy.policy import Outcome, Situation
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import USUAL_K
 
 RECORDING = Path(__file__).parents[1] / "engine" / "policy" / "recorded.json.gz"
+"""Answers of the built-in pair."""
+
+REAL_RECORDING = RECORDING.with_name("recorded_coder.json.gz")
+"""Answers of Qwen2.5-Coder 1.5B Instruct with the 0.5B as its draft, both Q4_K_M."""
+
 LONGEST = 32
 MODEL, LOOKUP = ModelDrafter.traits, PromptLookupDrafter.traits
 
@@ -39,6 +44,21 @@ class Machine:
     def read(self) -> float:
         """The cost of a token that a model reads in a batch, relative to a pass over one token."""
         return self.verify(16) / 16
+
+
+MACHINES = {
+    "a second token that costs more than the next ten": Machine(
+        lambda width: (1, 2.35, 2.6, 2.8, 3)[width - 1] if width < 6 else 3 + 0.27 * (width - 5), 0.2
+    ),
+    "half precision on two cores": Machine(lambda width: 1 + 0.375 * (width - 1), 0.12),
+    "half precision, bound by memory": Machine(lambda width: 1 + 0.13 * (width - 1), 0.06),
+    "four bits on two cores": Machine(lambda width: 1 + 0.7 * (width - 1), 0.06),
+    "four bits, sixteen tokens at a time": Machine(lambda width: 0.3 + 0.7 * (width % 16) + 8.5 * (width // 16), 0.07),
+    "a step behind eight tokens": Machine(lambda width: 1 + 0.01 * width + (1.3 if width > 8 else 0), 0.15),
+    "a slow draft model": Machine(lambda width: 1 + 0.2 * (width - 1), 0.4),
+    "a GPU": Machine(lambda width: 1 + 0.006 * (width - 1), 0.15),
+}
+"""Machines by what is special about them."""
 
 
 @dataclass(frozen=True)
@@ -202,13 +222,13 @@ def measured(machine: Machine) -> Controller:
     controller = Controller()
     for width in (1, 1, 1, 1, 2, 4, 8, 16):
         controller.target.observe(width, 0, machine.verify(width))
-    for length in (1, USUAL_K):
+    for length in (1, USUAL_K) * 3:
         controller.costs_of(MODEL.name).by_threads.current.observe(length, 0, length * machine.draft)
     return controller
 
 
 @cache
-def recorded() -> tuple[Answer, ...]:
+def recorded(recording: Path = RECORDING) -> tuple[Answer, ...]:
     """The recorded answers."""
     return tuple(
         Answer(
@@ -220,7 +240,7 @@ def recorded() -> tuple[Answer, ...]:
             looked_up(line["prompt"], line["answer"]),
             [bool(second) for _, _, second in line["drafts"]],
         )
-        for line in json.loads(gzip.decompress(RECORDING.read_bytes()))
+        for line in json.loads(gzip.decompress(recording.read_bytes()))
     )
 
 

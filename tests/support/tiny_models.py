@@ -115,7 +115,7 @@ def write_vocabulary(
     merges: Sequence[str] = ("h e", "l l"),
     controls: Sequence[str] = SPECIALS,
 ) -> None:
-    """A byte-level tokenizer and a chat template."""
+    """A byte-level tokenizer and a chat template, unless that is empty."""
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
@@ -125,7 +125,8 @@ def write_vocabulary(
     writer.add_eos_token_id(2)
     writer.add_pad_token_id(0)
     writer.add_add_bos_token(False)
-    writer.add_chat_template(template)
+    if template:
+        writer.add_chat_template(template)
 
 
 SENTENCEPIECE = (

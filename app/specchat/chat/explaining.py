@@ -9,6 +9,7 @@ from specchat.stats.explain import Shown
 from specchat.stats.explanations.explanation import Explanation
 from specchat.stats.explanations.tokens import Decided, explain_round
 from specchat.stats.kinds import ContentKind, closes_unopened_thinking, kinds_of
+from specchat.stats.limits import limit
 from specchat.stats.summary import Summary, is_disturbed
 from specchat.traces.trace import Trace
 from specchat_engine.load_options import MemoryUse
@@ -27,6 +28,7 @@ def shown_of(trace: Trace, memory: MemoryUse | None = None) -> Shown:
         memory,
         is_disturbed(trace.stats),
         str(trace.start.get("verifier") or ""),
+        limit(last),
     )
 
 

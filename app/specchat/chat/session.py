@@ -301,7 +301,7 @@ class ChatSession:
         state, status = self._status()
         used = self.used if self.prompt_tokens is None else self.prompt_tokens
         return HeaderView(
-            pair=self.loaded.pair_name if self.loaded else clean_line(self.options.target.name),
+            pair=self.loaded.brief_name if self.loaded else clean_line(self.options.target.name),
             state=state,
             status=status,
             ctx_used=used + tokens_now,

@@ -14,6 +14,7 @@ from specchat.stats.line import figures_line
 from specchat.stats.summary import Figures, Summary, is_disturbed
 from specchat.terminal.palette import word_of
 from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.repetition import Repetition
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.load_options import MemoryUse
 
@@ -34,7 +35,7 @@ class TurnView:
     `shown` holds the counts. `speedup` was measured, which the end of the turn tells; until then `expected` is a
     forecast of it. Both are None if they are not known. `k_most` is the largest k of the turn, `ribbon` the latest
     rounds as words such as `●○·◆`, `history` tokens/s over the whole turn in at most 64 bars, and `k_history` k in as
-    many. `final` is True when the turn is over.
+    many. `final` is True when the turn is over. `repeats` is how many tokens the answer repeats over and over.
     """
 
     shown: Shown = field(default_factory=lambda: Shown(Summary()))
@@ -46,6 +47,7 @@ class TurnView:
     history: tuple[float, ...] = ()
     k_history: tuple[float, ...] = ()
     final: bool = False
+    repeats: int = 0
 
     @classmethod
     def before(cls, memory: MemoryUse | None) -> TurnView:
@@ -77,7 +79,8 @@ class TurnView:
             return ""
         names = ("num_tokens", "num_draft_tokens", "acceptance_rate", "alpha", "block_efficiency")
         stats = {name: getattr(self.figures, name) for name in names}
-        return figures_line(stats | {"tokens_per_second": self.tokens_per_second, "speedup": self.speedup})
+        rates = {"tokens_per_second": self.tokens_per_second, "speedup": self.speedup}
+        return figures_line(stats | rates | {"repeats": self.repeats})
 
 
 class TurnModel:
@@ -100,6 +103,12 @@ class TurnModel:
         self._k = 0
         self._k_most = 0
         self._reason = ""
+        self._repetition = Repetition()
+
+    @property
+    def repeats(self) -> int:
+        """How many tokens the answer repeats over and over, 0 if it does not."""
+        return self._repetition.period
 
     @property
     def num_tokens(self) -> int:
@@ -117,6 +126,7 @@ class TurnModel:
             self._bars.add(event.num_emitted * 1000, event.ms.total)
             self._k_bars.add(event.k, 1)
             self._ribbon.append(word_of(event))
+            self._repetition.observe(event)
             by_source.setdefault(event.source, []).append(event)
         while len(self._ribbon) > RIBBON_ROUNDS:
             del self._ribbon[:_RIBBON_STEP]
@@ -169,6 +179,7 @@ class TurnModel:
             ribbon=tuple(self._ribbon),
             history=self._bars.values(),
             k_history=self._k_bars.values(),
+            repeats=self.repeats,
         )
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat.chat.guide import with_help
 from specchat.cli.outputs import Output, output_for
-from specchat.cli.reporting import one_line_from_native_code, say
+from specchat.cli.reporting import one_line_from_native_code, say, show_progress
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
+from specchat.stats.line import limit_words, reading_words, repeating_words
 from specchat.store.images import StoredImage
 from specchat.terminal.process import stops_on_interrupt
 from specchat.texts import Collections
+from specchat.worker.reading import told_while_reading
 from specchat.worker.records import keep, recall
 from specchat_engine import Engine, Image
 from specchat_engine.errors import EngineError, SettingError
@@ -23,7 +25,7 @@ from specchat_engine.gguf import read_model
 from specchat_engine.settings import HEADS
 
 if TYPE_CHECKING:
-    from specchat_engine import Round, Session
+    from specchat_engine import PromptProgress, Round, Session
 
 
 def read_prompt(prompt: str | None) -> str:
@@ -66,6 +68,10 @@ def answer_once(
             say(engine.translated_because)
         if engine.shortened_because:
             say(engine.shortened_because)
+        if engine.base_because:
+            say(engine.base_because)
+        if engine.exactness:
+            say(engine.exactness)
         recall(engine)
         session = engine.session(options.system, settings, options.seed)
         session.prediction = prediction
@@ -81,8 +87,8 @@ def answer_once(
 
 def _stream(session: Session, rounds: Iterator[Round], output: Output) -> int:
     try:
-        with stops_on_interrupt(session.cancel):
-            error, num_printed = _print_rounds(session, rounds, output)
+        with stops_on_interrupt(session.cancel), told_while_reading(session, _show_reading) as read:
+            error, num_printed = _print_rounds(session, rounds, output, read)
         if error:
             output.error(error)
         output.end(session.end_line())
@@ -90,26 +96,38 @@ def _stream(session: Session, rounds: Iterator[Round], output: Output) -> int:
             say(notice)
     except BrokenPipeError:
         return 0
+    if words := limit_words(session.end_reason, session.settings.max_tokens, "-n"):
+        say(words)
     if error:
         say(error)
         return FAILED
     return INTERRUPTED if session.end_reason == "cancelled" else 0
 
 
-def _print_rounds(session: Session, rounds: Iterator[Round], output: Output) -> tuple[str, int]:
-    """Prints the turn. Returns the error that ended it, or an empty text, and how many notices were printed.
+def _show_reading(progress: PromptProgress) -> None:
+    show_progress(sys.stderr, reading_words(progress))
+
+
+def _print_rounds(
+    session: Session, rounds: Iterator[Round], output: Output, read: Callable[[], None]
+) -> tuple[str, int]:
+    """Prints the turn, and calls `read` before its first line.
+
+    Returns the error that ended it, or an empty text, and how many notices were printed.
 
     Notices that come during an answer have to wait: they would be printed in the middle of its text.
     """
     error = ""
     started = False
-    num_printed = 0
+    num_printed = repeats = 0
     while True:
         try:
             event = next(rounds, None)
         except EngineError as problem:
             event, error = None, str(problem)
         if not started:
+            read()
+            show_progress(sys.stderr, "")
             output.start(session.start_line())
             started = True
             num_printed = len(session.notices)
@@ -118,3 +136,7 @@ def _print_rounds(session: Session, rounds: Iterator[Round], output: Output) -> 
         if event is None:
             return error, num_printed
         output.round(event)
+        if (period := session.stats.repeats) and not repeats:
+            sys.stderr.write("\n" if sys.stderr.isatty() else "")
+            say(f"the answer {repeating_words(period)}: Ctrl+C stops it")
+        repeats = period

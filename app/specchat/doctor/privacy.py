@@ -7,11 +7,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from specchat.terminal.filter import clean_line
 from specchat_engine.codec import from_json
-from specchat_engine.decoding.rounds import DraftedToken, Round, TargetToken
+from specchat_engine.decoding.rounds import DraftedToken, LimitedBy, Round, TargetToken
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import round_line
 from specchat_engine.settings import DRAFTERS, FURTHER_MODEL
@@ -187,6 +187,7 @@ def _round(event: Round) -> Round:
             *(float(part) for part in (event.ms.draft, event.ms.verify, event.ms.other, event.ms.rollback))
         ),
         t_ms=float(event.t_ms),
+        limited_by=event.limited_by if event.limited_by in get_args(LimitedBy) else "",
     )
 
 

@@ -13,6 +13,9 @@ _KILO = 1000
 _SIZE_IN_NAME = re.compile(r"(?<![\w.])\d+(\.\d+)?[MB]\b", re.IGNORECASE)
 """A number of parameters in a model's name."""
 
+_ACTIVE = re.compile(r"[\s-]A\d+(\.\d+)?B\b", re.IGNORECASE)
+"""How many of them compute a token, after that number."""
+
 
 class Named(Protocol):
     """A loaded model."""
@@ -46,6 +49,32 @@ def model_name(model: Named) -> str:
             size = model.n_params / scale
             return f"{name} {size:.1f}{unit}" if unit == "B" and size < 10 else f"{name} {size:.0f}{unit}"
     return name
+
+
+def brief_name(model: Named) -> str:
+    """A model's name up to its size: `Qwen2.5 Coder 0.5B` for a `Qwen2.5 Coder 0.5B Instruct AWQ`."""
+    name = model_name(model)
+    size = _SIZE_IN_NAME.search(name)
+    if size is None:
+        return name
+    active = _ACTIVE.match(name, size.end())
+    return name[: active.end() if active else size.end()]
+
+
+def brief_pair(target: Named, draft: Named | None, head: str = "", further: Sequence[Named] = ()) -> str:
+    """The models in as few words as name them: `Qwen2.5 Coder 1.5B ⇠ Coder 0.5B`."""
+    own = brief_name(target)
+    drafts = [_without_family(brief_name(one), own) for one in (draft, *further) if one]
+    drafting = [*drafts, *([_HEADS.get(head, head)] if head else [])]
+    return " ⇠ ".join([own, *([" + ".join(drafting)] if drafting else [])])
+
+
+def _without_family(draft: str, target: str) -> str:
+    """A draft's name without the words that the target's begins with, too; two words stay."""
+    words, others = draft.split(), target.split()
+    while len(words) > 2 and others and words[0] == others[0]:
+        words, others = words[1:], others[1:]
+    return " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)

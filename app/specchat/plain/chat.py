@@ -20,13 +20,14 @@ from specchat.plain.paper import Paper, spoken, spoken_figures
 from specchat.plain.tools import PlainTools, spoken_parts
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
-from specchat.stats.line import ending, with_ending
+from specchat.stats.line import ending, limit_words, reading_words, repeating_words, with_ending
 from specchat.store.records import StoredMessage
 from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
 from specchat.worker.client import WorkerClient
 from specchat.worker.engine_client import EngineClient
 from specchat.worker.protocol import Ended, Loaded, Notice, Offer, Recounted, Started, Summarised, WorkerFailed
+from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.prompt.messages import ToolCall
@@ -34,6 +35,9 @@ from specchat_engine.settings import Settings
 
 _SAVING_PAUSE = 1.0
 """Seconds between two savings of an answer that is still being written."""
+
+_READING_PAUSE = 10.0
+"""Seconds between two lines about a long prompt that is being read."""
 
 _SPECULATION_OFF = "That was the third time in a row: speculation is off now. /spec auto turns it on again."
 
@@ -106,6 +110,10 @@ class PlainChat:
                     self._paper.say(f"Not loaded: {event.refusal}")
                 if event.shortened_because:
                     self._paper.say(event.shortened_because)
+                if event.base_because:
+                    self._paper.say(event.base_because)
+                if event.exactness:
+                    self._paper.say(event.exactness)
                 if event.plain_because:
                     self._paper.say(f"Speculation is off: {event.plain_because}")
         return True
@@ -135,7 +143,7 @@ class PlainChat:
         model, rounds, started = TurnModel(), list[Round](), dict[str, object]()
         last: Ended | WorkerFailed = WorkerFailed("the engine gave no answer: try again")
         late: list[str] = []
-        saved_at = time.monotonic()
+        saved_at, read_at, repeats = time.monotonic(), 0.0, 0
         asked = self._client.generate(
             question.messages,
             turn=question.turn,
@@ -154,6 +162,9 @@ class PlainChat:
                     model.observe([event])
                     rounds.append(event)
                     self._paper.stream(spoken_text.feed(event.text))
+                    if model.repeats and not repeats:
+                        self._paper.say_within(f"The answer {repeating_words(model.repeats)}: Ctrl+C stops it.")
+                    repeats = model.repeats
                     if time.monotonic() - saved_at > _SAVING_PAUSE:
                         saved_at = time.monotonic()
                         self._archive.grew(message, prefix + _text(rounds))
@@ -167,6 +178,10 @@ class PlainChat:
                     self._paper.stream(spoken_text.feed(str(event.line.get("prefix_text", ""))))
                 elif isinstance(event, Loaded):
                     session.ready(event)
+                elif isinstance(event, PromptProgress):
+                    if time.monotonic() - read_at > _READING_PAUSE:
+                        read_at = time.monotonic()
+                        self._paper.say(f"{reading_words(event)}…")
                 elif isinstance(event, Notice):
                     if rounds:
                         late.append(event.text)
@@ -201,6 +216,8 @@ class PlainChat:
             self._paper.say(
                 f"[{', '.join(part for part in (ending(ended.reason), figures_spoken, question.source) if part)}.]"
             )
+        if ended and (words := limit_words(ended.reason, settings.max_tokens, "/set max-tokens")):
+            self._paper.say(words)
         said = session.conversation.last("user")
         if ended and said and not said.images:
             words = docs_words(said.content, ended.text, session.options.target)

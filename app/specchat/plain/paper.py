@@ -45,6 +45,12 @@ class Paper:
         self._notes.write(clean_line(text) + "\n")
         self._notes.flush()
 
+    def say_within(self, text: str) -> None:
+        """The same during an answer, whose unfinished line ends before it."""
+        if self._line_open:
+            self._write("\n")
+        self.say(text)
+
     def ask(self, *, more: bool = False) -> None:
         """Says that it is the user's turn; with `more`, that the message continues."""
         if self._roles:

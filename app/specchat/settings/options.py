@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from specchat.settings.schema import LONGEST_ANSWER
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import DraftLength, Settings, Sharpness, TreeSize
@@ -20,7 +21,7 @@ class ChatOptions:
 
     `draft` None means that no draft model is loaded. `drafter` None means hybrid with a draft model, else lookup.
     `sampling` holds the parameters that the user set, by name; all others are the model's to recommend. `max_tokens` 0
-    is no limit. `seed` None means a new one for every session.
+    is no limit, None one that each command chooses. `seed` None means a new one for every session.
     """
 
     target: Path
@@ -35,7 +36,7 @@ class ChatOptions:
     combine: str = Settings().combine
     lookup: str = Settings().lookup
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    max_tokens: int = 0
+    max_tokens: int | None = None
     thinking: str = Settings().thinking
     context_full: str = Settings().context_full
     seed: int | None = None
@@ -62,7 +63,7 @@ class ChatOptions:
             combine=self.combine,
             lookup=self.lookup,
             sampling=self.sampled(recommended),
-            max_tokens=self.max_tokens,
+            max_tokens=LONGEST_ANSWER if self.max_tokens is None else self.max_tokens,
             thinking=self.thinking,
             context_full=self.context_full,
         )

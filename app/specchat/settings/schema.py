@@ -42,6 +42,11 @@ from specchat_engine.settings import (
     installed_drafters,
 )
 
+LONGEST_ANSWER = 4096
+"""Tokens of the longest answer in a chat unless the user chose another limit. Some small models never end, and the
+context is far away: tens of thousands of tokens, or an hour on a CPU. llama.cpp, LM Studio and vLLM have no limit but
+the context; nor has `serve`, whose clients expect that of OpenAI's API."""
+
 _MODEL = File("FILE|NAME", is_model=True)
 _DEVICES = ListOf("NAME,…", "use names with commas between them, such as CUDA0,CUDA1", device_name)
 _LAYERS: Mapping[float, str] = {-1: "all", 0: "none"}
@@ -235,12 +240,14 @@ class Config:
         kind=Number(Range(-1, 2**64 - 1, "-1 is a new one", whole=True)),
         usual="-1",
     )
-    max_tokens: int = setting(
+    max_tokens: int | None = setting(
         Group.ANSWERS,
         "Longest answer in tokens; 0 is no limit",
         "-n",
         "--max-tokens",
         of=(Settings, "max_tokens"),
+        usual=f"{LONGEST_ANSWER} in chat and run, 0 for serve",
+        is_open=True,
         steps=Steps(label="max tokens", size=64, shown={0: "0 no limit"}),
     )
     thinking: str = setting(
@@ -364,6 +371,14 @@ class Config:
         "--flash-attn",
         of=(LoadOptions, "flash_attention"),
         steps=Steps(label="flash attn"),
+    )
+
+    exact: str = setting(
+        Group.LOADING,
+        "Whether the same seed gives the same text with every draft, to the bit; slower",
+        "--exact",
+        of=(LoadOptions, "exact"),
+        steps=Steps(label="exact"),
     )
 
     host: str = setting(

@@ -42,7 +42,8 @@ class Figure(StrEnum):
 class Shown(NamedTuple):
     """The turn so far, its last k and the reason for it, and the break-even gauge and the memory use where known.
 
-    `disturbed` says that other programs took much of the processors. `verifier` is empty if it is not known.
+    `limit` says what kept the last draft from being longer, empty if that is not known. `disturbed` says that other
+    programs took much of the processors. `verifier` is empty if it is not known.
     """
 
     summary: Summary
@@ -52,6 +53,7 @@ class Shown(NamedTuple):
     memory: MemoryUse | None = None
     disturbed: bool = False
     verifier: str = ""
+    limit: str = ""
 
     @property
     def figures(self) -> Figures:
@@ -221,7 +223,8 @@ def _k(shown: Shown) -> str:
     if not shown.figures.num_rounds:
         return "The most tokens that a round may draft, and the reason."
     reason = clean_line(shown.reason) or "none given"
-    return f"A round drafts at most {shown.k} tokens. The reason: {reason}."
+    limited = f" The last round: {shown.limit}." if shown.limit else ""
+    return f"A round drafts at most {shown.k} tokens. The reason: {reason}.{limited}"
 
 
 def _sources(shown: Shown) -> str:

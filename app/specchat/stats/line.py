@@ -10,8 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 from specchat.settings.options import DEFAULT_VERIFIER
+from specchat.settings.schema import LONGEST_ANSWER
 from specchat.store.records import State
 from specchat.terminal.blocks import per_cent
+from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.settings import LOSSY_VERIFIERS, SAME
 
 LOSSY_SIGN = "≈"
@@ -82,6 +84,24 @@ def time_shares(stats: Mapping[str, Any]) -> dict[str, float]:
     return {name: time / total for name, time in times.items()} if total > 0 else {}
 
 
+def reading_words(progress: PromptProgress) -> str:
+    """How far the reading of a prompt has come: `reading 312 of 1,204 tokens`, and why that takes so long."""
+    words = f"reading {progress.read:,} of {progress.total:,} tokens"
+    return f"{words}: other programs keep the cores busy" if progress.contended else words
+
+
+def repeating_words(period: int) -> str:
+    """What an answer repeats over and over: `repeats the same 23 tokens`; empty for 0."""
+    return "" if not period else f"repeats the same {period} tokens" if period > 1 else "repeats the same token"
+
+
+def limit_words(reason: str | None, max_tokens: int, how: str) -> str:
+    """That an answer ended at the limit that holds unless the user chooses one, and `how` to; empty if it did not."""
+    if reason != "length" or max_tokens != LONGEST_ANSWER:
+        return ""
+    return f"the answer ended after {LONGEST_ANSWER:,} tokens, the usual limit: {how} 0 lifts it"
+
+
 def ending(reason: str | None) -> str:
     """The reason in a turn's last line in words; None stands for a recording without that line."""
     return _BY_REASON.get(reason, "")
@@ -132,3 +152,5 @@ def _figures(stats: Mapping[str, Any]) -> Iterator[str]:
         yield f"α {alpha:.2f}"
     if (efficiency := stats["block_efficiency"]) is not None and stats["num_draft_tokens"]:
         yield f"τ {efficiency:.1f}"
+    if words := repeating_words(stats.get("repeats", 0)):
+        yield words

@@ -86,7 +86,7 @@ class WorkerClient:
         prediction: str = "",
         tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
-        """Answers a conversation: Started, Notice, Round…, then Ended or WorkerFailed.
+        """Answers a conversation: PromptProgress…, Started, Notice, Round…, then Ended or WorkerFailed.
 
         The answer begins with `prefix`, which no round has, and probably repeats `prediction`. A `frozen`
         answer sends Started and then waits for `step` or `freeze(False)`. After the process died the last pair is

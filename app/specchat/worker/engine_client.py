@@ -36,7 +36,8 @@ class EngineClient(Protocol):
         prediction: str = "",
         tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
-        """Answers a conversation: Started, Notice, Round…, perhaps Recounted, then Ended or WorkerFailed."""
+        """Answers a conversation: PromptProgress…, Started, Notice, Round…, perhaps Recounted, then Ended or
+        WorkerFailed."""
 
     def inspect(
         self,

@@ -77,9 +77,11 @@ def describe(opened: Opened) -> Loaded:
         refusal=opened.refusal,
         n_ctx=engine.target.n_ctx,
         shortened_because=engine.shortened_because,
+        base_because=engine.base_because,
         plain_because=engine.plain_because,
         translated_because=engine.translated_because,
         blind_because=engine.blind_because,
+        exactness=engine.exactness,
         head=engine.head,
         further=tuple(engine.further.values()),
         memory=engine.memory_use,
@@ -89,12 +91,12 @@ def describe(opened: Opened) -> Loaded:
 
 
 def by_hundredths(tell: Callable[[float], None]) -> Callable[[float], None]:
-    """Tells of a share that grows from 0 to 1 once for every hundredth."""
+    """Tells of a share that grows from 0 to 1 once for every hundredth, and of its end."""
     told = -1.0
 
     def tell_now_and_then(share: float) -> None:
         nonlocal told
-        if share >= told + _PROGRESS_STEP:
+        if share >= told + _PROGRESS_STEP or share >= 1 > told:
             told = share
             tell(share)
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from specchat.bench.samples import Gain
-from specchat.models.formatting import model_name, pair_name
+from specchat.models.formatting import brief_pair, model_name, pair_name
 from specchat.stats.kinds import split_thinking
 from specchat.worker import lines
 from specchat.worker.lines import Decoder
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount, check_threads
 from specchat_engine.prompt.messages import Message, ToolCall
@@ -241,7 +242,8 @@ class Loaded:
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
     is what drafts from the target's hidden states, and `further` are the draft models beside the first.
-    `blind_because` says why messages may have no images, empty if they may.
+    `blind_because` says why messages may have no images, empty if they may. `base_because` says why the target goes on
+    with a text instead of answering, empty if it answers. `exactness` is the engine's.
     `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat template takes
     to think or not. `server` is where the models are, None for this machine.
     """
@@ -262,11 +264,19 @@ class Loaded:
     thinking: ThinkingSwitch = field(default_factory=ThinkingSwitch)
     server: ServerInfo | None = None
     blind_because: str = ""
+    base_because: str = ""
+    exactness: str = ""
 
     @property
     def pair_name(self) -> str:
         """What is loaded, as the user reads it."""
         return f"{self._models} · {self.server.name}" if self.server else self._models
+
+    @property
+    def brief_name(self) -> str:
+        """The same in few words. A server's models keep their names, by which it knows them."""
+        head = self.head.name if self.head else ""
+        return self.pair_name if self.server else brief_pair(self.target, self.draft, head, self.further)
 
     @property
     def shorter_names(self) -> tuple[str, ...]:
@@ -372,7 +382,7 @@ class WorkerFailed:
 LastEvent = Loaded | Ended | Inspected | Kept | Recalled | Timed | WorkerFailed
 """The last event of a command that events answer."""
 
-Event = Loading | Started | Notice | Summarised | Round | Recounted | Timing | LastEvent
+Event = Loading | PromptProgress | Started | Notice | Summarised | Round | Recounted | Timing | LastEvent
 
 encode: Callable[[Command | Event], bytes] = lines.encode
 decode_command = Decoder[Command](get_args(Command)).decode

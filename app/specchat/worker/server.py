@@ -26,6 +26,7 @@ class Server:
         self._work = Work(self._send)
         self._waiting: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._done = threading.Event()
+        self._sending = threading.Lock()
 
     def run(self) -> int:
         """Serves until `Quit` or the end of the commands; returns the exit code."""
@@ -59,5 +60,6 @@ class Server:
             os._exit(0)
 
     def _send(self, event: Event) -> None:
-        """Writes an event. Raises BrokenPipeError if nobody reads the events any more."""
-        write_all(self._events, encode(event))
+        """Writes an event, from any thread. Raises BrokenPipeError if nobody reads the events any more."""
+        with self._sending:
+            write_all(self._events, encode(event))

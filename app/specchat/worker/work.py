@@ -44,6 +44,7 @@ from specchat.worker.protocol import (
     Timing,
     WorkerFailed,
 )
+from specchat.worker.reading import told_while_reading
 from specchat.worker.records import recall
 from specchat.worker.streams import unexpected
 from specchat.worker.summary import split, system_of, with_summary, write_summary
@@ -265,9 +266,11 @@ class Work:
         session.watch = TurnRecorder() if learned else None
         self._training.pause()
         try:
-            for event in session.answer(_prompt(session, command), command.turn, command.attempt, command.prefix):
-                tell_news()
-                self._send(event)
+            with told_while_reading(session, self._send) as read:
+                for event in session.answer(_prompt(session, command), command.turn, command.attempt, command.prefix):
+                    read()
+                    tell_news()
+                    self._send(event)
         finally:
             self._training.resume()
         tell_news()

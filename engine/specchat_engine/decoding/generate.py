@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import NOTHING, Branches, Context, Draft, Drafter
-from specchat_engine.decoding.rounds import TokenKind
+from specchat_engine.decoding.rounds import LimitedBy, TokenKind
 from specchat_engine.decoding.verification import RoundChance, Rows, SharedChance, Verdict, Verifier, proposer
 from specchat_engine.errors import SettingError
 from specchat_engine.models import BranchingModel, CausalModel
@@ -19,7 +19,7 @@ from specchat_engine.sampling.sampler import Sampler
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a round is made: who drafts, at most how many tokens, which rule verifies them, and why.
+    """How a round is made: who drafts, at most how many tokens and what limits that, which rule verifies them, and why.
 
     `stop`, if there is one, makes the draft's `Context.worth_more`, which may end the draft before k tokens. `expected`
     is the forecast by which it was planned, in times the speed of plain decoding. `sharpness` is the power of q that
@@ -32,6 +32,7 @@ class Plan:
     sampler: Sampler
     reason: str
     verifier: Verifier
+    limited_by: LimitedBy = ""
     stop: Callable[[], Callable[[float], bool]] | None = None
     expected: float | None = None
     sharpness: float = 1.0
@@ -48,6 +49,21 @@ class Step:
     verdict: Verdict
     kept: int
     end: str | None
+
+    @property
+    def limited_by(self) -> LimitedBy:
+        """What kept the draft from being longer."""
+        plan, draft = self.plan, self.draft
+        if plan.drafter is None:
+            return plan.limited_by
+        if draft.parents:
+            return "tree"
+        if draft.borrowed:
+            return "vote"
+        if len(draft.tokens) >= plan.k:
+            return plan.limited_by
+        worth_more = plan.stop() if plan.stop else lambda _: True
+        return "end" if all(map(worth_more, draft.confidence)) else "confidence"
 
 
 Limit = Callable[[Sequence[int]], tuple[int, str | None]]

@@ -95,6 +95,7 @@ class Recorder:
             source=step.draft.source if step.draft.tokens else "none",
             k=step.plan.k,
             reason=step.draft.note or step.plan.reason,
+            limited_by=step.limited_by,
             expected=None if step.draft.note else step.plan.expected,
             sharpness=step.plan.sharpness,
             drafted=self._drafted(step, texts),

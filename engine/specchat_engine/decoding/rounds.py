@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from specchat_engine.settings import FURTHER_MODEL, HEADS
 from specchat_engine.trees import chain_of, depths_of
@@ -38,6 +39,16 @@ class TokenKind(StrEnum):
     BONUS = "bonus"
     PLAIN = "plain"
     NONE = "none"
+
+
+LimitedBy = Literal[
+    "", "pace", "confidence", "loss cap", "few samples", "longest", "rows", "wanted", "end", "fixed", "vote", "tree"
+]
+"""What kept a draft from being longer: a further token was not worth its time ("pace"), the drafter was too unsure of
+those before ("confidence"), drafts may not lose more ("loss cap"), too little is known of the drafter ("few samples"),
+it drafts no more ("longest"), the target verifies no more at a time ("rows"), no more tokens are wanted ("wanted"), the
+drafter had no more to propose ("end"), k is "fixed", or others decided its shape ("vote", "tree"). Empty where nothing
+could be drafted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,9 @@ class RoundTimes:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One draft, verified: `k` tokens were allowed, for this `reason`. `t_ms` is the time since the turn began.
+    """One draft, verified: `k` tokens were allowed, for this `reason`. `limited_by` kept the draft from being longer.
+
+    `t_ms` is the time since the turn began.
 
     `expected` is the forecast that decided about the draft, in times the speed of plain decoding; None without one.
     `sharpness` is the power of the draft model's distribution that the draft was drawn from. `verifier` is the rule
@@ -121,6 +134,7 @@ class Round:
     sharpness: float = 1.0
     parents: tuple[int, ...] = ()
     verifier: str = ""
+    limited_by: LimitedBy = ""
 
     @property
     def depths(self) -> tuple[int, ...]:

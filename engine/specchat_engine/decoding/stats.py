@@ -9,7 +9,7 @@ from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Outcome, Round
 
 _DERIVED = ("acceptance_rate", "alpha", "block_efficiency", "tokens_per_second", "speedup")
-_NOT_TOLD = ("num_rejected_tokens", "plain_ms", "reasoning")
+_NOT_TOLD = ("num_rejected_tokens", "plain_ms", "reasoning", "repeats")
 
 
 class Compared(Protocol):
@@ -157,6 +157,7 @@ class TurnStats(Timed):
     time of a target pass over one token while the machine was as busy as during the answer, None if that is not known.
     `cpu_share` is the share of the processor time they wanted that the answer's threads got, None if that is not known.
     `reasoning` has the counts of the answer's reasoning, None if there was none; `ReasoningCounter` makes them.
+    `repeats` is how many tokens the answer repeated over and over, 0 if it did not; see `Repetition`.
     """
 
     prompt_tokens: int = 0
@@ -179,6 +180,7 @@ class TurnStats(Timed):
     plain_ms: float | None = None
     cpu_share: float | None = None
     reasoning: ReasoningStats | None = None
+    repeats: int = 0
 
     def observe(self, event: Round) -> None:
         """Counts one round."""
@@ -215,4 +217,6 @@ class TurnStats(Timed):
         """The statistics as they stand in the last line of a trace: counts and times, and what is derived of them."""
         counted = {name: value for name, value in to_json(self).items() if name not in _NOT_TOLD}
         told = counted | {name: getattr(self, name) for name in _DERIVED}
-        return told | ({"reasoning": self.reasoning.to_json()} if self.reasoning else {})
+        if self.reasoning:
+            told["reasoning"] = self.reasoning.to_json()
+        return told | ({"repeats": self.repeats} if self.repeats else {})

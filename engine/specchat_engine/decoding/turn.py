@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from specchat_engine.decoding.current_part import CurrentPart
 from specchat_engine.decoding.drafts import Context
+from specchat_engine.decoding.prompt_progress import PromptReading
 from specchat_engine.decoding.reasoning import ReasoningCounter
+from specchat_engine.decoding.repetition import Repetition
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.transcript import Transcript
@@ -39,10 +41,10 @@ class Cancel:
 class Turn:
     """One turn. Only its session writes to it; any thread may read it.
 
-    `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
-    `in_force` holds the sampling parameters with the output position from which they were used. `held` is the grammar
-    that the answer follows. `reasoning` counts that of the answer, and `part` tells what the model is writing. `images`
-    says where images stand in the prompt.
+    `end_reason` is "error" until the answer ends otherwise. `reading` is there while the prompt is being read, and
+    `context` is None until then. `in_force` holds the sampling parameters with the output position from which they were
+    used. `held` is the grammar that the answer follows. `reasoning` counts that of the answer, and `part` tells what is
+    being written. `images` says where images stand in the prompt.
     """
 
     def __init__(
@@ -63,9 +65,11 @@ class Turn:
         self.notices: list[str] = []
         self.prompt_ids: list[int] = []
         self.images: Sequence[ImageRun] = ()
+        self.reading: PromptReading | None = None
         self.context: Context | None = None
         self.in_force: list[tuple[int, SamplingParams]] = []
         self.reasoning = ReasoningCounter()
+        self.repetition = Repetition()
         self.part: CurrentPart | None = None
         self.held = FREE
         self.cancel = Cancel()
@@ -99,6 +103,8 @@ class Turn:
             self._stats.observe(event)
             self.reasoning.observe(event)
             self._stats.reasoning = self.reasoning.stats
+            self.repetition.observe(event)
+            self._stats.repeats = self.repetition.period
 
     def note(self, **values: float | None) -> None:
         """Sets statistics that no round tells: the prompt's length and times, and the cost of a plain pass."""

@@ -30,6 +30,10 @@ from specchat_engine.prompt.images import ImageRun, outside_images, with_images
 _INVALID = -1
 """The code for a batch that was not read at all, so that the memory is unchanged."""
 
+_WIDE = 8
+"""From this many tokens on llama.cpp multiplies K-quants in tiles, which gives other bits than fewer tokens do. Where
+passes have to be exact, prompts are read in passes that are wider, and answers in narrower ones."""
+
 _MEANINGS = {1: "no room in the memory for the batch", 2: "aborted", -1: "invalid batch"}
 
 
@@ -272,7 +276,10 @@ class LlamaContext:
         Raises Cancelled between two chunks; what was read so far stays, so that the next turn can use it.
         """
         ids = with_images(tokens, self._images)
-        self._forget(common_prefix(self.tokens, ids))
+        common = common_prefix(self.tokens, ids)
+        if self.model.exact:
+            common = min(common, max(len(ids) - _WIDE, 0))
+        self._forget(common)
         self._share(ids)
         known = len(self.tokens)
         for part in self._parts(ids, known):
@@ -475,7 +482,9 @@ class LlamaContext:
             if ids[start] < 0 and self.vision is not None:
                 end = start + self.vision.length(ids[start])
             else:
-                limit = min(start + self._native.size, len(ids))
+                limit = min(start + self._native.step, len(ids))
+                if self.model.exact and 0 < len(ids) - limit < _WIDE:
+                    limit -= _WIDE
                 end = next((place for place in range(start + 1, limit) if ids[place] < 0), limit)
             yield ids[start:end]
             start = end

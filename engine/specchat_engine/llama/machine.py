@@ -26,7 +26,8 @@ from specchat_engine.memory.placement import DeviceMemory, Machine
 _KINDS = ("cpu", "gpu", "integrated gpu", "accelerator", "meta")
 
 
-def _function(name: str, restype: Any, *argtypes: Any) -> Any:
+def ggml_function(name: str, restype: Any, *argtypes: Any) -> Any:
+    """A function of libggml that the binding does not declare."""
     function = getattr(ggml.libggml, name)
     function.restype = restype
     function.argtypes = argtypes
@@ -34,19 +35,19 @@ def _function(name: str, restype: Any, *argtypes: Any) -> Any:
 
 
 def _handles() -> list[int]:
-    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
-    get = _function("ggml_backend_dev_get", ctypes.c_void_p, ctypes.c_size_t)
+    count = ggml_function("ggml_backend_dev_count", ctypes.c_size_t)()
+    get = ggml_function("ggml_backend_dev_get", ctypes.c_void_p, ctypes.c_size_t)
     return [get(index) for index in range(count)]
 
 
 def _describe(handle: int) -> DeviceMemory:
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     size = ctypes.POINTER(ctypes.c_size_t)
-    memory = _function("ggml_backend_dev_memory", None, ctypes.c_void_p, size, size)
+    memory = ggml_function("ggml_backend_dev_memory", None, ctypes.c_void_p, size, size)
     memory(handle, ctypes.byref(free), ctypes.byref(total))
-    kind = _function("ggml_backend_dev_type", ctypes.c_int, ctypes.c_void_p)(handle)
+    kind = ggml_function("ggml_backend_dev_type", ctypes.c_int, ctypes.c_void_p)(handle)
     name, description = (
-        _function(f"ggml_backend_dev_{what}", ctypes.c_char_p, ctypes.c_void_p)(handle).decode("utf-8", "replace")
+        ggml_function(f"ggml_backend_dev_{what}", ctypes.c_char_p, ctypes.c_void_p)(handle).decode("utf-8", "replace")
         for what in ("name", "description")
     )
     kind_name = _KINDS[kind] if kind < len(_KINDS) else f"kind {kind}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from specchat_engine.errors import Cancelled, ModelFileError
 from specchat_engine.gguf import Header, read_model
+from specchat_engine.llama.kernels import exact_kernels
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log, read_weights
 from specchat_engine.llama.machine import device_array, has_gpu, may_repack
@@ -21,7 +23,8 @@ class LlamaModel:
 
     `header` was read before llama.cpp saw the file. `window` is the number of tokens that sliding-window layers see, 0
     without such layers. `size_bytes` is the size of the weights in the file, `weight_bytes` their size in memory.
-    `on_gpu` says whether all layers are on a GPU, `on_cpu` whether none is.
+    `on_gpu` says whether all layers are on a GPU, `on_cpu` whether none is. `exact` says that it is computed without
+    what makes the bits of a pass depend on its width.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class LlamaModel:
         tokenizer: bool = True,
         own_head: bool = False,
         vocabulary_only: bool = False,
+        exact: bool = False,
     ) -> None:
         """Loads a file. `gpu_layers` -1 offloads all that the build can; `progress` gets 0…1 and returns False to stop.
 
@@ -48,12 +52,13 @@ class LlamaModel:
         """
         self.header = header or read_model(path)
         self.path = path
+        self.exact = exact
         params = api.llama_model_default_params()
         params.n_gpu_layers = gpu_layers
         params.main_gpu = main_gpu
         params.load_mtp = own_head
         params.vocab_only = vocabulary_only
-        params.use_extra_bufts = may_repack(self.header)
+        params.use_extra_bufts = may_repack(self.header) and not exact
         keep = [device_array(devices)]
         if keep[0] is not None:
             params.devices = ctypes.cast(keep[0], ctypes.c_void_p)
@@ -74,7 +79,8 @@ class LlamaModel:
         params.progress_callback = api.llama_progress_callback(report)
         native_log.clear()
         last_words.about(path)
-        self.handle: Any = api.llama_model_load_from_file(os.fsencode(path), params)
+        with exact_kernels() if exact else nullcontext():
+            self.handle: Any = api.llama_model_load_from_file(os.fsencode(path), params)
         if not self.handle:
             if stopped:
                 raise Cancelled(f"loading {path} was stopped")

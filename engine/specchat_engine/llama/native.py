@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.errors import DecodeError, ModelFileError
 from specchat_engine.llama.batch import Batch, Part
+from specchat_engine.llama.kernels import exact_kernels
 from specchat_engine.llama.library import api, floats
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
@@ -53,8 +55,9 @@ class NativeContext:
     """One context of llama.cpp with room for several texts of `capacity` tokens each.
 
     A pass gives at most `max_rows` rows of logits for each text: more would end the process in an assertion. `buffers`
-    has its size, and `attention` says how attention is computed. `threads` and `reading_threads`, which read prompts,
-    may be set at any time and apply from the next pass on.
+    has its size, and `attention` says how attention is computed. Prompts are read `step` tokens at a time: on a CPU as
+    many as llama.cpp computes in one go, since that may take a second. `threads` and `reading_threads`, which read
+    prompts, may be set at any time and apply from the next pass on.
     """
 
     def __init__(
@@ -83,19 +86,22 @@ class NativeContext:
         n_ctx = texts * rounded(self._n_ctx)
         self.model = model
         self._computing = self.threads, self.threads
-        self.attention = Attention.of(options, model.header, n_ctx, on_cpu=model.on_cpu)
+        self.attention = Attention.of(options, model.header, n_ctx, on_cpu=model.on_cpu, exact=model.exact)
         params = context_params(
             options, self.attention, n_ctx=n_ctx, max_rows=self.max_rows, threads=self.threads, texts=texts
         )
-        self.leaves = min(LEAVES, self.max_rows) if self.max_rows > 1 and model.can_branch and texts == 1 else 1
+        branches = model.can_branch and texts == 1 and not model.exact  # a branch's cells lie in another order
+        self.leaves = min(LEAVES, self.max_rows) if self.max_rows > 1 and branches else 1
         if texts > 1 or self.leaves > 1:
             params.n_seq_max, params.kv_unified = max(texts, self.leaves), True
-        self.handle: Any = new_context(model, params, f"no context of {n_ctx} tokens")
+        with exact_kernels() if model.exact else nullcontext():
+            self.handle: Any = new_context(model, params, f"no context of {n_ctx} tokens")
         self.buffers = read_buffers(native_log.sizes)
         self.capacity: int = api.llama_n_ctx(self.handle) // texts
         self.memory = api.llama_get_memory(self.handle)
         self._batch = Batch(api.llama_n_batch(self.handle), params.n_seq_max)
         self.size = self._batch.size
+        self.step = min(self.size, api.llama_n_ubatch(self.handle)) if model.on_cpu else self.size
         if not (self.memory and self._batch):
             self.close()
             raise ModelFileError(f"{model.path}: llama.cpp makes no cache for it: it does not generate text")

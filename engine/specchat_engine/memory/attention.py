@@ -14,16 +14,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from specchat_engine.gguf import Header
-from specchat_engine.load_options import LoadOptions
+from specchat_engine.load_options import PLAIN_CACHE_TYPES, LoadOptions
 from specchat_engine.threads.processors import read_features, read_processors
 
 _CELLS = 256
 """llama.cpp rounds the size of a cache up to a multiple of this."""
 
 _FLOAT = 4
-_PLAIN_TYPES = frozenset({"f32", "f16", "bf16"})
-"""Cached values in other types need flash attention."""
-
 _WANTED_BYTES, _MOST_BYTES = 128 * 2**20, 512 * 2**20
 """Bytes for the scores: the first is the aim when tokens per step are reduced, the second the limit."""
 
@@ -39,20 +36,25 @@ class Attention:
     ubatch_size: int
 
     @classmethod
-    def of(cls, options: LoadOptions, header: Header, n_ctx: int, *, on_cpu: bool) -> Attention:
+    def of(cls, options: LoadOptions, header: Header, n_ctx: int, *, on_cpu: bool, exact: bool = False) -> Attention:
         """The choice for a context of `n_ctx` tokens; `on_cpu` says that no layer is on a GPU.
+
+        Where passes have to be `exact`, scores are kept unless the cache needs flash attention: it splits the keys of a
+        pass over one token between the threads, from 512 on, and those of wider passes not.
 
         Scores are kept if flash attention was not asked for, the CPU is faster with them and they fit. They take a
         float for each token of a pass, each head and each token of the context. Prompts are read in smaller steps for
         that.
         """
         asked = cls(options.flash_attention, options.ubatch_size)
-        types = {options.cache_type_k, options.cache_type_v}
-        if asked.flash != "auto" or not (on_cpu and is_faster_with_scores()) or types - _PLAIN_TYPES:
+        plain = options.cache_types <= PLAIN_CACHE_TYPES
+        chooses = asked.flash == "auto" and plain and on_cpu and is_faster_with_scores()
+        if not (chooses or (exact and plain)):
             return asked
         each = _FLOAT * max(max(header.heads, default=0), 1) * rounded(n_ctx)
         tokens = min(asked.ubatch_size, _MOST_TOKENS, max(_WANTED_BYTES // each, _FEWEST_TOKENS))
-        return replace(asked, flash="off", ubatch_size=tokens) if tokens * each <= _MOST_BYTES else asked
+        fits = tokens * each <= _MOST_BYTES
+        return replace(asked, flash="off", ubatch_size=tokens) if fits or exact else asked
 
 
 def rounded(n_ctx: int) -> int:

@@ -84,7 +84,8 @@ class Use:
             n_ctx = min(n_ctx, header.n_ctx_train or n_ctx)
         texts = options.parallel
         n_ctx = texts * rounded(n_ctx) if texts > 1 else n_ctx
-        attention = Attention.of(options, header, n_ctx, on_cpu=not layers)
+        exact = options.exact == "on" and not draft_of
+        attention = Attention.of(options, header, n_ctx, on_cpu=not layers, exact=exact)
         return cls(
             n_ctx=n_ctx,
             rows=max(2, texts) if draft_of else texts * (options.k_max + 1),
@@ -95,7 +96,7 @@ class Use:
             cache_type_v=options.cache_type_v,
             flash_attention=attention.flash != "off",
             gpu_layers=layers,
-            repacked=repacked,
+            repacked=() if exact else repacked,
         )
 
 

@@ -244,7 +244,10 @@ def _head(target: Header, head: Header) -> Finding:
 def _templates(target: Header, draft: Header, *, same_tokens: bool) -> Finding:
     if target.chat_template is None:
         return Finding(
-            Grade.WARNING, "chat template", "the target has none: a plain one is used", "use an instruct model to chat"
+            Grade.WARNING,
+            "chat template",
+            "the target has none: a base model continues texts",
+            "use an instruct model to chat",
         )
     if draft.chat_template is None:
         return Finding(

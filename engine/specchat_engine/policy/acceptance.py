@@ -1,12 +1,9 @@
-"""How likely a drafted token is accepted: one predictor for all drafters and all kinds of text.
+"""How likely a drafted token is accepted: a Beta posterior for each kind of text, drafter and class of evidence.
 
 A drafted token is judged by the evidence for it: the drafter's confidence, or the length of the match that it
-continues. Evidence is divided into classes. For each drafter and kind of text the predictor learns which share of the
-tokens of each class is accepted. This calibrates confidences: a drafter that is always sure and always wrong soon loses
-its credit.
-
-A new drafter uses one of the sorts of evidence in DrafterTraits: "confidence", "match" or "nothing". A new sort needs a
-row in `EVIDENCE` and a case in `weigh`.
+continues. Evidence is divided into classes. A draft, and a match that nobody drafted from, count alike, since every
+round shows what either would have got. A drafter that is always sure and always wrong soon loses its credit, in all
+classes at once.
 """
 
 from __future__ import annotations
@@ -16,21 +13,28 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.policy.sharpness import Sharpness
-from specchat_engine.policy.trend import Trend
 
-_EXPECTED = 2.0
-"""The weight of the initial estimate of a class, in tokens."""
+_PRIOR = 2.0
+"""The weight of the prior of a class, in tokens."""
+
+_FORGET = 0.998
+"""How much of its weight what is known of a drafter keeps with each round in which it could draft and did not. So it is
+tried again after some hundred rounds."""
+
+_ANSWER = 24.0
+"""What is known of a kind of text weighs as much as this many tokens of the answer itself."""
 
 _FADE = 0.98
 """How much of its weight a token keeps with each further token of its class. So about the last fifty tokens of each
 class count, and the shares follow the text."""
 
 _SHARPNESS = "sharpness"
-"""The key of what is known about sharpening, beside the sorts of evidence."""
+"""The key of what is known about sharpening, beside the kinds of evidence."""
 
 RUNNER_UP, COUNTED = "runner-up", "counted runner-up"
 """The evidence for a runner-up: the confidence in the token that it would replace, or its own share of a count."""
@@ -66,10 +70,10 @@ def kind_of(request: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The classes of one sort of evidence, separated by `edges`.
+    """The classes of one kind of evidence, separated by `edges`.
 
-    These are the initial estimates: `expected[c]` is the share of the tokens in class c that are accepted, and
-    `usual[c]` the share of the drafted tokens that are in class c.
+    These are the first priors: `expected[c]` is the share of the tokens in class c that are accepted, and `usual[c]`
+    the share of the drafted tokens that are in class c.
     """
 
     edges: tuple[float, ...]
@@ -77,7 +81,7 @@ class Evidence:
     usual: tuple[float, ...]
 
     def classify(self, value: float) -> int:
-        """The class of a confidence in 0…1, or of the length of a match in tokens."""
+        """Returns the class of a confidence in 0…1, of the length of a match in tokens."""
         return bisect_right(self.edges, value)
 
 
@@ -109,31 +113,56 @@ EVIDENCE = {
 
 
 def evidence_for(drafter: DrafterTraits, prospect: Prospect, *, opening: bool) -> str:
-    """The sort of evidence for a draft, a key of `EVIDENCE`; `opening` is True in the first tokens of an answer."""
+    """Returns the kind of evidence for a draft, a key of `EVIDENCE`; `opening`: in the first tokens of an answer."""
     if drafter.evidence != "match":
         return drafter.evidence
     return "resumed match" if prospect.resumed else "opening match" if opening else "match"
 
 
 def evidence_for_runner_up(drafter: DrafterTraits) -> str:
-    """The sort of evidence for the runners-up of a drafter, a key of `EVIDENCE`."""
+    """Returns the kind of evidence for the runners-up of a drafter, a key of `EVIDENCE`."""
     return COUNTED if drafter.evidence == "match" else RUNNER_UP
 
 
-class Shares:
-    """Counts of one drafter's drafted and accepted tokens on one kind of text, by class of evidence."""
+@dataclass(slots=True)
+class Trend:
+    """How the tokens of one answer fare, compared with what its kind of text lets expect.
+
+    Kinds of text are coarse. A draft that knows half of a kind is accepted half of the time on average, and in each
+    answer nearly always or hardly ever.
+    """
+
+    compared: int = 0
+    accepted: int = 0
+    foreseen: float = 0.0
+
+    def observe(self, foreseen: float, *, accepted: bool) -> None:
+        """Counts a token that was accepted with this probability by what is known of its kind of text."""
+        self.compared += 1
+        self.accepted += accepted
+        self.foreseen += foreseen
+
+    def shift(self, p: float) -> float:
+        """Returns a probability of acceptance as it is in this answer: the smaller of accepted and rejected shrinks."""
+        if self.accepted <= self.foreseen:
+            return p * (self.accepted + _ANSWER) / (self.foreseen + _ANSWER)
+        rejected, foreseen = self.compared - self.accepted, self.compared - self.foreseen
+        return 1 - (1 - p) * (rejected + _ANSWER) / (foreseen + _ANSWER)
+
+
+class Posterior:
+    """What is known of one drafter's tokens on one kind of text: decayed counts for each class of evidence."""
 
     def __init__(self, evidence: Evidence) -> None:
         classes = len(evidence.expected)
-        self._classify = evidence.classify
-        self._expected, self._usual = evidence.expected, evidence.usual
+        self._evidence = evidence
         self._accepted = [0.0] * classes
         self._tested = [0.0] * classes
         self._frequency = [0.0] * classes
         self._trend = Trend()
 
-    def in_answer(self, trend: Trend) -> Shares:
-        """The same counts, as they are shifted by how the tokens of an answer fare."""
+    def in_answer(self, trend: Trend) -> Posterior:
+        """Returns the same counts, shifted by how the tokens of an answer fare."""
         view = copy(self)
         view._trend = trend
         return view
@@ -154,31 +183,51 @@ class Shares:
         return any(self._tested)
 
     def observe(self, evidence_class: int, *, accepted: bool) -> None:
-        """Learns whether a token of this class was accepted. The shares of the other classes stay as they are."""
+        """Learns whether a token of this class was accepted."""
         self._accepted[evidence_class] = self._accepted[evidence_class] * _FADE + accepted
         self._tested[evidence_class] = self._tested[evidence_class] * _FADE + 1
         self._frequency[:] = [count * _FADE for count in self._frequency]
         self._frequency[evidence_class] += 1
 
+    def forget(self) -> None:
+        """Forgets a little: what is not tried may have changed."""
+        for counts in (self._accepted, self._tested, self._frequency):
+            counts[:] = [count * _FORGET for count in counts]
+
     def p_accept(self) -> list[float]:
-        """The probability that a token is accepted if the tokens before it are, by class."""
-        return [self._share(one) for one in range(len(self._expected))]
+        """Returns the probability that a token is accepted if the tokens before it are, for each class."""
+        return [self._mean(index) for index in range(len(self._tested))]
 
     def p_of(self, value: float) -> float:
-        """The same for a token with this evidence."""
-        return self._share(self._classify(value))
+        """Returns the same probability for a token with this evidence."""
+        return self._mean(self._evidence.classify(value))
 
-    def _share(self, one: int) -> float:
-        share = (self._accepted[one] + _EXPECTED * self._expected[one]) / (self._tested[one] + _EXPECTED)
-        return self._trend.shift(share)
+    def by_class(self) -> list[tuple[float, float]]:
+        """Returns the mean and the standard deviation of that probability for each class."""
+        return [(p, self._deviation(p, tested)) for p, tested in zip(self.p_accept(), self._tested, strict=True)]
+
+    def average(self) -> tuple[float, float]:
+        """Returns the mean and the standard deviation of that probability for a token of unknown evidence."""
+        mean = sum(p * often for p, often in zip(self.p_accept(), self.frequency(), strict=True))
+        return mean, self._deviation(mean, self.tested)
 
     def frequency(self) -> list[float]:
-        """The share of the drafted tokens that are in each class; the sum is 1."""
-        total = sum(self._frequency) + _EXPECTED
-        return [(seen + _EXPECTED * share) / total for seen, share in zip(self._frequency, self._usual, strict=True)]
+        """Returns the share of the drafted tokens that are in each class; the sum is 1."""
+        total = sum(self._frequency) + _PRIOR
+        return [
+            (seen + _PRIOR * share) / total for seen, share in zip(self._frequency, self._evidence.usual, strict=True)
+        ]
+
+    def _mean(self, index: int) -> float:
+        prior = self._evidence.expected[index]
+        return self._trend.shift((self._accepted[index] + _PRIOR * prior) / (self._tested[index] + _PRIOR))
+
+    def _deviation(self, mean: float, tested: float) -> float:
+        """Returns how far the acceptance in this answer may be from the mean: answers of one kind of text differ."""
+        return sqrt(mean * (1 - mean) / (min(tested + _PRIOR, _ANSWER) + self._trend.compared + 1))
 
     def to_json(self) -> dict[str, list[float]]:
-        """What to keep for the next start."""
+        """Returns what to keep for the next start."""
         return {
             "accepted": [round(count, 3) for count in self._accepted],
             "tested": [round(count, 3) for count in self._tested],
@@ -188,59 +237,59 @@ class Shares:
     def take(self, kept: Mapping[str, Any]) -> None:
         """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
         accepted, tested, frequency = ([float(count) for count in kept[name]] for name in self.to_json())
-        sound = all(0 <= one <= all_ < float("inf") for one, all_ in zip(accepted, tested, strict=True))
-        if not (sound and len(accepted) == len(frequency) == len(self._expected) and min(frequency) >= 0):
+        sound = all(0 <= right <= count < float("inf") for right, count in zip(accepted, tested, strict=True))
+        if not (sound and len(accepted) == len(frequency) == len(self._tested) and min(frequency) >= 0):
             raise ValueError("these are no counts of accepted tokens")
         self._accepted, self._tested, self._frequency = accepted, tested, frequency
 
 
 class Acceptance:
-    """The predictor: shares by kind of text, drafter and sort of evidence."""
+    """The posteriors by kind of text, drafter and kind of evidence."""
 
     def __init__(self) -> None:
-        self._shares: dict[tuple[str, str, str], Shares] = {}
+        self._posteriors: dict[tuple[str, str, str], Posterior] = {}
         self._sharpness: dict[tuple[str, str], Sharpness] = {}
 
-    def of(self, kind: str, drafter: str, evidence: str) -> Shares:
-        """The shares of a drafter on a kind of text, for this sort of evidence."""
-        return self._shares.setdefault((kind, drafter, evidence), Shares(EVIDENCE[evidence]))
+    def of(self, kind: str, drafter: str, evidence: str) -> Posterior:
+        """Returns what is known of a drafter on a kind of text, for this kind of evidence."""
+        key = kind, drafter, evidence
+        if key not in self._posteriors:
+            self._posteriors[key] = Posterior(EVIDENCE[evidence])
+        return self._posteriors[key]
 
     def share_of(self, drafter: str) -> float:
-        """The share of a drafter's compared tokens that were accepted, over all kinds of text; 0 without any."""
-        own = [shares for (_, name, sort), shares in self._shares.items() if name == drafter and sort in OWN_EVIDENCE]
-        tested = sum(shares.tested for shares in own)
-        return sum(shares.accepted for shares in own) / tested if tested else 0.0
+        """Returns the share of a drafter's compared tokens that were accepted, over all kinds; 0 without any."""
+        own = [
+            known
+            for (_, name, evidence), known in self._posteriors.items()
+            if name == drafter and evidence in OWN_EVIDENCE
+        ]
+        tested = sum(posterior.tested for posterior in own)
+        return sum(posterior.accepted for posterior in own) / tested if tested else 0.0
 
     def sharpness(self, kind: str, drafter: str) -> Sharpness:
-        """How much a drafter should sharpen its rows on a kind of text."""
+        """Returns how much a drafter should sharpen its rows on a kind of text."""
         return self._sharpness.setdefault((kind, drafter), Sharpness())
 
     def learn(
-        self,
-        kind: str,
-        drafter: str,
-        evidence: str,
-        values: Sequence[float],
-        accepted: int,
-        trend: Trend | None = None,
+        self, kind: str, drafter: str, evidence: str, values: Sequence[float], accepted: int, trend: Trend | None = None
     ) -> None:
         """Learns from the compared tokens of a draft, of which the first `accepted` were accepted.
 
-        `values[i]` is the evidence for token i: a confidence, or the length of the match that it continued. `trend` is
-        that of the answer.
+        `values[i]` is the evidence for token i. `trend` is that of the answer.
         """
-        shares, classify = self.of(kind, drafter, evidence), EVIDENCE[evidence].classify
+        classify = EVIDENCE[evidence].classify
         for index, value in enumerate(values):
             if trend:
-                trend.observe(shares.p_of(value), accepted=index < accepted)
-            shares.observe(classify(value), accepted=index < accepted)
+                trend.observe(self.of(kind, drafter, evidence).p_of(value), accepted=index < accepted)
+            self.of(kind, drafter, evidence).observe(classify(value), accepted=index < accepted)
 
     def to_json(self) -> dict[str, Any]:
-        """What to keep for the next start: by kind of text, drafter and sort of evidence."""
+        """Returns what to keep for the next start: by kind of text, drafter and kind of evidence."""
         kept: dict[str, Any] = {}
-        for (kind, drafter, evidence), shares in self._shares.items():
-            if shares.known:
-                kept.setdefault(kind, {}).setdefault(drafter, {})[evidence] = shares.to_json()
+        for (kind, drafter, evidence), posterior in self._posteriors.items():
+            if posterior.known:
+                kept.setdefault(kind, {}).setdefault(drafter, {})[evidence] = posterior.to_json()
         for (kind, drafter), sharpness in self._sharpness.items():
             if sharpness.known:
                 kept.setdefault(kind, {}).setdefault(drafter, {})[_SHARPNESS] = sharpness.to_json()
@@ -250,11 +299,11 @@ class Acceptance:
     def from_json(cls, kept: Mapping[str, Any]) -> Acceptance:
         """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
         acceptance = cls()
-        for kind, drafters in kept.items():
-            for drafter, sorts in drafters.items():
-                for evidence, shares in sorts.items():
+        for kind, drafters in sorted(kept.items()):
+            for drafter, evidences in drafters.items():
+                for evidence, counts in evidences.items():
                     if evidence == _SHARPNESS:
-                        acceptance.sharpness(str(kind), str(drafter)).take(shares)
+                        acceptance.sharpness(str(kind), str(drafter)).take(counts)
                     else:
-                        acceptance.of(str(kind), str(drafter), evidence).take(shares)
+                        acceptance.of(str(kind), str(drafter), evidence).take(counts)
         return acceptance

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from specchat_engine.decoding.drafts import Alternative, Draft
-from specchat_engine.policy.acceptance import Shares
+from specchat_engine.policy.acceptance import Posterior
 
 _TYPICAL = 0.8
 """The acceptance of a token about which its drafter says nothing."""
@@ -36,8 +36,8 @@ class Branching:
 
     most: int
     fixed: bool = False
-    own: Shares | None = None
-    instead: Shares | None = None
+    own: Posterior | None = None
+    instead: Posterior | None = None
     match: int = 0
     costs: Sequence[float] = ()
     pace: float = 0.0

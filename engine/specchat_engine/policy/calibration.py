@@ -17,8 +17,9 @@ from specchat_engine.settings import USUAL_K
 PLAIN_BUDGET_MS, PLAIN_SHARE = 250.0, 0.02
 """The most time for plain passes after an answer that had too few: this much, or this share of the answer's time."""
 
-WIDTHS = (1, 2, 4, 8, 16)
-"""The widths of the target's passes: enough to see the curve and its steps. Real rounds fill in the others."""
+WIDTHS = (1, 2, 4, 8, 16, 3, 12, 32)
+"""The widths of the target's passes, the most telling ones first. Curves have steps: four rows may be cheaper than
+three, and sixteen as cheap as twelve. Real rounds fill in the others."""
 
 _REPEATS, _INSTANT_MS = 3, 100.0
 """Everything is measured three times, but no repetition begins once all passes have taken this many milliseconds."""
@@ -33,7 +34,7 @@ def measure(
 ) -> Iterator[None]:
     """Makes a few passes, removes them from the memories, and yields after each, so that the caller can stop.
 
-    The target makes passes over 1, 2, 4, 8 and 16 tokens. The draft model makes drafts of 1 and of `USUAL_K` tokens,
+    The target makes passes over 1 to 32 tokens. The draft model makes drafts of 1 and of `USUAL_K` tokens,
     which are recorded for the `drafter` of this name. `threads` is the most that any drafter of the pair computes with,
     where there are others beside this one. Sizes that already have enough times are skipped, unless these
     are far too long. Raises DecodeError if llama.cpp fails.

@@ -1,16 +1,10 @@
-"""Which drafter drafts the next round, and how many tokens: the option with the most tokens per millisecond.
+"""Learns from every round what passes cost and what is accepted, and puts it together for the next decision.
 
-    E[N] = 1 + Σ_{i≤k} Π_{j≤i} a_j      E[T] = C(k+1) + the time of drafting k tokens      value = E[N] / E[T]
-
-`Acceptance` estimates how likely each drafted token is accepted, the cost model what the round takes, and `early_stop`
-how long the draft should be. Plain decoding is an option too: one token in C(1). Within one drafter the length
-maximizes E[N] - pace · E[T], which is above 0 exactly if the value beats the pace. A drafter that promises no gain is
-tried now and then, within a small budget, because only trying shows how good its drafts are on this text.
-
-Drafters are known by their traits. The evidence for a token is a "confidence", reported while drafting, the length of a
-"match", known before, or "nothing". The cost is a pass for each "step", one for the whole "draft", or "nothing".
-`longest` limits drafts. Each round a drafter's Prospect says how many tokens are `unread`, how long its `match` is,
-whether that match is `resumed` after an edit, and in a `note` why it cannot draft.
+`costs` has what the target's passes and the drafts take on this machine, `acceptance` how likely drafted tokens stand,
+and `policy` decides. Drafters are known by their traits. The evidence for a token is a "confidence", reported while
+drafting, the length of a "match", known before, or "nothing". The cost is a pass for each "step", one for the whole
+"draft", or "nothing". `longest` limits drafts. Each round a drafter's Prospect says how many tokens are `unread`, how
+long its `match` is, whether that match is `resumed` after an edit, and in a `note` why it cannot draft.
 """
 
 from __future__ import annotations
@@ -18,51 +12,43 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf
 from typing import Any
 
-from specchat_engine.analysis.theory import expected_tokens
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
-from specchat_engine.drafters import ModelDrafter
 from specchat_engine.models import ALONE, Company
 from specchat_engine.policy.acceptance import (
     AGREED,
     EVIDENCE,
     VOTE,
     Acceptance,
-    Shares,
+    Posterior,
+    Trend,
     evidence_for,
     evidence_for_runner_up,
 )
 from specchat_engine.policy.branching import Branching
-from specchat_engine.policy.candidates import HOPED, Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
 from specchat_engine.policy.drift import Drift
-from specchat_engine.policy.early_stop import EarlyStop, Option
-from specchat_engine.policy.loss_budget import LossBudget
+from specchat_engine.policy.policy import Confidences, Decision, Outcome, Possible, Situation, decide
 from specchat_engine.policy.sharpness import Sharpness
-from specchat_engine.policy.situation import Decision, Outcome, Situation
-from specchat_engine.policy.track_record import TrackRecord
-from specchat_engine.policy.trend import Trend
+from specchat_engine.policy.unloading import Gains
 from specchat_engine.settings import USUAL_K
 
-_FIRST_DRAFT = 4
+_FIRST_DRAFT = 3
 """A draft may have this many tokens more than the accepted tokens that are remembered of its drafter. So a drafter that
 is sure and wrong is found out with short drafts."""
 
+_CAP, _CAP_PER_ROUND, _CAP_LEAST, _CAP_MOST = 0.7, 0.015, -5.0, 24.0
+"""How many plain rounds drafts on a kind of text may be expected to lose: at first, what each plain round adds, and the
+least and the most that it may become by what drafts lose and gain."""
+
+_NODE, _WORST, _BEST = 1.5**0.5, 0.01, 0.99
+"""The low and the high acceptance of a drafter lie this many standard deviations from the mean, within these bounds."""
+
 _DRAFTS, _DRAFTS_WEIGHT = 16.0, 0.3
-"""The time that a drafter needs to catch up on unread tokens is spread over the drafts that it makes in an answer: so
+"""The time that a drafter needs to catch up on unread tokens is spread over the drafts that it makes in an answer: this
 many at first, then what it made in answers of this kind, of which the latest has this weight."""
-
-_FIRST_READING = 0.5
-"""A drafter may read for this many plain rounds before its first draft on a kind of text, besides the budget."""
-
-_MOST_AT_STAKE, _MOST_IN_TRIALS = 24.0, 5.0
-"""So many plain rounds may be lost at most, by a draft that promises a gain and by one that is tried."""
-
-_GAINED = 6.0
-"""Drafts must have gained this many plain rounds before one is made that promises less than another."""
 
 _READ_WIDTH = 16
 """The cost of reading many tokens at once is first taken from target passes over this many tokens."""
@@ -73,23 +59,18 @@ _LITTLE_READ = 8
 _PLAIN_SEEN = 2
 """A plain pass is timed this often before anything is drafted."""
 
-_PLAIN_RUN, _PLAIN_EVERY = 2, 64
-"""Later, 2 plain rounds in a row are timed after 64 other rounds. The first of them does not count: a plain pass takes
-longer right after a pass of the draft model."""
-
-_PLAIN_HOLD = 6
-"""A decision to draft nothing holds for this many more rounds, unless a longer match is found. Plain rounds teach
-little that could change it, and with small models deciding takes a tenth of such a round."""
-
 _OVERHEAD_WEIGHT = 0.1
 """The weight of the latest plain round in the average time between passes."""
+
+_MODEL = "model"
+"""The name of the draft model as a drafter."""
 
 
 class Controller:
     """Decides before each round, and learns after it. There is one for each pair, and its sessions share it.
 
     `targets` has the cost of target passes, `drafts` the cost of drafts by the drafter's name. Draft models all compute
-    with the same number of threads. `record` has what each drafter's rounds really gained, and `drift` notices drafters
+    with the same number of threads. `gains` has what each drafter's rounds really gained, and `drift` notices drafters
     that are accepted less often than they used to be.
     """
 
@@ -98,19 +79,15 @@ class Controller:
         self.targets = CostsByThreads()
         self.drafts: dict[str, DraftCosts] = {}
         self.acceptance = Acceptance()
+        self.gains = Gains()
+        self.drift = Drift()
+        self._caps: dict[str, float] = {}
         self._kind = ""
         self._trends: dict[tuple[str, str], Trend] = {}
-        self._budget, self._trials = LossBudget(_MOST_AT_STAKE), LossBudget(_MOST_IN_TRIALS)
-        self.record = TrackRecord()
-        self.drift = Drift()
-        self._promised_rate: dict[str, float] = {}
         self._made: Counter[str] = Counter()
         self._usual_drafts: dict[tuple[str, str], float] = {}
         self._overhead_ms = 0.0
-        self._plain_run = self._since_plain_run = 0
-        self._plain_hold = Decision(None, 0, "")
-        self._plain_hold_match: dict[DrafterTraits, int] = {}
-        self._plain_hold_rounds = 0
+        self._last_was_plain = False
 
     @property
     def target(self) -> CostCurve:
@@ -118,7 +95,7 @@ class Controller:
         return self.targets.current
 
     def costs_of(self, drafter: str) -> DraftCosts:
-        """The costs of a drafter's drafts, empty at first."""
+        """Returns the costs of a drafter's drafts, empty at first."""
         if drafter not in self.drafts:
             self.drafts[drafter] = costs = DraftCosts()
             costs.by_threads.use(self.threads[1])
@@ -133,11 +110,11 @@ class Controller:
                 costs.by_threads.use(draft)
 
     def beside(self) -> Controller:
-        """The controller of another answer at the same time: it knows and learns the same, and decides for itself."""
+        """Returns the controller of another answer at the same time: it knows the same, and decides for itself."""
         other = Controller()
         other.threads, other.targets, other.drafts = self.threads, self.targets, self.drafts
         other.acceptance, other.drift = self.acceptance, self.drift
-        other._budget, other._trials, other.record = self._budget, self._trials, self.record
+        other._caps, other.gains = self._caps, self.gains
         return other
 
     def begin(self, kind: str) -> None:
@@ -145,72 +122,34 @@ class Controller:
         for drafter, made in self._made.items():
             usual = self._usual_drafts.get((self._kind, drafter), _DRAFTS)
             self._usual_drafts[self._kind, drafter] = usual + _DRAFTS_WEIGHT * (made - usual)
-        self._kind, self._promised_rate, self._made, self._plain_hold_rounds = kind, {}, Counter(), 0
-        self._trends = {}
+        self._kind, self._made, self._trends = kind, Counter(), {}
 
     def decide(self, situation: Situation) -> Decision:
-        """Who drafts in the next round, and how much. A draft that pays comes first, then a trial, then plain decoding.
-
-        Of several drafts that pay, the one that promises most is made. Once drafts have gained something, it is the one
-        with the best hopes, so that no drafter is passed over only because less is known of it. What a drafter's rounds
-        really gained replaces what was expected of them. If several drafters gain nothing, the one with the best
-        prospects is tried.
-        """
+        """Returns who drafts in the next round, and how much."""
         if not (situation.longest and situation.prospects):
             return Decision(None, 0, "nothing may be drafted")
         alone = not situation.company.answers
-        if alone and not situation.fixed and not situation.after_pause and self._must_time_plain:
+        if alone and not situation.fixed and not situation.after_pause and self.target.seen(1) < _PLAIN_SEEN:
             return Decision(None, 0, "measures plain passes")
-        if self._plain_hold_applies(situation):
-            self._plain_hold_rounds -= 1
-            return self._plain_hold
-        self._plain_hold_rounds = 0
-        widest = situation.longest + 1 + max(drafter.beside for drafter in situation.prospects)
-        verify_ms = self._verify_ms(situation, widest)
-        if verify_ms is None:
-            return self._blind(situation)
-        plain = Option(0, 1.0, verify_ms[1] + self._overhead_ms)
-        may_lose = inf if situation.fixed else self._budget.left(self._kind) * plain.milliseconds
-        candidates = [
-            self._candidate(situation, drafter, verify_ms, plain, may_lose)
+        possible = [
+            (drafter, prospect)
             for drafter, prospect in situation.prospects.items()
             if drafter.evidence != "match" or prospect.match
         ]
-        candidates.sort(key=lambda candidate: candidate.gain, reverse=True)
-        affordable = [candidate for candidate in candidates if candidate.costs[1] <= candidate.limit]
-        may_explore = not situation.fixed and self._budget.left(self._kind) >= _GAINED
-        paying = [one for one in affordable if one.pays(fixed=situation.fixed, hoping=may_explore)]
-        if any(one.pays(fixed=situation.fixed) for one in paying):
-
-            def gain(one: Candidate) -> float:
-                if one.drafter.evidence == "match":  # which says more about the next draft than those before
-                    return one.gain
-                if may_explore:  # the lower of two upper bounds: what was accepted, and what that gained
-                    return min(one.hope, self.record.hope(self._kind, one.drafter.name, one.gain))
-                return self.record.gain(self._kind, one.drafter.name, one.gain)
-
-            best = max(paying, key=gain)
-            return replace(
-                best.decision(fixed=situation.fixed),
-                branches=self._branches(situation, best, verify_ms, plain),
-                costs=verify_ms[: situation.longest + 2],
-                pace=max(plain.rate, best.rate),
-            )
-        most = max((one.gain for one in candidates if one.drafter.evidence != "match"), default=0.0)
-        for candidate in affordable:
-            if candidate.gain < most:
-                continue  # trials of it would spend what the most promising one needs first, to read the text
-            if not situation.opening and (trial := self._trial(candidate, plain.milliseconds)):
-                return trial
-        reason, expected = ("no draft pays", candidates[0].gain) if candidates else ("no match", None)
-        if candidates and candidates[0].pays(fixed=False):
-            reason = "a draft could lose too much"
-        if answers := situation.company.answers:
-            reason = f"{reason} beside {answers} other answer{'s' * (answers > 1)}"
-        self._plain_hold = Decision(None, 0, reason, expected=expected)
-        self._plain_hold_match = {drafter: prospect.match for drafter, prospect in situation.prospects.items()}
-        self._plain_hold_rounds = 0 if situation.opening else _PLAIN_HOLD
-        return self._plain_hold
+        widest = situation.longest + 1 + max(drafter.beside for drafter in situation.prospects)
+        verify_ms = self._verify_ms(situation, widest)
+        if verify_ms is None:
+            k = situation.longest if situation.fixed else min(situation.longest, USUAL_K)
+            return Decision(possible[0][0], k, "nothing measured yet") if possible else Decision(None, 0, "no match")
+        drafters = [self._possible(situation, drafter, verify_ms) for drafter, _ in possible]
+        decision = decide(situation, drafters, self._cap)
+        if decision.drafter is None or decision.explores:
+            return decision
+        return replace(
+            decision,
+            branches=self._branches(situation, decision, verify_ms),
+            costs=verify_ms[: situation.longest + 2],
+        )
 
     def learn(self, situation: Situation, decision: Decision, outcome: Outcome) -> None:
         """Learns from a round that followed a decision."""
@@ -229,22 +168,21 @@ class Controller:
             self._learn_target(situation, outcome, plain=not tried)
         if outcome.company.answers:
             outcome = self._own_share(situation, outcome)
-        self._trials.add_round(self._kind)
+        for other in situation.prospects:
+            if other is not drafter and other.evidence != "match":
+                self.acceptance.of(self._kind, other.name, other.evidence).forget()
+        gained = self._gained(situation, decision.drafter, outcome) if decision.drafter and tried else _CAP_PER_ROUND
+        self._caps[self._kind] = max(_CAP_LEAST, min(_CAP_MOST, self._cap + gained))
         if drafter is None or not tried:
-            self._budget.add_round(self._kind)
             return
         self._made[drafter.name] += 1
         if timed:
-            gained = self._gained(situation, drafter, outcome)
-            self._budget.credit(self._kind, gained)
             steady_ms = outcome.milliseconds - self._reading_ms(situation, drafter)
             took = self._in_plain_rounds(max(steady_ms, outcome.milliseconds / 2), situation.depth, outcome.company)
-            self.record.observe(self._kind, drafter.name, took, outcome.emitted)
-            if decision.trial:
-                self._trials.credit(self._kind, gained)
-        sort = evidence_for_runner_up(drafter)
+            self.gains.observe(self._kind, drafter.name, took, outcome.emitted)
+        runner_up = evidence_for_runner_up(drafter)
         for value, replaced in outcome.runners_up:
-            self.shares(drafter.name, sort).observe(EVIDENCE[sort].classify(value), accepted=replaced)
+            self._learn_tokens(drafter.name, runner_up, (value,), int(replaced))
         if drafter.evidence == "match":
             return
         if timed and not outcome.company.answers:
@@ -256,8 +194,8 @@ class Controller:
         self._learn_tokens(drafter.name, drafter.evidence, values, outcome.accepted)
         self.drift.observe(self._kind, drafter.name, outcome.accepted, outcome.compared)
 
-    def shares(self, drafter: str, evidence: str) -> Shares:
-        """The shares of a drafter's tokens on this kind of text, and in this answer."""
+    def posterior(self, drafter: str, evidence: str) -> Posterior:
+        """Returns what is known of a drafter's tokens on this kind of text, and in this answer."""
         return self.acceptance.of(self._kind, drafter, evidence).in_answer(self._trend(drafter, evidence))
 
     def _trend(self, drafter: str, evidence: str) -> Trend:
@@ -268,89 +206,75 @@ class Controller:
         self.acceptance.learn(self._kind, drafter, evidence, values, accepted, self._trend(drafter, evidence))
 
     def sharpness(self, drafter: str) -> Sharpness:
-        """How much a drafter should sharpen on this kind of text."""
+        """Returns how much a drafter should sharpen on this kind of text."""
         return self.acceptance.sharpness(self._kind, drafter)
 
-    def learn_reading(self, drafter: str, depth: int, tokens: int, milliseconds: float) -> None:
+    def learn_reading(self, drafter: str, tokens: int, milliseconds: float) -> None:
         """Learns what it took a drafter to read some tokens outside of a round."""
         self.costs_of(drafter).learn_reading(tokens, milliseconds)
-        self._budget.credit(self._kind, -self._in_plain_rounds(milliseconds, depth))
 
     def measured_costs(self, depth: int) -> MeasuredCosts:
-        """C(w) and the time of a step of the draft model: times that were taken at this depth or the nearest one."""
-        drafts = self.costs_of(ModelDrafter.name).by_threads.current.timed(depth)
+        """Returns C(w) and the time of a step of the draft model, as they were timed at this depth or the nearest."""
+        drafts = self.costs_of(_MODEL).by_threads.current.timed(depth)
         usual = min(drafts, key=lambda length: abs(length - USUAL_K), default=0)
         return MeasuredCosts(tuple(self.target.timed(depth).items()), drafts[usual] / usual if usual else None)
 
     @property
-    def _must_time_plain(self) -> bool:
-        return self.target.seen(1) < _PLAIN_SEEN or self._since_plain_run >= _PLAIN_EVERY
+    def _cap(self) -> float:
+        return self._caps.get(self._kind, _CAP)
 
-    def _plain_hold_applies(self, situation: Situation) -> bool:
-        """Whether the last decision to draft nothing still holds: the drafters are the same, no match is longer."""
-        held, prospects = self._plain_hold_match, situation.prospects
-        same = self._plain_hold_rounds > 0 and not situation.fixed and held.keys() == prospects.keys()
-        return same and all(
-            prospect.match <= held[drafter] and not prospect.resumed for drafter, prospect in prospects.items()
-        )
-
-    def _blind(self, situation: Situation) -> Decision:
-        """A decision before any pass was measured."""
-        k = situation.longest if situation.fixed else min(situation.longest, USUAL_K)
-        for drafter, prospect in situation.prospects.items():
-            if drafter.evidence != "match" or prospect.match:
-                return Decision(drafter, k, "nothing measured yet")
-        return Decision(None, 0, "no match")
-
-    def _candidate(
-        self,
-        situation: Situation,
-        drafter: DrafterTraits,
-        verify_ms: Sequence[float],
-        plain: Option,
-        may_lose: float,
-    ) -> Candidate:
-        """The best draft of one drafter that loses at most `may_lose` milliseconds, all reading before it included.
-
-        With a fixed k it has the full length and never ends early.
-        """
+    def _possible(self, situation: Situation, drafter: DrafterTraits, verify_ms: Sequence[float]) -> Possible:
+        """Returns what a drafter could do in the next round."""
         prospect = situation.prospects[drafter]
-        sort = evidence_for(drafter, prospect, opening=situation.opening)
-        shares, most = self.shares(drafter.name, sort), situation.longest
-        if not situation.fixed:
-            most = min(most, drafter.longest)
-        is_limited = not situation.fixed and drafter.evidence != "match"
-        known = min(most, _FIRST_DRAFT + int(shares.accepted)) if is_limited else most
+        evidence = evidence_for(drafter, prospect, opening=situation.opening)
+        posterior = self.posterior(drafter.name, evidence)
+        most = situation.longest if situation.fixed else min(situation.longest, drafter.longest)
+        classify = EVIDENCE[evidence].classify
+        by_class = posterior.by_class()
+        if drafter.evidence == "confidence":  # known only while drafting, so every token is taken as an average one
+            known = [posterior.average()] * most
+        else:
+            known = [by_class[classify(prospect.match + ahead)] for ahead in range(most)]
+        low, high = ([max(_WORST, min(_BEST, p + node * spread)) for p, spread in known] for node in (-_NODE, _NODE))
+        mean = [p for p, _ in known]
         read_ms = self._reading_ms(situation, drafter)
         share_ms = read_ms / max(1.0, self._usual_drafts.get((self._kind, drafter.name), _DRAFTS))
-        costs = self._round_ms(situation, drafter, share_ms, verify_ms, most)
-        limit = costs[0] + may_lose - max(0.0, read_ms - share_ms - self._free_reading_ms(drafter, situation.depth))
-        # The speed to beat is the drafter's own: what its last best draft promised.
-        pace = max(plain.rate, self._promised_rate.get(drafter.name, 0.0))
-        candidate = weigh(situation, drafter, shares, EVIDENCE[sort], costs, known, limit, plain.rate, pace)
-        self._promised_rate[drafter.name] = candidate.rate
-        return candidate
+        costs = self._round_ms(situation, drafter, verify_ms, most)
+        is_sure = situation.fixed or drafter.evidence == "match"
+        frequency = tuple(posterior.frequency())
+        return Possible(
+            drafter,
+            prospect,
+            (low, mean, high),
+            (costs[0], *(cost + share_ms for cost in costs[1:])),
+            most if is_sure else min(most, _FIRST_DRAFT + int(posterior.accepted)),
+            max(0.0, read_ms - share_ms) / costs[0],
+            drafter.evidence != "match",  # what matches would get is seen in every round
+            posterior.known,
+            Confidences(tuple(p for p, _ in by_class), frequency, classify)
+            if drafter.evidence == "confidence"
+            else None,
+        )
 
-    def _branches(
-        self, situation: Situation, best: Candidate, verify_ms: Sequence[float], plain: Option
-    ) -> Branching | None:
-        """What makes a tree of a draft, if that may pay. Without evidence for its tokens none is made."""
-        drafter, prospect = best.drafter, best.prospect
-        if not situation.tree or drafter.evidence == "nothing":
+    def _branches(self, situation: Situation, decision: Decision, verify_ms: Sequence[float]) -> Branching | None:
+        """Returns what makes a tree of a draft, if that may pay. Without evidence for its tokens none is made."""
+        drafter = decision.drafter
+        if not situation.tree or drafter is None or drafter.evidence == "nothing":
             return None
+        prospect = situation.prospects[drafter]
         plain_ms = self.target.at(1, situation.depth) or verify_ms[1]
         step_ms = self.costs_of(drafter.name).expected(drafter, situation.depth, 1, plain_ms)[1]
         rule = Branching(
             situation.tree,
             situation.tree_fixed,
-            self.shares(drafter.name, evidence_for(drafter, prospect, opening=situation.opening)),
-            self.shares(drafter.name, evidence_for_runner_up(drafter)),
+            self.posterior(drafter.name, evidence_for(drafter, prospect, opening=situation.opening)),
+            self.posterior(drafter.name, evidence_for_runner_up(drafter)),
             prospect.match,
             () if situation.fixed else verify_ms[: situation.longest + 2],
-            max(plain.rate, best.rate),
+            decision.pace,
             step_ms,
         )
-        return rule if rule.may_pay(min(best.k, len(best.costs) - 1) + 1) else None
+        return rule if rule.may_pay(decision.k + 1) else None
 
     def _reading_ms(self, situation: Situation, drafter: DrafterTraits) -> float:
         """The time that a drafter needs to read what it has missed. The first step of the draft reads the last token.
@@ -368,21 +292,21 @@ class Controller:
         step_ms = costs.expected(drafter, situation.depth, 1, plain_ms)[1]
         return tokens * step_ms * wide_ms / (_READ_WIDTH * plain_ms)
 
-    def _free_reading_ms(self, drafter: DrafterTraits, depth: int) -> float:
-        """How long a drafter may read before its first draft on a kind of text, which costs nothing from the budget."""
-        known = self.acceptance.of(self._kind, drafter.name, drafter.evidence).known
-        return 0.0 if known else _FIRST_READING * (self.target.at(1, depth) or 0.0)
-
     def _gained(self, situation: Situation, drafter: DrafterTraits, outcome: Outcome) -> float:
-        """How many plain rounds a round with a draft gained."""
-        free_ms = min(self._reading_ms(situation, drafter), self._free_reading_ms(drafter, situation.depth))
-        took = self._in_plain_rounds(outcome.milliseconds - free_ms, situation.depth, outcome.company)
-        return outcome.emitted - took
+        """Returns how many plain rounds a round with a draft would have gained on a quiet machine: by what passes
+        usually cost, whatever they took this time."""
+        width = outcome.drafted + outcome.branches + 1
+        verify_ms = self._verify_ms(situation, width)
+        if verify_ms is None:
+            return 0.0
+        costs = self._round_ms(situation, drafter, [*verify_ms, *([verify_ms[-1]] * drafter.beside)], outcome.drafted)
+        took_ms = costs[-1] + verify_ms[width] - verify_ms[outcome.drafted + 1] + self._reading_ms(situation, drafter)
+        return outcome.emitted - took_ms / costs[0]
 
     def _round_ms(
-        self, situation: Situation, drafter: DrafterTraits, read_ms: float, verify_ms: Sequence[float], most: int
+        self, situation: Situation, drafter: DrafterTraits, verify_ms: Sequence[float], most: int
     ) -> list[float]:
-        """The milliseconds of a round with a draft of 0 to `most` tokens. Without a draft nothing has to be read."""
+        """Returns the milliseconds of a round with a draft of 0 to `most` tokens, if nothing has to be read."""
         plain_ms = self.target.at(1, situation.depth) or verify_ms[1]
         draft_ms = self.costs_of(drafter.name).expected(drafter, situation.depth, most, plain_ms)
         if answers := situation.company.answers:  # they follow the same policy, so they draft at the same time
@@ -390,37 +314,15 @@ class Controller:
             draft_ms = [shared * milliseconds for milliseconds in draft_ms]
         widths = range(2 + drafter.beside, most + 2 + drafter.beside)
         drafting = [
-            self._overhead_ms + verify_ms[width] + drafting_ms + read_ms
-            for width, drafting_ms in zip(widths, draft_ms[1:], strict=False)
+            self._overhead_ms + verify_ms[width] + milliseconds
+            for width, milliseconds in zip(widths, draft_ms[1:], strict=False)
         ]
         return [self._overhead_ms + verify_ms[1], *drafting]
 
-    def _trial(self, candidate: Candidate, plain_ms: float) -> Decision | None:
-        """A draft that promises no gain, made to learn more; None if it can't gain.
-
-        It is the shortest draft that would gain if its tokens were as good as one can hope. Matches need no trial:
-        every round shows whether they would have been right.
-        """
-        drafter, costs = candidate.drafter, candidate.costs
-        if drafter.evidence == "match":
-            return None
-        for_drafts, for_trials = self._budget.left(self._kind), self._trials.left(self._kind)
-        limit = candidate.limit - max(0.0, for_drafts - for_trials) * plain_ms
-        for k in range(1, len(costs)):
-            if costs[k] > limit:
-                return None
-            if expected_tokens(HOPED, k) - 1 > (costs[k] - costs[0]) / plain_ms:
-                shares = self.shares(drafter.name, drafter.evidence)
-                reason = "tried again" if shares.known else "not tried yet on this kind of text"
-                stop = EarlyStop((0.0,) * k, shares.p_accept(), EVIDENCE[drafter.evidence].classify)
-                return Decision(drafter, k, reason, stop, trial=True)
-        return None
-
     def _learn_target(self, situation: Situation, outcome: Outcome, *, plain: bool) -> None:
-        """Learns what the target's pass took. The first plain pass after a draft only counts if there is no other."""
-        self._plain_run = self._plain_run + 1 if plain else 0
-        self._since_plain_run = 0 if self._plain_run >= _PLAIN_RUN else self._since_plain_run + 1
-        first_after_draft = plain and self._plain_run == 1
+        """Learns what the target's pass took. The first plain pass after a draft takes longer than others, so it only
+        counts if there is no other."""
+        first_after_draft, self._last_was_plain = plain and not self._last_was_plain, plain
         if not first_after_draft or not self.target.seen(1):
             width = outcome.drafted + outcome.branches + 1 + outcome.company.tokens
             self.target.observe(width, situation.depth, outcome.verify_ms)
@@ -484,9 +386,8 @@ class Controller:
             "target": self.targets.to_json(),
             "drafts": {name: costs.to_json() for name, costs in self.drafts.items()},
             "acceptance": self.acceptance.to_json(),
-            "budgets": self._budget.to_json(),
-            "trials": self._trials.to_json(),
-            "gains": self.record.to_json(),
+            "caps": {kind: round(cap, 3) for kind, cap in self._caps.items()},
+            "gains": self.gains.to_json(),
             "usual": self.drift.to_json(),
         }
 
@@ -499,9 +400,8 @@ class Controller:
             controller.targets = CostsByThreads.from_json(kept["target"])
             controller.drafts = {str(name): DraftCosts.from_json(one) for name, one in kept.get("drafts", {}).items()}
             controller.acceptance = Acceptance.from_json(kept.get("acceptance", {}))
-            controller._budget.take(kept.get("budgets", {}))
-            controller._trials.take(kept.get("trials", {}))
-            controller.record.take(kept.get("gains", {}))
+            controller._caps = {str(kind): min(_CAP_MOST, float(cap)) for kind, cap in kept.get("caps", {}).items()}
+            controller.gains.take(kept.get("gains", {}))
             controller.drift.take(kept.get("usual", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error

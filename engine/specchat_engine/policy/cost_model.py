@@ -21,6 +21,9 @@ _KEPT = 15
 _TRUSTED = 8
 """A size with this many times is known well. With fewer, the neighbouring sizes count as well."""
 
+_CALIBRATED = 4
+"""Drafts are known well enough after this many times."""
+
 _RESTORED = 2
 """A time that was kept since an earlier start counts like this many, so that one new time can correct it."""
 
@@ -237,17 +240,15 @@ class DraftCosts:
         self.read_ms: float | None = None
 
     def expected(self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float) -> list[float]:
-        """The milliseconds of drafts of 0 to `most` tokens. Until some drafts were timed an estimate counts as well."""
+        """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well."""
         passes = [_passes(drafter, length) for length in range(most + 1)]
-        usual = [_STEP_SHARE * plain_ms * count for count in passes]
         curve = self.by_threads.current
-        by_passes, timed = curve.curve(depth, passes[-1]) if passes[-1] else None, curve.total
-        if by_passes is None:
-            return usual
-        measured = [by_passes[count] for count in passes]
-        if timed >= _TRUSTED:
-            return measured
-        return [(timed * a + _GUESSED * b) / (timed + _GUESSED) for a, b in zip(measured, usual, strict=True)]
+        timed, times = curve.curve(depth, passes[-1]) if passes[-1] else None, curve.total
+        weight = 0.0 if timed is None else 1.0 if times >= _CALIBRATED else times / (times + _GUESSED)
+        return [
+            (1 - weight) * _STEP_SHARE * plain_ms * count + (weight * timed[count] if timed else 0.0)
+            for count in passes
+        ]
 
     def observe(
         self, drafter: DrafterTraits, length: int, depth: int, milliseconds: float, timed_ms: float | None = None

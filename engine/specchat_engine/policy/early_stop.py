@@ -1,8 +1,8 @@
 """How long a draft should be, and when to end it early.
 
 Some drafters report a confidence after each token. The product of the acceptance probabilities so far is the
-probability that the target accepts the whole draft: its reach. Drafting goes on while the tokens that it may still add
-are worth more than the time they take.
+probability that the target accepts the whole draft: its reach. Drafting goes on while what it may still add is worth
+more than the time it takes.
 """
 
 from __future__ import annotations
@@ -10,17 +10,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from operator import mul
+
+import numpy as np
+
+_STEP, _STEPS = 0.92, 40
+"""Reaches are computed on a grid: 1, 0.92, 0.92², … down to 0.039."""
+
+_REACHES = np.power(_STEP, np.arange(_STEPS))
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A possible round: `k` drafted tokens, with the expected number of emitted tokens and of milliseconds."""
+    """A possible round: at most `k` drafted tokens, with the expected number of emitted tokens and of milliseconds.
+
+    A draft that ends early goes on after token i while the reach is at least `bounds[i]`.
+    """
 
     k: int
     tokens: float
     milliseconds: float
+    bounds: tuple[float, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -51,32 +63,61 @@ class EarlyStop:
         return worth_more
 
 
-def best_length(p_accept: Sequence[float], costs: Sequence[float], lengths: range, pace: float) -> Option:
-    """The best of some lengths for a draft that does not end early: the one with the largest tokens - pace x time.
+def expected_tokens_by_length(p_accept: Sequence[float]) -> list[float]:
+    """Returns the tokens that rounds with 0, 1, 2, … drafted tokens are expected to emit.
 
-    `p_accept[i]` is the probability that token i is accepted if those before it are. `costs[n]` is the milliseconds of
-    a round with n drafted tokens. `pace` is the speed to beat, in tokens per millisecond.
+    `p_accept[i]` is the probability that token i is accepted if those before it are.
     """
-    tokens = list(accumulate(accumulate(p_accept, mul), initial=1.0))
+    return list(accumulate(accumulate(p_accept, mul), initial=1.0))
+
+
+def best_length(p_accept: Sequence[float], costs: Sequence[float], lengths: range, pace: float) -> Option:
+    """Returns the best of some lengths for a draft that does not end early: with the largest tokens - pace x time.
+
+    `costs[n]` is the milliseconds of a round with n drafted tokens. `pace` is the speed to beat, in tokens per
+    millisecond.
+    """
+    tokens = expected_tokens_by_length(p_accept)
     k = max(lengths, key=lambda length: tokens[length] - pace * costs[length])
     return Option(k, tokens[k], costs[k])
 
 
-def stop_bounds(p_accept: float, costs: Sequence[float], pace: float) -> tuple[float, ...]:
-    """The reach from which on drafting pays after 1, 2, … tokens, up to the length at which it never does.
+@lru_cache(512)
+def best_stopping(
+    p_accept: tuple[float, ...], frequency: tuple[float, ...], costs: tuple[float, ...], pace: float
+) -> Option:
+    """Returns the best draft that ends early, by dynamic programming from its longest length back to its first token.
 
-    `p_accept` is the probability that a further token is accepted if those before it are; `costs` and `pace` are as in
-    `best_length`. With a reach of 1, m further tokens add p + p² + … + pᵐ tokens and take the time between two costs.
-    They pay from the reach on at which both are worth the same. Of all m the best one decides, since a dear token can
-    be followed by cheap ones.
+    A drafted token has a confidence of class c with probability `frequency[c]`, and is accepted with `p_accept[c]`.
+    After each token the draft goes on if the tokens that it may still add are worth more than `pace` x their time. The
+    last results are kept, so arguments should be rounded.
     """
-    longest = len(costs) - 1
-    added = list(accumulate(p_accept**ahead for ahead in range(1, longest)))
-    bounds = []
-    for drafted in range(1, longest):
-        extra = (cost - costs[drafted] for cost in costs[drafted + 1 :])
-        bound = min(pace * time / tokens for time, tokens in zip(extra, added, strict=False))
-        if bound > 1:
-            break
-        bounds.append(bound)
-    return tuple(bounds)
+    most = len(costs) - 1
+    often = np.array(frequency) / sum(frequency)
+    lower = np.rint(np.log(p_accept) / math.log(_STEP)).astype(np.int64)
+    after = np.minimum(np.arange(_STEPS)[:, None] + lower, _STEPS - 1)
+    mean = float(often @ np.array(p_accept))
+    tokens = milliseconds = np.zeros(_STEPS)
+    bounds: list[float] = []
+    for drafted in range(most - 1, -1, -1):
+        tokens = mean * _REACHES + tokens[after] @ often
+        milliseconds = costs[drafted + 1] - costs[drafted] + milliseconds[after] @ often
+        if drafted:
+            worth = tokens > pace * milliseconds
+            tokens, milliseconds = np.where(worth, tokens, 0.0), np.where(worth, milliseconds, 0.0)
+            bounds.append(float(_REACHES[worth][-1]) if worth[0] else math.inf)
+    bounds.reverse()
+    ends = next((index for index, bound in enumerate(bounds) if bound > 1), len(bounds))
+    return Option(ends + 1, 1 + float(tokens[0]), costs[0] + float(milliseconds[0]), tuple(bounds[:ends]))
+
+
+def fastest(option_at: Callable[[float], Option], pace: float) -> Option:
+    """Returns the option with the best rate, or the one that loses least if none beats the pace.
+
+    `option_at` returns the option with the largest tokens - pace x time. The ratio tokens / time is largest where that
+    difference is 0 at its largest. Source: Dinkelbach, "On Nonlinear Fractional Programming", 1967.
+    """
+    option = option_at(pace)
+    while option.rate > pace * 1.001:
+        pace, option = option.rate, option_at(option.rate)
+    return option

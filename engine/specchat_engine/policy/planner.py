@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import Context, Draft, Drafter, DrafterTraits, Prospect, along_the_chain
 from specchat_engine.decoding.generate import Plan, Step
-from specchat_engine.decoding.rounds import RoundTimes, drafter_of
+from specchat_engine.decoding.rounds import LimitedBy, RoundTimes, drafter_of
 from specchat_engine.decoding.verification import Verdict, Verifier
 from specchat_engine.errors import SettingError
 from specchat_engine.models import ALONE, BranchingModel, Company, SessionModel
 from specchat_engine.policy.acceptance import AGREED, VOTE, kind_of
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.situation import Decision, Outcome, Situation
+from specchat_engine.policy.policy import Decision, Outcome, Situation
 from specchat_engine.policy.vote import Voice, Vote
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.noise import gumbel
@@ -184,16 +184,18 @@ class Planner:
         if settings is not self._allowed.settings:
             self._configure(settings)
         allowed, longest = self._allowed, min(self._target.max_rows, wanted) - 1
+        longest_by: LimitedBy = "rows" if self._target.max_rows < wanted else "wanted"
         if not allowed.names:
             return Plan(None, 0, sampler, allowed.because, COUPLED)
         if settings.k != AUTO and len(allowed.names) == 1:
-            return self._fixed(context, settings, longest, sampler)
+            return self._fixed(context, settings, longest, longest_by, sampler)
         prospects, because = self._prospects(context)
         longest = longest if settings.k == AUTO else min(longest, settings.k)
         situation = Situation(
             depth=len(context.tokens),
             longest=longest,
             prospects=prospects,
+            longest_by=longest_by,
             fixed=settings.k != AUTO,
             opening=context.position < _OPENING,
             after_pause=after_pause,
@@ -206,7 +208,8 @@ class Planner:
         if decision.drafter is None:
             self._note(situation, decision, began)
             expected = None if because else decision.expected
-            return Plan(None, 0, sampler, because or decision.reason, COUPLED, expected=expected)
+            limited_by: LimitedBy = "" if because else decision.limited_by
+            return Plan(None, 0, sampler, because or decision.reason, COUPLED, limited_by, expected=expected)
         drafter, name = self.drafters[decision.drafter.name], decision.drafter
         if self._read(drafter, context, prospects[name].unread):
             situation, began = replace(situation, prospects={**prospects, name: Prospect()}), perf_counter_ns()
@@ -219,6 +222,7 @@ class Planner:
             sampler,
             decision.reason,
             allowed.verifier,
+            decision.limited_by,
             stop,
             decision.expected,
             power,
@@ -324,7 +328,7 @@ class Planner:
         A trial shows how good one drafter is, so nobody adds to it.
         """
         drafter, stop = decision.drafter, decision.stop
-        if not (situation.voting and self._allowed.may_vary) or decision.trial:
+        if not (situation.voting and self._allowed.may_vary) or decision.explores:
             return None
         if not (drafter and stop and drafter.evidence == "confidence"):
             return None
@@ -334,14 +338,14 @@ class Planner:
                 traits.name,
                 prospect.match,
                 self.drafters[traits.name].foretold(longest),
-                self._controller.shares(traits.name, "match"),
+                self._controller.posterior(traits.name, "match"),
             )
             for traits, prospect in situation.prospects.items()
             if prospect.match
         ]
         if not voices:
             return None
-        agreed = self._controller.shares(VOTE, AGREED)
+        agreed = self._controller.posterior(VOTE, AGREED)
         return Vote(voices, stop, agreed, decision.costs, decision.pace, situation.tree)
 
     def _tree(self, settings: Settings, longest: int) -> int:
@@ -353,7 +357,9 @@ class Planner:
             most = min(most, self._target.max_rows - 1 - longest)
         return most if settings.tree == AUTO else min(most, settings.tree)
 
-    def _fixed(self, context: Context, settings: Settings, longest: int, sampler: Sampler) -> Plan:
+    def _fixed(
+        self, context: Context, settings: Settings, longest: int, longest_by: LimitedBy, sampler: Sampler
+    ) -> Plan:
         """A round with a fixed k and only one drafter, so nothing has to be decided.
 
         Nothing is learned either: drafters report confidences only if asked, and then each takes extra time.
@@ -364,14 +370,18 @@ class Planner:
             if prospect.note or self._waits(context, prospect):
                 return Plan(None, 0, sampler, prospect.note or _WAITS, COUPLED)
             self._read(drafter, context, prospect.unread)
-        reserved = self._target.max_rows - 1
-        limited = "all that are still wanted" if longest < reserved else "all that were reserved at load"
-        reason = "fixed" if k <= longest else limited
+        limited = "all that are still wanted" if longest_by == "wanted" else "all that were reserved at load"
         power = self._sharpness(drafter.traits, settings)
         tree = self._tree(settings, min(k, longest))
-        branches = Branching(tree, fixed=True) if tree > 0 else None
         return Plan(
-            drafter, min(k, longest), sampler, reason, self._allowed.verifier, sharpness=power, branches=branches
+            drafter,
+            min(k, longest),
+            sampler,
+            "fixed" if k <= longest else limited,
+            self._allowed.verifier,
+            "fixed" if k <= longest else longest_by,
+            sharpness=power,
+            branches=Branching(tree, fixed=True) if tree > 0 else None,
         )
 
     def _sharpness(self, drafter: DrafterTraits, settings: Settings) -> float:
@@ -406,7 +416,7 @@ class Planner:
         took_ms = (perf_counter_ns() - began) / 1e6
         self.draft_prompt_ms += took_ms
         if self._allowed.settings.k == AUTO:
-            self._controller.learn_reading(drafter.traits.name, len(context.tokens), unread - 1, took_ms)
+            self._controller.learn_reading(drafter.traits.name, unread - 1, took_ms)
         return True
 
     def _note(self, situation: Situation, decision: Decision, began_ns: int) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-
-from specchat_engine.policy.track_record import TrackRecord
+from math import inf
+from typing import Any
 
 _SHORT = 0.05
 """Memory is short if less than this share of it is free. The system then drops pages of the mapped weights, which each
@@ -12,16 +12,57 @@ pass reads from the disk again, and soon it swaps or ends programs. While more i
 on another kind of text costs nobody anything."""
 
 
+_TRIED, _LOST, _FADE = 8.0, 5.0, 0.98
+"""A drafter was tried enough once its rounds emitted 8 tokens, and lost 5 plain rounds. Older rounds count less. In a
+simulation of 60 rounds, one in forty drafters that gain 1.25 ever loses so much by chance, and nearly all that gain 0.8
+do."""
+
 _USUALLY_ACCEPTED = 0.5
 """A draft model of which at least this share is accepted stays: where it loses, other programs are the likely reason,
 and those are often also why memory is short."""
+
+
+class Gains:
+    """How many plain rounds each drafter's rounds took, and how many tokens they emitted, by kind of text."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str], tuple[float, float]] = {}
+
+    def observe(self, kind: str, drafter: str, plain_rounds: float, emitted: int) -> None:
+        """Learns what a round with a draft took and brought."""
+        time, tokens = self._sums.get((kind, drafter), (0.0, 0.0))
+        self._sums[kind, drafter] = _FADE * time + plain_rounds, _FADE * tokens + emitted
+
+    def lost(self, drafter: str) -> float:
+        """Returns how many plain rounds a drafter lost that was tried enough and gained on no kind of text; else 0."""
+        sums = [seen for (_, name), seen in self._sums.items() if name == drafter]
+        emitted = sum(tokens for _, tokens in sums)
+        lost = sum(time for time, _ in sums) - emitted
+        gained = any(tokens > time for time, tokens in sums)
+        return lost if emitted >= _TRIED and lost >= _LOST and not gained else 0.0
+
+    def to_json(self) -> dict[str, dict[str, list[float]]]:
+        """Returns what to keep for the next start."""
+        kept: dict[str, dict[str, list[float]]] = {}
+        for (kind, drafter), (time, tokens) in self._sums.items():
+            kept.setdefault(kind, {})[drafter] = [round(time, 3), round(tokens, 3)]
+        return kept
+
+    def take(self, kept: Mapping[str, Any]) -> None:
+        """Reads what `to_json` wrote. Raises TypeError, ValueError or AttributeError for anything else."""
+        self._sums = {}
+        for kind, drafters in kept.items():
+            for drafter, (time, tokens) in drafters.items():
+                if not (0 <= float(time) < inf and 0 <= float(tokens) < inf):
+                    raise ValueError("these are no rounds and tokens")
+                self._sums[str(kind), str(drafter)] = float(time), float(tokens)
 
 
 def draft_to_unload(
     free: int,
     total: int,
     sizes: Mapping[str, int],
-    record: TrackRecord,
+    gains: Gains,
     accepted: Callable[[str], float],
     asked: str = "",
 ) -> str | None:
@@ -35,7 +76,7 @@ def draft_to_unload(
     if free >= _SHORT * total:
         return None
     losses = {
-        name: record.lost(name)
+        name: gains.lost(name)
         for name, size in sizes.items()
         if size and name != asked and accepted(name) < _USUALLY_ACCEPTED
     }

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from specchat_engine.decoding.drafts import Draft
-from specchat_engine.policy.acceptance import Shares
+from specchat_engine.policy.acceptance import Posterior
 from specchat_engine.policy.early_stop import EarlyStop, best_length
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.candidates import Candidates
@@ -30,7 +30,7 @@ class Voice:
     name: str
     length: int
     tokens: tuple[int, ...]
-    shares: Shares
+    shares: Posterior
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Vote:
 
     voices: Sequence[Voice]
     own: EarlyStop
-    agreed: Shares
+    agreed: Posterior
     costs: Sequence[float]
     pace: float
     tree: int = 0

@@ -33,7 +33,15 @@ FALLBACK: Final = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-"""ChatML, for files without a template, as in llama.cpp."""
+"""ChatML, for files without a template whose vocabulary has its marks, as in llama.cpp."""
+
+CHATML_MARK: Final = "<|im_start|>"
+
+CONTINUED: Final = (
+    "{% for message in messages %}{{ message.content }}"
+    "{% if not loop.last and loop.nextitem.role != 'assistant' %}{{ '\\n\\n' }}{% endif %}{% endfor %}"
+)
+"""The text of the conversation, for other files without a template: base models, which know no turns."""
 
 _FAILURES: Final = (
     JinjaError,

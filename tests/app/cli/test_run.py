@@ -50,6 +50,28 @@ def test_a_pipe_gets_the_plain_text_and_standard_error_the_statistics(
     assert captured.err.count("\n") == 1
 
 
+def test_an_answer_that_repeats_itself_is_named_at_once_with_the_key_that_stops_it(
+    capsys: pytest.CaptureFixture[str], pair: list[str]
+) -> None:
+    assert main(["run", "hello", *pair, "-n", "200", "--logit-bias", "100=10000"]) == 0
+    named, statistics = capsys.readouterr().err.splitlines()
+    assert named == "specchat: the answer repeats the same token: Ctrl+C stops it"
+    assert statistics.startswith("specchat: 200 tokens")
+    assert "repeats the same token" in statistics
+
+
+def test_the_usual_limit_is_said_and_one_that_was_chosen_is_not(
+    capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat.stats.line.LONGEST_ANSWER", 24)
+    assert main(["run", "hello", *pair]) == 0
+    assert capsys.readouterr().err.endswith(
+        "specchat: the answer ended after 24 tokens, the usual limit: -n 0 lifts it\n"
+    )
+    assert main(["run", "hello", *pair, "-n", "23"]) == 0
+    assert "usual limit" not in capsys.readouterr().err
+
+
 def test_a_notice_in_the_middle_of_an_answer_waits_for_its_end(
     capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

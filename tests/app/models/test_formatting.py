@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from specchat.models.formatting import format_duration, format_parameters, format_size, model_name, pair_name
+from specchat.models.formatting import (
+    brief_name,
+    brief_pair,
+    format_duration,
+    format_parameters,
+    format_size,
+    model_name,
+    pair_name,
+)
 from specchat_engine.load_options import ModelInfo
 
 
@@ -27,6 +35,29 @@ def test_a_size_in_the_name_is_not_repeated(name: str) -> None:
 
 def test_another_number_in_the_name_does_not_hide_the_size() -> None:
     assert model_name(ModelInfo("phi-3 128k", "m.gguf", n_params=int(3.8e9))) == "phi-3 128k 3.8B"
+
+
+@pytest.mark.parametrize(
+    ("name", "brief"),
+    [
+        ("Qwen2.5 Coder 0.5B Instruct AWQ", "Qwen2.5 Coder 0.5B"),
+        ("Smollm2 135M 8k Lc100K Mix1 Ep2", "Smollm2 135M"),
+        ("Qwen3 30B A3B Instruct 2507", "Qwen3 30B A3B"),
+        ("Qwen3-4B-Thinking-2507", "Qwen3-4B"),
+        ("Phi 3.5 Instruct", "Phi 3.5 Instruct 490M"),
+    ],
+)
+def test_a_brief_name_ends_with_the_size(name: str, brief: str) -> None:
+    assert brief_name(ModelInfo(name, "m.gguf", n_params=490_000_000)) == brief
+
+
+def test_a_brief_pair_says_the_family_once_and_never_a_size_alone() -> None:
+    coder = ModelInfo("Qwen2.5 Coder 1.5B Instruct GGUF", "t.gguf")
+    small, other = ModelInfo("Qwen2.5 Coder 0.5B Instruct AWQ", "d.gguf"), ModelInfo("Qwen3 0.6B", "o.gguf")
+    assert brief_pair(coder, small) == "Qwen2.5 Coder 1.5B ⇠ Coder 0.5B"
+    assert brief_pair(coder, small, "eagle3", [other]) == "Qwen2.5 Coder 1.5B ⇠ Coder 0.5B + Qwen3 0.6B + EAGLE-3"
+    assert brief_pair(ModelInfo("Qwen3 4B", "t.gguf"), other) == "Qwen3 4B ⇠ Qwen3 0.6B"
+    assert brief_pair(coder, None) == "Qwen2.5 Coder 1.5B"
 
 
 def test_a_hostile_model_name_cannot_move_the_cursor() -> None:

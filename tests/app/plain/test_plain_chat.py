@@ -31,6 +31,7 @@ from specchat.worker.protocol import (
     ServerInfo,
     WorkerFailed,
 )
+from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.prompt.messages import ToolCall
 from support.clipboards import NO_IMAGE, FakeDesktop
@@ -79,6 +80,29 @@ def test_a_notice_during_an_answer_waits_for_its_end(chat: Chat, monkeypatch: py
     chat("Hi")
     assert " Hello there world\n" in chat.answers.getvalue()
     assert "world\ncores are busy\n" in chat.answers.getvalue()
+
+
+def test_a_long_prompt_is_said_to_be_read_once_in_a_while(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    generate = chat.client.generate
+
+    def slow(*given: Any, **how: Any) -> Iterator[Event]:
+        yield PromptProgress(312, 1204, contended=True)
+        yield PromptProgress(440, 1204, contended=True)
+        yield from generate(*given, **how)
+
+    monkeypatch.setattr(chat.client, "generate", slow)
+    chat("Hi")
+    assert "reading 312 of 1,204 tokens: other programs keep the cores busy…\n" in chat.notes.getvalue()
+    assert "440" not in chat.notes.getvalue()
+
+
+def test_an_answer_that_repeats_itself_is_named_while_it_is_written(chat: Chat) -> None:
+    chat.client.rounds = script("> So" + "|> on|> and" * 120)
+    chat.notes = chat.answers
+    chat("Hi")
+    before, after = chat.answers.getvalue().split("\nThe answer repeats the same 2 tokens: Ctrl+C stops it.\n")
+    assert before.count("on and") > 60
+    assert "on and" in after
 
 
 def test_a_summary_is_said_and_read_from_the_next_message_on(chat: Chat) -> None:
@@ -191,6 +215,12 @@ def test_a_context_that_memory_shortened_is_said(chat: Chat) -> None:
     chat.client.load_events = (replace(LOADED, shortened_because="4,096 tokens fit"),)
     chat("Hi")
     assert "4,096 tokens fit" in chat.notes.getvalue().splitlines()
+
+
+def test_a_base_model_is_said_to_continue_texts(chat: Chat) -> None:
+    chat.client.load_events = (replace(LOADED, base_because="it continues texts"),)
+    chat("Hi")
+    assert "it continues texts" in chat.notes.getvalue().splitlines()
 
 
 def test_a_listener_hears_the_roles_and_words_instead_of_signs(chat: Chat) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from specchat.settings.options import ChatOptions
+from specchat.settings.schema import LONGEST_ANSWER
 from specchat_engine import LoadOptions
 from specchat_engine.errors import SettingError
 from specchat_engine.sampling.params import SamplingParams
@@ -45,3 +46,8 @@ def test_the_verifier_and_lookup_reach_the_settings_of_the_first_turn() -> None:
     assert options().settings(SamplingParams(), BOTH).verifier == "coupled"
     assert options(verifier="block").settings(SamplingParams(), BOTH).verifier == "block"
     assert options(lookup="conversation").settings(SamplingParams(), BOTH).lookup == "conversation"
+
+
+def test_an_answer_ends_in_a_chat_even_if_the_model_never_ends_it_and_the_user_may_choose_another_limit() -> None:
+    limits = [options(max_tokens=chosen).settings(SamplingParams(), BOTH).max_tokens for chosen in (None, 0, 64)]
+    assert limits == [LONGEST_ANSWER, 0, 64]

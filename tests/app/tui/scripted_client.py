@@ -33,6 +33,7 @@ from specchat.worker.protocol import (
 )
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.codec import to_json
+from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import LoadOptions, ModelInfo
@@ -127,6 +128,7 @@ class ScriptedClient:
     loaded: list[tuple[Path, Path | None]] = field(default_factory=list)
     machine: dict[str, Any] = field(default_factory=dict)
     threads: list[LoadOptions] = field(default_factory=list)
+    reading: PromptProgress | None = None
     hold_loading: bool = False
     hold_after: int | None = None
     failure: WorkerFailed | None = None
@@ -191,6 +193,8 @@ class ScriptedClient:
         opened = {"opens_reasoning": True} if self.opens_reasoning else {}
         text = prefix if isinstance(prefix, str) else ""
         given = {"prefix": [1] * len(text), "prefix_text": text} if text else {}
+        if self.reading:
+            yield self.reading
         yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine} | opened | given)
         played = []
         for event in self.variants.pop(0) if self.variants else self.rounds:

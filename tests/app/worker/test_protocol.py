@@ -48,6 +48,7 @@ from specchat.worker.protocol import (
 from specchat_engine import LoadOptions, Settings
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.load_options import MemoryUse, ModelInfo
 from specchat_engine.prompt.messages import ToolCall
@@ -117,6 +118,7 @@ EVENTS: list[Event] = [
         0,
         server=ServerInfo("vLLM", "localhost:8000", "t", "0.32.0", ("t", "u")),
     ),
+    PromptProgress(312, 1204, True),
     Started({"type": "start", "seed": 7}),
     Notice("dropped the oldest turn"),
     Summarised("what was said", 4),

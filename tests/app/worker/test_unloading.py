@@ -15,7 +15,7 @@ from specchat.worker.records import keep
 from specchat.worker.work import Work
 from specchat_engine import Engine, Settings
 from specchat_engine.memory.placement import DeviceMemory
-from specchat_engine.policy.track_record import TrackRecord
+from specchat_engine.policy.unloading import Gains
 from support.tiny_models import TinyModels
 
 PLENTY, SHORTAGE = 8 * 10**9, 3 * 10**8
@@ -57,7 +57,7 @@ def worked() -> Iterator[Worked]:
     made.work.close()
 
 
-def lost(record: TrackRecord, *names: str) -> None:
+def lost(record: Gains, *names: str) -> None:
     """The drafters of these names were tried, and never paid."""
     for name in names:
         for _ in range(100):
@@ -68,7 +68,7 @@ def has_lost(models: TinyModels, *names: str, further: int = 1) -> None:
     """Keeps a record in which these drafters never paid, as earlier answers would have left it."""
     options = replace(OPTIONS, drafts=(str(models.draft),) * further)
     with Engine.load(models.target, models.draft, options) as engine:
-        lost(engine.controller.record, *names)
+        lost(engine.controller.gains, *names)
         keep(engine)
 
 
@@ -139,7 +139,7 @@ def test_what_the_draft_model_learned_is_not_loaded_again_at_the_next_answer(
     new.write_bytes(tiny_models.draft.read_bytes())
     learned.adopt(new, 0.5, 0.6)
     with Engine.load(tiny_models.target, tiny_models.draft, replace(OPTIONS, drafts=(str(learned.current),))) as engine:
-        lost(engine.controller.record, "model-2")
+        lost(engine.controller.gains, "model-2")
         keep(engine)
     worked.load(tiny_models)
     worked.answer()

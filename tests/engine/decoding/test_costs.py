@@ -16,7 +16,7 @@ from specchat_engine.decoding.costs import ENOUGH, MeasuredCosts, PassTimes, Pla
 from specchat_engine.decoding.drafts import Prospect
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.situation import Decision, Outcome, Situation
+from specchat_engine.policy.policy import Decision, Outcome, Situation
 from specchat_engine.testing import Law, ScriptedModel
 from support.controllers import Clock, taught
 from support.conversations import ask, conversation, letters

@@ -94,7 +94,7 @@ BROKEN: dict[str, tuple[Callable[[Context, int], Any], str]] = {
     "proposes nothing at all": (lambda _context, _k: None, "failed with AttributeError"),
     "proposes too much": (
         lambda _context, k: Draft((97,) * (k + 1)),
-        "proposed 5 tokens: propose at most k, which is 4",
+        r"proposed \d tokens: propose at most k, which is \d",
     ),
     "is out of the vocabulary": (
         lambda _context, _k: Draft((97, 259)),

@@ -109,7 +109,7 @@ def test_the_share_of_runners_up_that_are_right_is_learned_where_what_they_follo
     session = drafting(stores, controller)
     drafts: list[Draft] = []
     session.watch = lambda _context, draft, _verdict, _logits: drafts.append(draft)
-    before = controller.shares("store", COUNTED).p_accept()
+    before = controller.posterior("store", COUNTED).p_accept()
     rounds = [*session.generate("hello")]
     place = right = deep = 0
     for event, draft, (_, outcome) in zip(rounds, drafts, controller.learned, strict=True):
@@ -124,7 +124,7 @@ def test_the_share_of_runners_up_that_are_right_is_learned_where_what_they_follo
         deep += sum(node >= draft.trunk for node in range(len(draft)) if node in draft.parents)
         place += event.num_emitted
     assert right > 3 < deep
-    assert controller.shares("store", COUNTED).p_accept() != before
+    assert controller.posterior("store", COUNTED).p_accept() != before
 
 
 @pytest.mark.parametrize("given", [{"k": 32, "drafter": "hybrid"}, {"k": "auto"}, {"k": 32}, {"k": 30}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import subprocess
 import sys
@@ -104,3 +105,15 @@ def test_loading_the_libraries_prints_nothing() -> None:
     program = [sys.executable, "-c", "import specchat_engine.llama.library"]
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "spins"), [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, "")]
+)
+def test_waiting_threads_leave_their_core_to_other_programs_soon_unless_the_user_chose(
+    chosen: dict[str, str], spins: str
+) -> None:
+    code = "import os, specchat_engine.llama.library; print(os.environ.get('GOMP_SPINCOUNT', ''))"
+    others = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    made = subprocess.run([sys.executable, "-c", code], env=others | chosen, capture_output=True, text=True, check=True)
+    assert made.stdout.strip() == spins

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat_engine.decoding.drafts import ROOT, Alternative, Draft
-from specchat_engine.policy.acceptance import Evidence, Shares
+from specchat_engine.policy.acceptance import Evidence, Posterior
 from specchat_engine.policy.branching import Branching
 from specchat_engine.prompt.encoding import common_prefix
 
 USUAL = (0.5, 0.5)
-OWN, INSTEAD = (Shares(Evidence((0.7,), expected, USUAL)) for expected in ((0.5, 0.9), (0.3, 0.05)))
+OWN, INSTEAD = (Posterior(Evidence((0.7,), expected, USUAL)) for expected in ((0.5, 0.9), (0.3, 0.05)))
 BY_LENGTH, BY_COUNT = (
-    Shares(Evidence(edges, expected, USUAL)) for edges, expected in (((9,), (0.5, 0.9)), ((0.3,), (0.1, 0.4)))
+    Posterior(Evidence(edges, expected, USUAL)) for edges, expected in (((9,), (0.5, 0.9)), ((0.3,), (0.1, 0.4)))
 )
 
 
@@ -130,7 +130,7 @@ def test_the_unlikely_end_of_a_match_makes_room_for_likelier_tokens() -> None:
 
 def test_a_branch_stands_beside_the_token_of_the_chain_that_it_may_replace() -> None:
     """Even if runners-up were right more often than the chain."""
-    often = Shares(Evidence((), (0.6,), (1.0,)))
+    often = Posterior(Evidence((), (0.6,), (1.0,)))
     said = counted(0.5, 0.5)
     one, two = (Branching(8, False, BY_LENGTH, often, 2, rising_by(0.0)[: room + 2], 1.0) for room in (1, 2))
     assert one(said).tokens == (0,)

@@ -26,7 +26,7 @@ def test_calibration_makes_a_few_passes_of_each_model_and_removes_them() -> None
         model.read([1, 2, 3], lambda: False)
         model.passes.clear()
     steps = sum(1 for _ in measure(target, draft, controller))
-    assert (target.passes, draft.passes, steps) == ([1, 1, 2, 4, 8, 16] * 3, [1] * 5 * 3, 33)
+    assert (target.passes, draft.passes, steps) == ([1, 1, 2, 4, 8, 16, 3, 12, 32] * 3, [1] * 5 * 3, 42)
     assert target.tokens == draft.tokens == [1, 2, 3]
     assert controller.target.at(16, 3) is not None
     assert controller.costs_of("model").by_threads.current.seen(4) == 3
@@ -58,7 +58,7 @@ def test_a_draft_model_that_has_read_on_until_it_is_full_is_measured_no_more() -
 def test_slow_passes_are_made_once() -> None:
     target, draft = Slow(LAW), ScriptedModel(LAW, max_rows=1)
     list(measure(target, draft, Controller()))
-    assert (target.passes, draft.passes) == ([1, 1, 2, 4, 8, 16], [1] * 5)
+    assert (target.passes, draft.passes) == ([1, 1, 2, 4, 8, 16, 3, 12, 32], [1] * 5)
 
 
 def test_a_plain_pass_after_a_wide_one_is_made_twice_and_only_the_second_counts() -> None:
@@ -117,20 +117,20 @@ def test_a_width_with_enough_times_is_not_measured_again() -> None:
         controller.target.observe(1, 0, 2.0)
     controller.target.observe(4, 0, 3.0)
     list(measure(target, None, controller))
-    assert target.passes == [2, 8, 16, 2, 4, 8, 16, 2, 4, 8, 16]
+    assert target.passes == [2, 8, 16, 3, 12, 32] + [2, 4, 8, 16, 3, 12, 32] * 2
 
 
 def test_no_pass_is_wider_than_the_model_allows() -> None:
     target = ScriptedModel(LAW, capacity=6, max_rows=3)
     list(measure(target, None, Controller()))
-    assert set(target.passes) == {1, 2}
+    assert set(target.passes) == {1, 2, 3}
 
 
 def test_costs_are_those_of_the_threads_that_made_the_passes() -> None:
     target, controller = ThreadedScript(shared_out), Controller()
     for threads in (1, 4):
         target.threads = threads
-        assert len(list(measure(target, None, controller))) == 18
+        assert len(list(measure(target, None, controller))) == 27
     for threads, milliseconds in ((1, 1.0), (4, 0.25)):
         controller.use_threads(threads, 0)
         assert controller.target.at(1, 0) == pytest.approx(milliseconds)

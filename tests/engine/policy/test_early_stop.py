@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.policy.early_stop import EarlyStop, best_length, stop_bounds
+from specchat_engine.policy.early_stop import EarlyStop, best_length, best_stopping, fastest
 
 shares = st.floats(0.05, 0.99)
 
@@ -23,19 +23,38 @@ def drafts_by(bounds: tuple[float, ...], p_accept: list[float], classes: list[in
     return next((drafted for drafted, c in enumerate(classes, 1) if not worth_more(c)), len(classes))
 
 
-@given(shares, st.floats(0.05, 0.8), st.floats(0.2, 3), st.integers(1, 6))
-def test_another_token_is_drafted_exactly_if_some_number_of_further_tokens_pays(
-    share: float, slope: float, pace: float, drafted: int
-) -> None:
-    costs = costs_of(slope, 8)
-    reach = share**drafted
-    gains = [
-        reach * sum(share**token for token in range(1, more + 1)) - pace * (costs[drafted + more] - costs[drafted])
-        for more in range(1, 9 - drafted)
-    ]
-    bounds = stop_bounds(share, costs, pace)
-    assume(all(abs(gain) > 1e-9 for gain in gains))
-    assert (drafted <= len(bounds) and reach >= bounds[drafted - 1]) == (max(gains) > 0)
+def value_of(p_accept: list[float], often: list[float], costs: list[float], pace: float, drafted: int = 0) -> float:
+    """The most that a draft may add after this many tokens, by trying every decision on every sequence of classes."""
+    if drafted == len(costs) - 1:
+        return 0.0
+    worth = -pace * (costs[drafted + 1] - costs[drafted])
+    for p, share in zip(p_accept, often, strict=True):
+        worth += share * p * (1 + value_of_reach(p_accept, often, costs, pace, drafted + 1, p) / p)
+    return worth
+
+
+def value_of_reach(
+    p_accept: list[float], often: list[float], costs: list[float], pace: float, drafted: int, reach: float
+) -> float:
+    if drafted == len(costs) - 1:
+        return 0.0
+    worth = -pace * (costs[drafted + 1] - costs[drafted])
+    for p, share in zip(p_accept, often, strict=True):
+        worth += share * (reach * p + value_of_reach(p_accept, often, costs, pace, drafted + 1, reach * p))
+    return max(0.0, worth)
+
+
+@given(
+    st.lists(st.floats(0.1, 0.99), min_size=2, max_size=3),
+    st.lists(st.floats(0.05, 0.8), min_size=4, max_size=4),
+    st.floats(0.3, 2),
+)
+def test_no_other_way_of_ending_a_draft_is_worth_more(p_accept: list[float], added: list[float], pace: float) -> None:
+    often = [1 / len(p_accept)] * len(p_accept)
+    costs = [1.0, *(1 + sum(added[: n + 1]) for n in range(4))]
+    option = best_stopping(tuple(p_accept), tuple(often), tuple(costs), pace)
+    best = 1 - pace * costs[0] + value_of(p_accept, often, costs, pace)
+    assert option.tokens - pace * option.milliseconds == pytest.approx(best, abs=0.12), "reaches lie on a grid"
 
 
 @given(st.lists(shares, min_size=6, max_size=6), st.floats(0.05, 0.8), st.floats(0.2, 3))
@@ -55,7 +74,7 @@ def test_a_fixed_length_is_kept() -> None:
 
 def test_a_draft_continues_while_the_drafter_is_confident_and_then_stops() -> None:
     p_accept = [0.2, 0.97]
-    bounds = stop_bounds(0.816, costs_of(0.3), 1.0)
+    bounds = best_stopping((0.2, 0.97), (0.2, 0.8), tuple(costs_of(0.3)), 1.0).bounds
     assert drafts_by(bounds, p_accept, [1, 1, 0, 1]) == 3
     assert drafts_by(bounds, p_accept, [1, 1, 1, 1]) == 4, "each draft begins anew"
 
@@ -63,18 +82,26 @@ def test_a_draft_continues_while_the_drafter_is_confident_and_then_stops() -> No
 def test_a_draft_looks_beyond_an_expensive_second_token() -> None:
     """The next token costs more than it gives, but those after it cost next to nothing."""
     costs = [1.0, 1.2, 2.3, *(2.3 + 0.05 * n for n in range(1, 14))]
-    bounds = stop_bounds(0.95, costs, 1.0)
+    bounds = best_stopping((0.95,), (1.0,), tuple(costs), 1.0).bounds
     assert len(bounds) > 4
     assert drafts_by(bounds, [0.95], [0, 0, 0]) == 3
 
 
 def test_a_draft_whose_next_token_never_pays_has_one_token() -> None:
-    bounds = stop_bounds(0.5, costs_of(0.9), 1.0)
+    bounds = best_stopping((0.5,), (1.0,), tuple(costs_of(0.9)), 1.0).bounds
     assert bounds == ()
     assert drafts_by(bounds, [0.5], [0, 0]) == 1
 
 
 def test_the_faster_the_alternative_the_earlier_a_draft_ends() -> None:
-    slow, fast = (stop_bounds(0.8, costs_of(0.3), pace) for pace in (0.5, 1.5))
+    slow, fast = (best_stopping((0.8,), (1.0,), tuple(costs_of(0.3)), pace).bounds for pace in (0.5, 1.5))
     assert all(one < other for one, other in zip(slow, fast, strict=False))
     assert len(slow) >= len(fast)
+
+
+@given(st.lists(shares, min_size=6, max_size=6), st.floats(0.05, 0.8))
+def test_the_fastest_draft_has_the_best_rate_of_all(p_accept: list[float], slope: float) -> None:
+    costs = costs_of(slope, 6)
+    rates = [best_length(p_accept, costs, range(k, k + 1), 1.0).rate for k in range(7)]
+    option = fastest(lambda pace: best_length(p_accept, costs, range(7), pace), 1.0)
+    assert option.rate == pytest.approx(max(rates), rel=0.002)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from specchat_engine.policy.track_record import TrackRecord
-from specchat_engine.policy.unloading import draft_to_unload
+from specchat_engine.policy.unloading import Gains, draft_to_unload
 
 GB = 10**9
 SIZES = {"model": GB, "model-2": GB, "model-3": 2 * GB}
 
 
-def record(**took: float) -> TrackRecord:
+def record(**took: float) -> Gains:
     """A record in which each round of these drafters emitted one token in the time of so many plain rounds."""
-    seen = TrackRecord()
+    seen = Gains()
     for name, plain_rounds in took.items():
         for _ in range(60):
             seen.observe("prose", name.replace("_", "-"), plain_rounds, 1)
@@ -25,7 +24,7 @@ def seldom(_: str) -> float:
     return 0.2
 
 
-def unloaded(seen: TrackRecord, free: float = 0.0, asked: str = "") -> str | None:
+def unloaded(seen: Gains, free: float = 0.0, asked: str = "") -> str | None:
     return draft_to_unload(int(free * GB), 16 * GB, SIZES, seen, seldom, asked)
 
 
@@ -67,3 +66,30 @@ def test_one_that_is_usually_accepted_stays_since_other_programs_made_it_slow() 
     seen = record(model=1.2, model_2=1.8)
     accepted = {"model": 0.4, "model-2": 0.9}.__getitem__
     assert draft_to_unload(0, 16 * GB, dict.fromkeys(("model", "model-2"), GB), seen, accepted) == "model"
+
+
+def test_a_drafter_lost_only_if_it_was_tried_enough_and_gained_on_no_kind_of_text() -> None:
+    seen = Gains()
+    assert seen.lost("model") == 0
+    for rounds in range(1, 41):
+        seen.observe("prose", "model", 1.5, 1)
+        assert (seen.lost("model") > 0) == (0.5 * sum(0.98**age for age in range(rounds)) >= 5)
+    for _ in range(3):
+        seen.observe("prose", "eagle3", 6.0, 1)
+    assert seen.lost("eagle3") == 0, "three rounds may all have been interrupted"
+    for _ in range(3):
+        seen.observe("code", "model", 2.0, 3)
+    assert seen.lost("model") == 0, "it gains on code"
+
+
+def test_what_was_lost_adds_up_over_kinds_of_text_and_is_kept_for_the_next_start() -> None:
+    seen, again = Gains(), Gains()
+    for kind in ("prose", "code"):
+        for _ in range(10):
+            seen.observe(kind, "model", 1.5, 1)
+    again.take(seen.to_json())
+    lost = 2 * sum(0.5 * 0.98**age for age in range(10))
+    assert again.lost("model") == pytest.approx(lost, abs=0.01)
+    for broken in ({"prose": {"model": [1.0]}}, {"prose": {"model": [-1.0, 2.0]}}, {"prose": {"model": ["inf", 1]}}):
+        with pytest.raises(ValueError, match=r".+"):
+            again.take(broken)

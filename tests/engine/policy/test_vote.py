@@ -6,7 +6,7 @@ import pytest
 
 from specchat_engine import SamplingParams
 from specchat_engine.decoding.drafts import ROOT, Draft
-from specchat_engine.policy.acceptance import AGREED, EVIDENCE, Shares
+from specchat_engine.policy.acceptance import AGREED, EVIDENCE, Posterior
 from specchat_engine.policy.early_stop import EarlyStop
 from specchat_engine.policy.vote import Voice, Vote
 from support.controllers import knowing
@@ -17,11 +17,11 @@ FLAT, STEEP = [1.0] * 40, [1.0 + width for width in range(40)]
 
 
 def voice(*tokens: int, length: int = 20, name: str = "lookup") -> Voice:
-    return Voice(name, length, tokens, Shares(EVIDENCE["match"]))
+    return Voice(name, length, tokens, Posterior(EVIDENCE["match"]))
 
 
 def vote(*voices: Voice, costs: list[float] = FLAT, tree: int = 0) -> Vote:
-    return Vote(voices, OWN, Shares(EVIDENCE[AGREED]), costs, 1.0, tree)
+    return Vote(voices, OWN, Posterior(EVIDENCE[AGREED]), costs, 1.0, tree)
 
 
 def draft(*tokens: int, sure: float = 0.9) -> Draft:
@@ -110,4 +110,4 @@ def test_a_session_that_repeats_a_text_votes_and_learns_from_it() -> None:
     assert voted
     assert {event.source for event in voted} == {"model+lookup"}
     assert voting.text == text
-    assert voting.pair.controller.shares("vote", AGREED).tested > 3
+    assert voting.pair.controller.posterior("vote", AGREED).tested > 3

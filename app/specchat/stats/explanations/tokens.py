@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from specchat.manual.sections import Place
 from specchat.stats.explanations.explanation import LOSSLESS_PAGE, Explanation, figures_place
 from specchat.stats.explanations.rules import Chances, accepted_by, chance, rejected_by
+from specchat.stats.limits import limit
 from specchat.terminal.filter import clean, clean_line
 from specchat.terminal.palette import LOOKS
 from specchat.terminal.pieces import UNKNOWN, visible
@@ -130,6 +131,8 @@ def _own(event: Round, decided: Decided) -> tuple[str, ...]:
         case _:
             first = f"Nothing was drafted in this round. The target {drew}, as in plain decoding."
             rest = f"The reason: {clean_line(event.reason) or 'none given'}."
+    if event.drafted and (why := limit(event)):
+        rest = f"{rest} It drafted {why}."
     return first, rest
 
 

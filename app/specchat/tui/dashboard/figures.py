@@ -195,7 +195,7 @@ def _gauge(view: TurnView, room: int) -> list[Styled]:
     """α as a bar from 0 to 1, with a stroke at the break-even point."""
     found = view.shown.break_even
     if found is None:
-        return [("─" * room, QUIET)]
+        return [("–", QUIET)]
     has = min(round(found.has * room), room)
     cells = "━" * has + "─" * (room - has)
     if found.needed is None:
@@ -208,9 +208,18 @@ def _gauge(view: TurnView, room: int) -> list[Styled]:
 def _break_even(view: TurnView, width: int) -> list[Row]:
     """What the gauge says, in at least two rows. An empty second one is a gap."""
     found = view.shown.break_even
-    words = "known once the speed-up is" if found is None else found.sentence()
+    words = _no_break_even(view) if found is None else found.sentence()
     told = [Row([(line, QUIET)], 2, Figure.BREAK_EVEN) for line in textwrap.wrap(words, width)]
     return [*told, *[Row((), _GAP)] * (2 - len(told))]
+
+
+def _no_break_even(view: TurnView) -> str:
+    """Why there is no gauge; nothing before the first round."""
+    if not view.figures.num_rounds:
+        return ""
+    if view.figures.alpha is None:
+        return "nothing was drafted" if view.final else "nothing drafted yet"
+    return "the speed-up is not known" if view.final else "waits for the speed-up"
 
 
 _NO_TIMES = {"draft": 0.0, "verify": 0.0, "rollback": 0.0, "other": 0.0}

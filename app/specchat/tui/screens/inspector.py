@@ -16,6 +16,7 @@ from textual.widgets import Static
 from specchat.chat.explaining import explained_round
 from specchat.manual.sections import Place
 from specchat.stats.explanations.alternatives import explain_alternatives
+from specchat.stats.limits import limit
 from specchat.terminal.filter import clean, clean_line
 from specchat.terminal.palette import LOOKS
 from specchat.terminal.pieces import visible
@@ -160,7 +161,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             f" · {clean_line(event.source)} · k {event.k} · {times.total:.1f} ms",
             (f" = draft {times.draft:.1f} + verify {times.verify:.1f} + other {times.rollback + times.other:.1f}", ""),
             "\n",
-            (clean_line(event.reason), "$quiet"),
+            (" · ".join(part for part in (clean_line(event.reason), limit(event)) if part), "$quiet"),
             ("" if event.sharpness == 1 else f" · drawn from q^{event.sharpness:g}", "$quiet"),
             ("" if event.expected is None else f" · {event.expected:.2f} × plain expected of a draft", "$quiet"),
         )

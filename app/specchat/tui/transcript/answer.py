@@ -92,6 +92,12 @@ class Answer(Entry):
         texts = [part.text for part in self._parts.parts if not part.thought]
         return [code for text in texts for code in MarkdownRows(80, text).codes]
 
+    def show_below(self, words: str) -> None:
+        """Say something below the answer while it is live, in place of what stood there."""
+        if words != self.figures:
+            self.figures = words
+            self.changed()
+
     def begin_with(self, text: str) -> None:
         """Set the text that the answer begins with and that no round brought."""
         self._given = text

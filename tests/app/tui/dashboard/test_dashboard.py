@@ -152,7 +152,23 @@ def test_a_forecast_and_a_measurement_can_be_told_apart() -> None:
 def test_there_is_no_gauge_before_passes_are_timed() -> None:
     rows = "\n".join(shown(turn(60, MeasuredCosts())))
     assert "needs" not in rows
-    assert "known once the speed-up is" in rows
+    assert "waits for the speed-up" in rows
+
+
+def test_a_missing_gauge_says_what_is_missing_and_nothing_before_the_first_round() -> None:
+    before, plain, drafted = TurnModel(), TurnModel(), TurnModel()
+    plain.observe(script("> a") * 9)
+    drafted.observe(script(" a> b") * 9)
+    unknown = ended(script("> a")).stats | {"speedup": None}
+    for view, words in (
+        (before.view(), ""),
+        (plain.view(), "nothing drafted yet"),
+        (plain.final_view(unknown), "nothing was drafted"),
+        (drafted.final_view(unknown), "the speed-up is not known"),
+    ):
+        rows = shown(view)
+        place = next(at for at, row in enumerate(rows) if "α needed" in row)
+        assert [rows[place].split()[-1], rows[place + 1].strip(), rows[place + 2].strip()] == ["–", words, ""]
 
 
 def test_k_is_shown_over_the_turn_with_its_reason() -> None:

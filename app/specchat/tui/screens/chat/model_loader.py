@@ -146,6 +146,10 @@ class ModelLoader:
                 view.notice(event.translated_because)
         if event.shortened_because:  # nothing else on the screen says so
             view.notice(event.shortened_because)
+        if event.base_because:
+            view.notice(event.base_because)
+        if event.exactness:
+            view.notice(event.exactness)
         if replaced and session.options.draft is not None and event.draft is not None:
             await asyncio.to_thread(remember_pair, session.options.target, session.options.draft)
         return replaced

@@ -39,6 +39,7 @@ from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.worker.engine_client import EngineClient
 from specchat.worker.protocol import Ended, Event, Loaded, Loading, Notice, Recounted, Started, Summarised, WorkerFailed
+from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ class ChatParts:
                 self.turns.started(event.line)
             elif isinstance(event, Notice):
                 self.view.notice(event.text)
+            elif isinstance(event, PromptProgress):
+                self.turns.reading(event)
             elif isinstance(event, Summarised):
                 self.turns.summarised(event)
         rounds = [event for event in events if isinstance(event, Round)]

@@ -11,8 +11,8 @@ from specchat.chat.archive import Archive
 from specchat.chat.outbox import Outbox, QueuedMessage
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel, TurnView
-from specchat.models.formatting import model_name
-from specchat.stats.line import rule_label, with_ending
+from specchat.models.formatting import brief_name
+from specchat.stats.line import repeating_words, rule_label, with_ending
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean
 from specchat.tools.consent import Consent
@@ -24,6 +24,7 @@ from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import Settings
 
 _PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."
+_STOPS = "Esc stops it"
 _AGAIN = "The conversation is kept; the next message starts the engine again."
 
 
@@ -58,7 +59,7 @@ class RunningTurn:
         self._start: Mapping[str, Any] = {}
         self._rounds: list[Round] = []
         self._text: list[str] = []
-        self.answer = Answer(model_name(session.loaded.target) if session.loaded else "answer", view, key=message.id)
+        self.answer = Answer(brief_name(session.loaded.target) if session.loaded else "answer", view, key=message.id)
 
     @property
     def num_tokens(self) -> int:
@@ -104,6 +105,8 @@ class RunningTurn:
         self._rounds.extend(rounds)
         self._text.extend(event.text for event in rounds)
         self.answer.append(rounds)
+        if words := repeating_words(self._model.repeats):
+            self.answer.show_below(f"the answer {words}: {_STOPS}")
 
     def recount(self, rounds: Sequence[Round]) -> None:
         """Takes all rounds again in place of those so far."""

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from specchat.chat.session import Phase
 from specchat.remote.limits import CANNOT_CONTINUE
-from specchat.stats.line import STOPPED
+from specchat.stats.line import STOPPED, limit_words, reading_words
 from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage
 from specchat.traces.trace import Trace
@@ -25,6 +25,7 @@ from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.entries import Siblings, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.worker.protocol import Ended, Prefix, Summarised, WorkerFailed
+from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
@@ -212,6 +213,11 @@ class TurnRunner:
             self._state.session.conversation.rewind_to(message)
             self._branched()
 
+    def reading(self, progress: PromptProgress) -> None:
+        """Says below the answer how far its prompt has been read."""
+        if self._state.turn is not None:
+            self._state.turn.answer.show_below(f"{reading_words(progress)}…")
+
     def started(self, line: Mapping[str, Any]) -> None:
         """Takes the first line of the turn's trace: the engine has read the prompt."""
         self._state.session.started(line)
@@ -263,6 +269,9 @@ class TurnRunner:
             if state.settings is not None:
                 view.knobs.show(state.settings)
         view.show_header()
+        ended = last.reason if isinstance(last, Ended) else None
+        if state.settings and (words := limit_words(ended, state.settings.max_tokens, "/set max-tokens")):
+            view.note(words)
         self._on_change()
 
     def leave(self) -> None:

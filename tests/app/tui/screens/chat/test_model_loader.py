@@ -38,6 +38,11 @@ async def test_a_context_that_memory_shortened_is_said_for_the_first_pair_and_fo
         assert notices(pilot)[-1] == "· 2,048 tokens fit"
 
 
+async def test_a_base_model_is_said_to_continue_texts() -> None:
+    async with chat(ScriptedClient(load_events=(replace(LOADED, base_because="it continues texts"),))) as pilot:
+        assert notices(pilot) == ["· it continues texts"]
+
+
 async def test_what_cannot_be_loaded_leaves_the_pair_that_was_there(tmp_path: Path) -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:

@@ -24,6 +24,7 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.worker.protocol import Loading, WorkerFailed
+from specchat_engine.decoding.prompt_progress import PromptProgress
 
 
 async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figures() -> None:
@@ -40,6 +41,27 @@ async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figure
         assert answer(pilot).text == " The **target** decides."
         assert "tok/s · " in figures(pilot)
         assert "accepted 50 % · α 0.50" in figures(pilot)
+
+
+async def test_a_long_prompt_shows_how_far_it_has_been_read_until_the_answer_begins() -> None:
+    client = ScriptedClient(reading=PromptProgress(312, 1204, contended=True), hold_after=0)
+    async with chat(client) as pilot:
+        await ask(pilot)
+        assert "reading 312 of 1,204 tokens: other programs keep the cores busy…" in " ".join(seen(pilot))
+        client.go.set()
+        await quiet(pilot)
+        assert not any("reading" in row for row in seen(pilot))
+
+
+async def test_an_answer_that_repeats_itself_is_named_below_with_the_key_that_stops_it() -> None:
+    client = ScriptedClient(script("|".join("> on" for _ in range(250))), hold_after=200)
+    async with chat(client) as pilot:
+        await ask(pilot)
+        assert figures(pilot) == "the answer repeats the same token: Esc stops it"
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert figures(pilot).startswith("stopped")
+        assert "repeats the same token" in figures(pilot)
 
 
 async def test_a_summary_is_shown_and_read_in_place_of_the_oldest_turns_also_when_the_session_is_opened_again() -> None:

@@ -1,0 +1,42 @@
+"""What kept a draft from being longer, in words."""
+
+from __future__ import annotations
+
+from specchat_engine.decoding.rounds import LimitedBy, Round
+
+_DRAFTED: dict[LimitedBy, str] = {
+    "pace": "a longer draft was not expected to be worth its time",
+    "loss cap": "a longer draft could lose more than drafts on this kind of text may lose",
+    "few samples": "too little is known of this drafter on this kind of text",
+    "longest": "this drafter drafts no more at a time",
+    "rows": "the target verifies no more at a time (--k-max at load)",
+    "wanted": "no more tokens are wanted",
+    "end": "the drafter had no more to propose",
+    "fixed": "k is fixed",
+    "vote": "another drafter with a match decided where it ends",
+    "tree": "the tree has the tokens that are most likely to be right",
+}
+_PLAIN: dict[LimitedBy, str] = {
+    "pace": "no draft was expected to be worth its time",
+    "loss cap": "a draft could lose more than drafts on this kind of text may lose; plain rounds raise that",
+}
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def limit(event: Round) -> str:
+    """Returns how many tokens a round drafted and why not more: "7 tokens: the seventh was too unsure, 0.31".
+
+    It is empty if the round does not say: nothing could be drafted, or the engine did not tell it.
+    """
+    drafted = len(event.drafted)
+    if not drafted:
+        return _PLAIN.get(event.limited_by, "")
+    if event.limited_by == "confidence":
+        sure = event.drafted[-1].q
+        which = _ORDINALS[drafted - 1] if drafted <= len(_ORDINALS) else "last"
+        why = f"the {which} was too unsure" + ("" if sure is None else f", {sure:.2f}")
+    elif event.limited_by in _DRAFTED:
+        why = _DRAFTED[event.limited_by]
+    else:
+        return ""
+    return f"{drafted} token{'s' * (drafted > 1)}: {why}"

@@ -1,0 +1,277 @@
+"""Which drafter drafts the next round, and how many tokens: a pure function of what is known before the round.
+
+    E[N] = 1 + Σ_{i≤k} Π_{j≤i} a_j      E[T] = C(k+1) + the time of drafting k tokens      value = E[N] - pace · E[T]
+
+The pace is the best rate within reach, in tokens per millisecond: that of plain decoding, or that of the best draft.
+A draft is worth making if its value at the pace of plain decoding is above 0, and the one with the best rate is made.
+
+How likely tokens are accepted is known more or less well. So each probability is taken three times: low, mean and high,
+the nodes of a quadrature over its posterior. The mean decides. A drafter that would gain only with its high acceptance
+is explored. And the loss that is expected over all three, against plain decoding, has to fit into a cap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.decoding.rounds import LimitedBy
+from specchat_engine.models import ALONE, Company
+from specchat_engine.policy.branching import Branching
+from specchat_engine.policy.early_stop import (
+    EarlyStop,
+    Option,
+    best_length,
+    best_stopping,
+    expected_tokens_by_length,
+    fastest,
+)
+
+_WORTH_IT = 1.02
+"""Drafts that cost passes must promise this many times the pace, as estimates close to 1 tend to be optimistic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the next round can be made of: the drafters that may draft, and what each could do.
+
+    `depth` is the length of the context, `longest` the largest number of drafted tokens, and `longest_by` what limits
+    that. With `fixed` a draft of `longest` tokens is made, and only its drafter is chosen. `opening` is True in the
+    first tokens of an answer. `after_pause` is True if the models were idle, so that the times of this round say
+    nothing about other rounds. A draft may have `tree` tokens beside its chain, and has exactly that many if possible
+    where that is `tree_fixed`. With `voting` drafters that continue a match may add to the drafts of others. `company`
+    are the other answers that shared the last pass.
+    """
+
+    depth: int
+    longest: int
+    prospects: Mapping[DrafterTraits, Prospect]
+    longest_by: LimitedBy = "wanted"
+    fixed: bool = False
+    opening: bool = False
+    after_pause: bool = False
+    tree: int = 0
+    tree_fixed: bool = False
+    voting: bool = False
+    company: Company = ALONE
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who drafts, how many tokens at most, why, and what `limited_by`. Without a drafter the round is plain.
+
+    `stop` ends drafts early. `expected` is the speed of the best draft that was considered, in times that of plain
+    decoding; None if none was. A draft that `explores` promises no gain. `branches` makes a tree of the draft. `costs`
+    are the milliseconds of target passes by width and `pace` is the rate to beat, for those who vote.
+    """
+
+    drafter: DrafterTraits | None
+    k: int
+    reason: str
+    limited_by: LimitedBy = ""
+    stop: EarlyStop | None = None
+    expected: float | None = None
+    explores: bool = False
+    branches: Branching | None = None
+    costs: Sequence[float] = ()
+    pace: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a round: how many tokens were drafted, compared, accepted and emitted, and the milliseconds.
+
+    Of a tree, `drafted`, `compared` and `accepted` are about its chain, and `branches` are the tokens beside it.
+    `runners_up` has the evidence for each runner-up of a compared token, and whether it was right instead.
+    `borrowed` are the tokens that another drafter added to the chain: those with the given lengths of their match were
+    compared, and that many of them accepted.
+
+    `matched` says for each drafter with a match which of the tokens after it were right, as far as the round shows.
+    Whoever drafted does not matter. `company` are the other answers that shared the pass.
+    """
+
+    drafted: int
+    accepted: int
+    compared: int
+    emitted: int
+    verify_ms: float
+    draft_ms: float
+    other_ms: float
+    confidence: Sequence[float] = ()
+    branches: int = 0
+    runners_up: Sequence[tuple[float, bool]] = ()
+    borrowed: tuple[Sequence[int], int] = ((), 0)
+    matched: Mapping[DrafterTraits, Sequence[bool]] = field(default_factory=dict)
+    company: Company = ALONE
+
+    @property
+    def milliseconds(self) -> float:
+        """The time of the whole round."""
+        return self.verify_ms + self.draft_ms + self.other_ms
+
+
+_WEIGHTS = (1 / 3, 1 / 3, 1 / 3)
+"""The weights of the low, the mean and the high acceptance: Gauss-Hermite quadrature with three nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """How a drafter's confidences are read: the probability of acceptance and the frequency of each class."""
+
+    p_accept: tuple[float, ...]
+    frequency: tuple[float, ...]
+    classify: Callable[[float], int]
+
+    def hopeful(self, mean: float, high: float) -> Confidences:
+        """Returns the same with all probabilities raised from their mean to a high one."""
+        return replace(self, p_accept=tuple(1 - (1 - p) * (1 - high) / (1 - mean) for p in self.p_accept))
+
+    def best(self, costs: Sequence[float], pace: float) -> Option:
+        """Returns the best draft that ends early, for rounds of these milliseconds."""
+        unit = costs[0]
+        rounded = best_stopping(
+            tuple(round(max(p, 0.01), 2) for p in self.p_accept),
+            tuple(round(often, 2) for often in self.frequency),
+            tuple(round(cost / unit, 2) for cost in costs),
+            round(pace * unit, 2),
+        )
+        return replace(rounded, milliseconds=rounded.milliseconds * unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """What one drafter could do in the next round.
+
+    `accept[j][i]` is the probability that drafted token i is accepted if those before it are: low, mean and high.
+    `costs[n]` is the milliseconds of a round with n drafted tokens, a part of the time for reading what the drafter has
+    missed included; `reading` is the rest of that time in plain rounds. `known` says how many tokens may be drafted by
+    what is known of the drafter. It `explores` if only its drafts show how good it is, and was `tried` if some did.
+    """
+
+    drafter: DrafterTraits
+    prospect: Prospect
+    accept: tuple[Sequence[float], Sequence[float], Sequence[float]]
+    costs: tuple[float, ...]
+    known: int
+    reading: float = 0.0
+    explores: bool = False
+    tried: bool = False
+    confidences: Confidences | None = None
+
+    @property
+    def worth_it(self) -> float:
+        """How many times the pace its drafts must promise."""
+        return 1.0 if self.drafter.cost == "nothing" else _WORTH_IT
+
+    def best(self, most: int, pace: float, *, high: bool = False) -> Option:
+        """Returns the fastest draft of at most `most` tokens by the mean or the high acceptance."""
+        accept, costs = self.accept[2 if high else 1], self.costs[: most + 1]
+        option = fastest(lambda at: best_length(accept, costs, range(min(1, most), most + 1), at), pace)
+        if not (self.confidences and most):
+            return option
+        read = self.confidences.hopeful(self.accept[1][0], accept[0]) if high else self.confidences
+        return read.best(costs, max(pace, option.rate))
+
+    def most(self, situation: Situation, cap: float) -> tuple[int, LimitedBy]:
+        """Returns the most tokens that it may draft, 0 for none, and what limits them."""
+        if situation.fixed:
+            return situation.longest, "fixed"
+        limits: dict[LimitedBy, int] = {
+            situation.longest_by: situation.longest,
+            "longest": self.drafter.longest,
+            "few samples": self.known,
+            "loss cap": self._affordable(cap),
+        }
+        by = min(limits, key=lambda one: limits[one])
+        return limits[by], by
+
+    def _affordable(self, cap: float) -> int:
+        """Returns how many tokens may be drafted before the expected loss exceeds the cap."""
+        pace = 1 / self.costs[0]
+        losses = [0.0] * len(self.costs)
+        for weight, accept in zip(_WEIGHTS, self.accept, strict=True):
+            tokens = expected_tokens_by_length(accept)
+            lost = [pace * cost - emitted for cost, emitted in zip(self.costs, tokens, strict=True)]
+            in_vain = self.reading * (min(lost[1:], default=0.0) >= 0)
+            losses = [loss + weight * (max(0.0, more) + in_vain) for loss, more in zip(losses, lost, strict=True)]
+        return max((n for n, loss in enumerate(losses) if n and loss <= max(0.0, cap)), default=0)
+
+
+def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> Decision:
+    """Returns who drafts in the next round, and how much. Drafts may be expected to lose `cap` plain rounds."""
+    if not drafters:
+        return Decision(None, 0, "no match")
+    plain = Option(0, 1.0, drafters[0].costs[0])
+    best, chosen = plain, None
+    expected, capped = 0.0, False
+    for one in drafters:
+        most, by = one.most(situation, cap)
+        if situation.fixed:
+            option = wanted = best_length(one.accept[1], one.costs, range(most, most + 1), plain.rate)
+        else:
+            wanted = one.best(len(one.costs) - 1, plain.rate)
+            option = wanted if wanted.k <= most else one.best(most, plain.rate)
+        expected = max(expected, wanted.rate / plain.rate)
+        if situation.fixed or option.rate > one.worth_it * plain.rate:
+            if chosen is None or option.rate > best.rate:
+                best, chosen = option, one
+        elif by == "loss cap" and wanted.rate > one.worth_it * plain.rate:
+            capped = True
+    explored = None if situation.fixed else _explored(situation, drafters, best.rate, cap, chosen)
+    if explored:
+        return replace(explored, expected=expected)
+    if chosen:
+        return _drafting(situation, chosen, best, plain, cap)
+    answers = situation.company.answers
+    beside = f" beside {answers} other answer{'s' * (answers > 1)}" if answers else ""
+    if capped:
+        return Decision(None, 0, f"a draft could lose too much{beside}", "loss cap", expected=expected)
+    return Decision(None, 0, f"no draft pays{beside}", "pace", expected=expected)
+
+
+def _drafting(situation: Situation, one: Possible, option: Option, plain: Option, cap: float) -> Decision:
+    """Returns the decision to make a drafter's best draft. One that reports confidences ends when the draft no longer
+    pays, and may be longer than the draft that is best on average."""
+    most, by = one.most(situation, cap)
+    pace = max(plain.rate, option.rate)
+    k, stop = option.k, None
+    if read := one.confidences:
+        stop = EarlyStop((0.0,) * most if situation.fixed else option.bounds, read.p_accept, read.classify)
+    match = one.prospect.match
+    found = f"match of {match}{' after an edit' * one.prospect.resumed}" if match else "a draft pays"
+    return Decision(
+        one.drafter,
+        k,
+        "k is fixed" if situation.fixed else found,
+        by if k == most else "pace",
+        stop,
+        option.rate / plain.rate,
+        pace=pace,
+    )
+
+
+def _explored(
+    situation: Situation, drafters: Sequence[Possible], pace: float, cap: float, chosen: Possible | None
+) -> Decision | None:
+    """Returns a draft that would gain only with a high acceptance, if the cap allows one.
+
+    It is the shortest one that would, of the most promising drafter.
+    """
+    hopes: list[tuple[float, int, Possible]] = []
+    for one in drafters:
+        most, _ = one.most(situation, cap)
+        if one is chosen or not (one.explores and most):
+            continue
+        tokens = expected_tokens_by_length(one.accept[2])
+        ahead = (k for k in range(1, most + 1) if tokens[k] > one.worth_it * pace * one.costs[k])
+        rate, shortest = one.best(most, pace, high=True).rate, next(ahead, 0)
+        if shortest:
+            hopes.append((rate, shortest, one))
+    if not hopes:
+        return None
+    _, k, one = max(hopes, key=lambda hope: hope[0])
+    read = one.confidences
+    stop = EarlyStop((0.0,) * k, read.p_accept, read.classify) if read else None
+    reason = "tried again" if one.tried else "not tried yet on this kind of text"
+    return Decision(one.drafter, k, reason, "few samples", stop, explores=True)
