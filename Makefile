@@ -35,7 +35,7 @@ VLLM ?= .venv-vllm
 # So have the programs that score and load servers.
 TOOLS ?= .venv-tools
 
-.PHONY: chat test check format builtin-pair heads bench bench-peers remote-check serve-check template-check verify pictures gpu-check wheel clean help
+.PHONY: chat test check format builtin-pair heads bench bench-peers bench-real remote-check serve-check template-check verify pictures gpu-check wheel clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -69,6 +69,9 @@ bench: $(VENV)/.chat ## measure the speed-up of each drafter and k, by kind of t
 bench-peers: $(VENV)/.test $(SERVER) ## compare with llama-server, llama-cpp-python and transformers
 	@$(PIP) install --quiet "transformers>=5,<6" accelerate
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.peers --server $(SERVER) $(ARGS)
+
+bench-real: $(VENV)/.test $(SERVER) ## compare with llama-server on a real pair (MODELS=FOLDER, see docs/benchmarks.md)
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.real $(MODELS) --server $(SERVER) $(ARGS)
 
 remote-check: $(VENV)/.test $(SERVER) $(VLLM)/.ready ## compare with a real llama-server and a real vLLM on the CPU (3.5 GB, 10 minutes)
 	@PYTHONPATH=tests $(BIN)/python -m support.remote_check --vllm $(VLLM)/bin/python $(ARGS)

@@ -21,6 +21,7 @@ CONFIGURATIONS: Mapping[str, Sequence[str]] = {
     "draft 8": ("--spec-type", "draft-simple", "--spec-draft-n-max", "8"),
     "ngram-simple": ("--spec-type", "ngram-simple", "--spec-ngram-simple-size-n", "3"),
     "ngram-map-k": ("--spec-type", "ngram-map-k", "--spec-ngram-map-k-size-n", "3"),
+    "ngram-map-k4v": ("--spec-type", "ngram-map-k4v", "--spec-ngram-map-k4v-size-n", "3"),
     "ngram-mod": ("--spec-type", "ngram-mod", "--spec-ngram-mod-n-match", "4", "--spec-ngram-mod-n-min", "2"),
     "ngram-cache": ("--spec-type", "ngram-cache"),
     "draft 8 + ngram-map-k": (
