@@ -33,6 +33,10 @@ _WORTH_IT = 1.02
 """Drafts that cost passes must promise this many times the pace, as estimates close to 1 tend to be optimistic."""
 
 
+_EXPLORES = 2.0
+"""A draft that explores may be expected to lose no more plain rounds than this, whatever other drafts have gained."""
+
+
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What the next round can be made of: the drafters that may draft, and what each could do.
@@ -215,7 +219,7 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
                 best, chosen = option, one
         elif by == "loss cap" and wanted.rate > one.worth_it * plain.rate:
             capped = True
-    explored = None if situation.fixed else _explored(situation, drafters, best.rate, cap, chosen)
+    explored = None if situation.fixed else _explored(situation, drafters, best.rate, min(cap, _EXPLORES), chosen)
     if explored:
         return replace(explored, expected=expected)
     if chosen:
