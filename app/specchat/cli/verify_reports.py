@@ -13,6 +13,7 @@ from rich.text import Text
 
 from specchat.cli.reporting import print_json, show_progress
 from specchat.models.formatting import pair_name
+from specchat.stats.noise import described as described_noise
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY, ORANGE
 from specchat_engine import Engine
@@ -93,6 +94,7 @@ class _JsonReport:
                     "median": _finite(median(result.noise or [0.0])),
                     "max": _finite(max(result.noise, default=0.0)),
                 },
+                "widths": [{"temperature": each, **to_json(noise)} for each, noise in result.widths],
                 "margin": MARGIN,
                 "seconds": result.seconds,
             }
@@ -171,6 +173,8 @@ class _TextReport:
                     GREY,
                 )
             )
+        for words in described_noise(result.widths) if result.widths else ():
+            self._console.print(Text(words, GREY))
 
     def _print_found(self) -> None:
         for each in self._found:

@@ -9,7 +9,7 @@ from statistics import median
 from time import perf_counter
 
 from specchat.doctor.report import Finding, Status
-from specchat.stats.noise import noise_words, parted_words
+from specchat.stats.noise import described
 from specchat_engine import Engine, LoadOptions, Message, Settings
 from specchat_engine.analysis.widths import WidthNoise, read_both_ways
 from specchat_engine.policy.calibration import pass_ms
@@ -33,9 +33,8 @@ def exactness_findings(target: Path) -> Iterator[Finding]:
         text = [*session.prompt_ids, *(token for token in answer if token is not None)]
         rows = read_both_ways(usual.memory, text, len(session.prompt_ids), USUAL_K + 1)
         noises = {each: WidthNoise.of(rows, replace(usual.recommended, temperature=each)) for each in _TEMPERATURES}
-        yield Finding(_SECTION, "logits", noise_words(noises[0.0]))
-        for temperature, noise in noises.items():
-            yield Finding(_SECTION, "texts", parted_words(noise.parted(), temperature))
+        for words in described([*noises.items()]):
+            yield Finding(_SECTION, "widths", words)
         with Engine.load(target, options=replace(options, exact="on")) as exact:
             if exact.plain_because:
                 yield Finding(_SECTION, "--exact on", "decodes plainly", Status.NOTE, exact.plain_because)

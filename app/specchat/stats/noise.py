@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from specchat_engine.analysis.widths import USUAL_LENGTH, WidthNoise
 
 _RARE = 1000
+
+
+def described(noises: Sequence[tuple[float, WidthNoise]]) -> Iterator[str]:
+    """The noise of answers at several temperatures, in sentences: of the logits, then of the texts."""
+    yield noise_words(WidthNoise.mean([each for _, each in noises]))
+    for temperature in dict.fromkeys(each for each, _ in noises):
+        own = WidthNoise.mean([noise for each, noise in noises if each == temperature])
+        yield parted_words(own.parted(), temperature)
 
 
 def noise_words(noise: WidthNoise) -> str:

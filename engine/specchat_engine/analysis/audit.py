@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.recheck import Acceptance, faults
 from specchat_engine.analysis.recording import Logits, Pass, Recording, record, watched
+from specchat_engine.analysis.widths import ReadBothWays, WidthNoise, read_both_ways
 from specchat_engine.grammar.constraint import Constraint, GrammarVocabulary
 from specchat_engine.models import BranchingModel, SessionModel
 from specchat_engine.prompt.messages import Message, Prompt
@@ -117,11 +118,13 @@ Finding = Difference | Fault
 
 @dataclass(slots=True)
 class Audit:
-    """What was compared and found. `noise` has the largest logit difference of each row that was read again."""
+    """What was compared and found. `noise` has the largest logit difference of each row that was read again, and
+    `widths` the whole comparison of each plain answer, with its temperature."""
 
     compared: int = 0
     positions: int = 0
     noise: list[float] = field(default_factory=list)
+    widths: list[tuple[float, WidthNoise]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -157,8 +160,11 @@ def audit(
         target.clear()  # the replays start from an empty memory too, and near-ties depend on how a prompt was read
         plain, fault = _checked(session_for(settings), together[0], target, vocabulary)
         widths = (target.max_rows if case.settings.k == AUTO else case.settings.k + 1 for case in together)
-        noise, wild = reading_noise(target, plain, min(max(widths), target.max_rows))
+        tokens, start = [*plain.prompt, *plain.tokens], len(plain.prompt) - 1
+        rows = read_both_ways(target, tokens, start, min(max(widths), target.max_rows))
+        noise, wild = reading_noise(rows)
         result.noise += noise
+        result.widths.append((settings.sampling.temperature, WidthNoise.of(rows, settings.sampling)))
         fault = fault or wild
         if adversary:
             adversary.know(plain)
@@ -242,20 +248,20 @@ class _Grammar:
         return rows
 
 
-def reading_noise(target: SessionModel, recording: Recording, width: int) -> tuple[list[float], tuple[int, str] | None]:
-    """The largest logit difference between passes over one token and over `width` tokens, for each row of an answer.
+def reading_noise(rows: ReadBothWays) -> tuple[list[float], tuple[int, str] | None]:
+    """The largest logit difference in each row between passes over one token and over several.
 
     And the first position, if any, where that is not noise: logits of another text differ about as much.
     """
-    tokens = [*recording.prompt, *recording.tokens]
-    singly = [row.copy() for row in _rows(target, tokens, len(recording.prompt) - 1, 1)]
-    together = _rows(target, tokens, len(recording.prompt) - 1, width)
     noise: list[float] = []
     wild = None
-    for place, (one, other) in enumerate(zip(singly, together, strict=True)):
+    for place, (one, other) in enumerate(zip(rows.singly, rows.together, strict=True)):
         noise.append(spread(one, other))
         if wild is None and noise[-1] > WILD * float(np.ptp(one)):
-            wild = place, f"the logits differ by {noise[-1]:.3g} when the same text is read {width} tokens at a time"
+            wild = (
+                place,
+                f"the logits differ by {noise[-1]:.3g} when the same text is read {rows.width} tokens at a time",
+            )
     return noise, wild
 
 
@@ -333,14 +339,6 @@ def replayed(target: SessionModel, recording: Recording, place: int) -> NDArray[
 def spread(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     """The largest difference between two rows of logits."""
     return float(np.abs(one - other).max())
-
-
-def _rows(target: SessionModel, tokens: Sequence[int], start: int, width: int) -> Iterator[NDArray[np.float32]]:
-    """The logits after each token from `start` on, reading `width` tokens a pass."""
-    _read_anew(target, tokens[:start])
-    for first in range(start, len(tokens), width):
-        some = tokens[first : first + width]
-        yield from target.advance(some, len(some))
 
 
 def _values(candidates: Candidates, seed: int, place: int) -> NDArray[np.float64]:

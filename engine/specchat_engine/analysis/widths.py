@@ -57,16 +57,31 @@ class WidthNoise:
         count = len(singly)
         if np.array_equal(singly, together):
             return cls(True, rows.width, count)
-        change = together.astype(np.float64) - singly
+        change = np.where(singly == together, 0.0, together.astype(np.float64) - singly)
         before, after = _log_p(singly), _log_p(together)
+        divergences = np.exp(before) * np.where(before == after, 0.0, before - after)
         return cls(
             False,
             rows.width,
             count,
             rms=float(np.sqrt(np.mean(change**2))),
             largest=float(np.abs(change).max()),
-            divergence=float((np.exp(before) * (before - after)).sum(axis=1).mean()),
+            divergence=float(divergences.sum(axis=1).mean()),
             parting=_parting(rows, sampling),
+        )
+
+    @classmethod
+    def mean(cls, noises: Sequence[WidthNoise]) -> Self:
+        """Several comparisons as one: the mean over their rows, and the largest difference of all."""
+        rows = [each.rows for each in noises]
+        return cls(
+            all(each.equal for each in noises),
+            max(each.width for each in noises),
+            sum(rows),
+            rms=float(np.sqrt(np.average([each.rms**2 for each in noises], weights=rows))),
+            largest=max(each.largest for each in noises),
+            divergence=float(np.average([each.divergence for each in noises], weights=rows)),
+            parting=float(np.average([each.parting for each in noises], weights=rows)),
         )
 
     def parted(self, tokens: int = USUAL_LENGTH) -> float:
@@ -111,7 +126,7 @@ def widest_equal(target: SessionModel, vocabulary_size: int) -> int:
     with_rows = _Compared(target, tokens, shallow, limit)
     while found < limit and with_rows.equal(found + 1):
         found += 1
-    if found > 1 and deep + limit <= target.capacity:
+    if found > 1 and deep + WIDEST <= target.capacity:
         with_rows = _Compared(target, tokens, deep, limit)
         if not with_rows.equal(2):
             found = 1
@@ -125,7 +140,8 @@ class _Compared:
     """The logits of passes over one token at one depth, to compare with those of wider passes."""
 
     def __init__(self, target: SessionModel, tokens: Sequence[int], depth: int, count: int) -> None:
-        self._target, self._tokens, self._depth = target, tokens[depth : depth + count], depth
+        self._target, self._depth = target, depth
+        self._tokens = tokens[depth : depth + max(count, _ROWS)]
         target.read(tokens[:depth], lambda: False)
         self._singly = [target.advance([token], 1)[0].copy() for token in self._tokens]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from specchat_engine import SamplingParams, Session, Settings
 from specchat_engine.analysis.audit import Audit, Case, Finding, audit, reading_noise, replayed
 from specchat_engine.analysis.recording import record
+from specchat_engine.analysis.widths import read_both_ways
 from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, ScriptedModel, random_law
@@ -158,6 +159,7 @@ def test_a_prompt_is_read_in_the_pieces_in_which_replays_read_it() -> None:
 def test_the_noise_of_reading_is_that_of_the_model() -> None:
     target = Noisy(LAW)
     recording = record(sessions(target)(Settings(0, "none", max_tokens=30)), PROMPTS[0])
-    noise, wild = reading_noise(target, recording, 5)
+    tokens = [*recording.prompt, *recording.tokens]
+    noise, wild = reading_noise(read_both_ways(target, tokens, len(recording.prompt) - 1, 5))
     assert (len(noise), wild) == (31, None)
     assert 0.04 < float(np.median(noise)) < 0.2
