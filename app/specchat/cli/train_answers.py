@@ -25,7 +25,7 @@ MAX_TOKENS = 512
 _LONGEST = 1024
 """The tokens of a question and its answer at most."""
 
-_QUESTIONS = 256
+_QUESTIONS = 128
 """How many questions the target makes up at a time."""
 
 
@@ -75,7 +75,7 @@ def _rounds(
     if given is not None:
         yield [*given[done:]]
         return
-    while questions := writer.questions(_QUESTIONS, done):
+    while questions := writer.questions(_QUESTIONS, done * _QUESTIONS):
         yield [(Message("user", question),) for question in questions]
         done += len(questions)
 

@@ -23,8 +23,12 @@ class Head(nn.Module, ABC):
     first = 0
     """The first token of a text from which it drafts."""
 
-    vocabulary: Tensor | None = None
+    vocabulary: Tensor | None
     """The target's ids of the tokens that it drafts, ascending; None for all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("vocabulary", None, persistent=False)
 
     def own_ids(self, ids: Tensor) -> Tensor:
         """The rows of its scores for ids of the target, -1 for tokens that it does not draft."""
@@ -121,7 +125,7 @@ class LayerHead(Head):
 
     def draft_only(self, vocabulary: Tensor) -> None:
         """Drafts these ids of the target alone, ascending; with few of them most of the work on scores is saved."""
-        self.register_buffer("vocabulary", vocabulary, persistent=False)
+        self.vocabulary = vocabulary
         self.output = self.output[vocabulary]
 
     def initialise(self, seed: int) -> None:

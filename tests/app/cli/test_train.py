@@ -11,6 +11,7 @@ import pytest
 
 from specchat.cli import main
 from specchat.cli import train as train_module
+from specchat.cli.train_check import Result, check, check_seconds
 from specchat.models.last_pairs import last_draft, read_timings
 from specchat_engine.training.texts import Chat, read_texts
 from support.tiny_models import byte_vocabulary, write_tiny_model
@@ -143,6 +144,7 @@ def test_the_result_is_verified_measured_and_remembered_where_it_gains(
     from specchat_engine.training.pupils import Pace, Pupil
 
     monkeypatch.setattr(Pupil, "pace", Pace(0.01, 0.002, step_tokens=512))
+    monkeypatch.setattr("specchat.cli.train_check._FEWEST_SECONDS", 6000.0)
     out, target = tmp_path / "head.safetensors", write_tiny_model(tmp_path / "roomy.gguf", layers=3, n_ctx=2048)
     words = ["train", "mlp", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.05"]
     assert main(words) == 0
@@ -155,6 +157,15 @@ def test_the_result_is_verified_measured_and_remembered_where_it_gains(
     assert last_draft(target) == (out if timing.speedup > 1 else None)
     assert timing.alphas
     assert all(0 <= alpha <= 1 for alpha in timing.alphas.values())
+
+
+def test_a_check_ends_when_its_time_is_over(
+    target: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat.cli.train_check._FEWEST_SECONDS", 0.0)
+    assert check_seconds(20) == pytest.approx(180)
+    assert check(Result(target, "nowhere.gguf", "draft"), 0.003) == 1
+    assert "nothing was measured" in capfd.readouterr().err
 
 
 def test_answers_are_written_one_a_line_and_go_on_where_they_stopped(

@@ -18,7 +18,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tiny_model(tmp_path_factory.mktemp("answers") / "target.gguf", sharpness=4.0)
 
 
-def written(target: Path, texts: int, limit: int = 40, longest: int = 512) -> list[str]:
+def written(target: Path, texts: int, limit: int = 12, longest: int = 512) -> list[str]:
     writer = AnswerWriter(target, longest=longest, threads=1, texts=texts)
     try:
         return [*writer.answers(ASKED, SamplingParams(), limit, seed=3)]

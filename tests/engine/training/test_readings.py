@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,9 +69,7 @@ def test_other_documents_or_another_target_are_read_anew(tmp_path: Path) -> None
 
 def test_a_target_without_states_is_read_too(tmp_path: Path) -> None:
     def teach(document: Document) -> Lesson:
-        given = Target().teach(document)
-        parts = {"teacher_ids": given.teacher_ids, "teacher_log_probabilities": given.teacher_log_probabilities}
-        return Lesson(given.ids, given.learned, states=np.empty((len(given.ids), 0), np.float16), **parts)
+        return replace(Target().teach(document), states=np.empty((len(document.ids), 0), np.float16))
 
     readings = Readings(tmp_path, DOCUMENTS, "a target")
     readings.read(teach, lambda: True)

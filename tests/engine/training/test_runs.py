@@ -28,7 +28,7 @@ from specchat_engine.training.pupils import (
     speculator_pupil,
 )
 from specchat_engine.training.runs import LONGEST, Progress, Training
-from specchat_engine.training.teacher import RecordedTeacher, Teacher, TeacherOfBoth
+from specchat_engine.training.teacher import Lesson, RecordedTeacher, Teacher, TeacherOfBoth
 from specchat_engine.training.texts import documents_of
 from support.tiny_models import write_tiny_model
 
@@ -139,7 +139,12 @@ def test_a_head_of_a_large_vocabulary_drafts_its_likeliest_tokens(
 def test_the_target_reads_a_text_once(target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Document] = []
     teach = Teacher.teach
-    monkeypatch.setattr(Teacher, "teach", lambda self, document: read.append(document) or teach(self, document))
+
+    def noted(self: Teacher, document: Document) -> Lesson:
+        read.append(document)
+        return teach(self, document)
+
+    monkeypatch.setattr(Teacher, "teach", noted)
     for _ in range(2):
         one_step(EaglePupil(target, 64, 1), tmp_path)
     assert len(read) == len(texts())
