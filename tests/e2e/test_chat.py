@@ -101,7 +101,7 @@ def test_escape_stops_an_answer_and_the_next_message_works(specchat: Specchat) -
     terminal.keys("F2")
     terminal.wait_for("k +‹ 4")
     terminal.keys(*["Down"] * 7)
-    terminal.wait_for("max tokens +‹ 0 no limit")
+    terminal.wait_for("max tokens +‹ 4096")
     terminal.type("60")
     terminal.wait_for("max tokens +‹ 60")
     terminal.keys("Escape")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from specchat.serve.api_errors import bad
 from specchat_engine.allowed import Range, rule_of
@@ -19,6 +19,10 @@ SEEDS = 2**64
 MAX_STOPS = 16
 MAX_CHOICES = 16
 """The most answers to one request."""
+
+
+MaxTokens = Annotated[int | None, Field(ge=1, lt=2**31), BeforeValidator(lambda value: None if value == -1 else value)]
+"""The longest answer. Clients of llama.cpp and LM Studio send -1 for no limit."""
 
 
 def ruled(home: type, name: str, *others: str, low: float | None = None) -> Any:
@@ -142,7 +146,7 @@ class OpenaiSampling(Sampling):
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """The stop strings. Raises ApiError for an empty one, and for too many."""
+        """The stop strings. Raises ApiError for too many."""
         return checked_stops([self.stop] if isinstance(self.stop, str) else self.stop or (), "stop")
 
     @property
@@ -152,12 +156,10 @@ class OpenaiSampling(Sampling):
 
 
 def checked_stops(stops: Sequence[str], param: str) -> tuple[str, ...]:
-    """The stop strings. Raises ApiError for an empty one, and for too many."""
+    """The stop strings without empty ones, which some clients send. Raises ApiError for too many."""
     if len(stops) > MAX_STOPS:
         raise bad(f"{param} has {len(stops)} texts: at most {MAX_STOPS} are allowed", param)
-    if "" in stops:
-        raise bad(f"{param} has an empty text, which would end every answer at once", param)
-    return tuple(stops)
+    return tuple(filter(None, stops))
 
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pydantic import Field
 from specchat.serve.api_errors import bad
 from specchat.serve.protocol import Request
 from specchat.serve.requests.asked import Asked, kind_of, repeated, template_options
-from specchat.serve.requests.base import Offer, OpenaiSampling, Wire
+from specchat.serve.requests.base import MaxTokens, Offer, OpenaiSampling, Wire
 from specchat.serve.requests.content import ChatMessage, Part, check_messages, joined, plain_message
 from specchat.serve.requests.formats import ResponseFormat
 from specchat.serve.requests.tools import Mode, NamedChoice, Tool, Tools, check_grammar, chosen_tools
@@ -26,8 +26,8 @@ class ChatRequest(OpenaiSampling):
     """A conversation to be answered."""
 
     messages: list[ChatMessage]
-    max_tokens: int | None = Field(default=None, ge=1, lt=2**31)
-    max_completion_tokens: int | None = Field(default=None, ge=1, lt=2**31)
+    max_tokens: MaxTokens = None
+    max_completion_tokens: MaxTokens = None
     logprobs: bool | None = None
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
     response_format: ResponseFormat | None = None

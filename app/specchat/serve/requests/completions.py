@@ -22,7 +22,7 @@ class CompletionRequest(OpenaiSampling):
 
     prompt: str | list[str] | list[int] | list[list[int]]
     suffix: str | None = None
-    max_tokens: int | None = Field(default=None, ge=0, lt=2**31)
+    max_tokens: int | None = Field(default=None, ge=-1, lt=2**31)
     logprobs: int | None = Field(default=None, ge=0, le=20)
     echo: bool | None = None
     response_format: ResponseFormat | None = None
@@ -43,7 +43,10 @@ class CompletionRequest(OpenaiSampling):
         return self.logprobs is not None
 
     def asked(self, offer: Offer) -> Asked:
-        """What is asked of the engine; a length of 0 is asked as 1. Raises ApiError for what cannot be served."""
+        """What is asked of the engine; a length of 0 is asked as 1, and -1 is no limit.
+
+        Raises ApiError for what cannot be served.
+        """
         if self.suffix:
             raise bad("suffix is not supported: the model continues a text and fills no gaps", "suffix")
         prompts, count = self.prompts, self.n or 1
@@ -54,7 +57,9 @@ class CompletionRequest(OpenaiSampling):
         length = USUAL_TOKENS if self.max_tokens is None else self.max_tokens
         grammar = self.response_format.grammar("response_format") if self.response_format else ""
         request = Request(
-            settings=self.settings(offer, max_tokens=max(length, 1), stop=self.stops, grammar=grammar),
+            settings=self.settings(
+                offer, max_tokens=None if length < 0 else max(length, 1), stop=self.stops, grammar=grammar
+            ),
             seed=self.first_seed,
             logprobs=0 if self.echo and self.logprobs is None and not self._is_text else self.logprobs,
             echo=bool(self.echo),

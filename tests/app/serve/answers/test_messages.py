@@ -130,7 +130,7 @@ def test_tokens_are_counted(claude: anthropic.Anthropic, engine: ScriptedEngine)
         {"messages": []},
         {"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]},
         {"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]},
-        {"stop_sequences": [""]},
+        {"stop_sequences": ["x"] * 17},
         {"tool_choice": {"type": "tool", "name": "nothing"}},
         {"tool_choice": {"type": "tool"}},
         {"tool_choice": {"type": "any"}},
