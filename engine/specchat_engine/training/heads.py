@@ -125,8 +125,8 @@ class LayerHead(Head):
 
     def draft_only(self, vocabulary: Tensor) -> None:
         """Drafts these ids of the target alone, ascending; with few of them most of the work on scores is saved."""
-        self.vocabulary = vocabulary
-        self.output = self.output[vocabulary]
+        self.vocabulary = vocabulary.to(self.output.device)
+        self.output = self.output[self.vocabulary]
 
     def initialise(self, seed: int) -> None:
         """Small random weights."""
