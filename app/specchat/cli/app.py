@@ -479,7 +479,7 @@ def run_command(words: Sequence[str]) -> int:
     words = list(words)
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words.insert(0, "chat")
-    words = _with_resumed(words)
+    words = _with_exact(_with_resumed(words))
     command = typer.main.get_command(app)
     try:
         return int(command.main(words, prog_name="specchat", standalone_mode=False) or 0)
@@ -487,6 +487,14 @@ def run_command(words: Sequence[str]) -> int:
         known = isinstance(command, TyperGroup) and words[0] in command.commands
         say(f"{wrong.format_message().rstrip('.')}; see `specchat {f'{words[0]} ' if known else ''}--help`")
         return wrong.exit_code
+
+
+def _with_exact(words: list[str]) -> list[str]:
+    """The words, with `on` after an `--exact` that says neither on nor off."""
+    if "--exact" not in words:
+        return words
+    at = words.index("--exact") + 1
+    return [*words[:at], *([] if words[at : at + 1] in (["on"], ["off"]) else ["on"]), *words[at:]]
 
 
 def _with_resumed(words: Sequence[str]) -> list[str]:

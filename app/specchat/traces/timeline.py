@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -42,6 +42,10 @@ class Timeline:
     def tokens(self, seconds: float) -> int:
         """The number of tokens at that time."""
         return self._tokens[self.due(seconds)]
+
+    def reached(self, tokens: int) -> float:
+        """The time at which there were this many tokens, or at the end."""
+        return self.at(bisect_left(self._tokens, tokens))
 
     def tokens_per_second(self, seconds: float) -> float | None:
         """Tokens / time of decoding up to that time; None before the end of the first round."""
@@ -130,6 +134,16 @@ class Race:
         """The number of tokens by which the speculative answer is ahead; negative if it is behind."""
         return self.speculative.tokens(seconds) - self.plain.tokens(seconds)
 
+    @property
+    def ratio(self) -> float | None:
+        """How much faster the speculative answer had as many tokens as the shorter one; None if nothing took time.
+
+        Texts that part have other lengths, and only equal lengths can be compared.
+        """
+        common = min(timeline.tokens(timeline.duration) for timeline in (self.plain, self.speculative))
+        plain, speculative = self.plain.reached(common), self.speculative.reached(common)
+        return plain / speculative if plain > 0 and speculative > 0 else None
+
     def verdict(self) -> Verdict:
         """Compares the texts."""
         left, right = self.plain.trace, self.speculative.trace
@@ -147,6 +161,8 @@ class Race:
         words = f"the texts differ from {place}: {_excerpt(ours, character)} and {_excerpt(theirs, character)}"
         if other := _other_conditions(left.start, right.start):
             words += f"; not the same: {', '.join(other)}"
+        else:
+            words += "; the number of tokens in a pass can decide a near-tie, and --exact prevents that"
         return Verdict(False, words, character, token)
 
 

@@ -110,7 +110,10 @@ def test_the_first_difference_is_told_with_its_character_and_token() -> None:
     verdict = Race.of(other, SPECULATIVE).verdict()
     assert not verdict.equal
     assert (verdict.character, verdict.token) == (20, 5)
-    assert verdict.words == "the texts differ from character 20, token 5: “ug.” and “ed mat.”"
+    assert verdict.words == (
+        "the texts differ from character 20, token 5: “ug.” and “ed mat.”; the number of tokens in a pass can decide a "
+        "near-tie, and --exact prevents that"
+    )
 
 
 def test_an_answer_that_was_stopped_is_equal_as_far_as_it_goes() -> None:

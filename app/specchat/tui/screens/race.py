@@ -191,6 +191,6 @@ def verdict_line(race: Race) -> Content:
     """Whether the texts are equal, and how much faster speculation was."""
     verdict = race.verdict()
     sign, style = ("✓ ", "bold $outcome-accepted") if verdict.equal else ("✕ ", "bold $text-warning")
-    plain, speculative = race.plain.duration, race.speculative.duration
-    times = f"   {plain / speculative:.2f} × as fast as plain" if plain > 0 and speculative > 0 else ""
+    equal_lengths = "" if verdict.equal else ", for as many tokens"
+    times = f"   {race.ratio:.2f} × as fast as plain{equal_lengths}" if race.ratio else ""
     return Content.assemble((sign + verdict.words, style), (times, "bold"))

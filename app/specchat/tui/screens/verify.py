@@ -23,14 +23,16 @@ from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording
 from specchat.tui.screens.inspector import known
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.analysis.widths import tie_width
 from specchat_engine.sampling.noise import gumbel, turn_seed
 from specchat_engine.settings import SAME
 
 _PROGRESS = 0.2
 _TURNED = "Changing sampling parameters while an answer streams also makes the texts differ."
-_MEASURE = "`specchat verify` measures numerical noise and tells it from a bug."
-_NEAR = 0.01
-"""Two values of log p + g closer than this are a near-tie: the last bits of the logits can decide it."""
+_MEASURE = (
+    "`specchat doctor -m MODEL` measures how many answers part for that, `--exact` prevents it, and `specchat verify` "
+    "tells it from a bug."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +145,10 @@ def not_comparable(answer: Trace) -> str:
     return ""
 
 
-def describe_gap(found: Inspection | str, difference: Compared, seed: int, turn: int, attempt: int) -> str:
-    """How close the two tokens are for the target, or why that is not known."""
+def describe_gap(
+    found: Inspection | str, difference: Compared, seed: int, turn: int, attempt: int, quantisation: str = ""
+) -> str:
+    """How close the two tokens are for the target, or why that is not known. `quantisation` is its weights' type."""
     if isinstance(found, str):
         return f"it is not known how close they are: {found}"
     pair = [token for token in (known(found, one) for one in difference.tokens if one is not None) if token is not None]
@@ -159,7 +163,8 @@ def describe_gap(found: Inspection | str, difference: Compared, seed: int, turn:
     ours, theirs = (_value(token, own, greedy=greedy) for token, own in zip(pair, noise, strict=True))
     gap = abs(ours - theirs)
     what = "log p" if greedy else "log p + g"
-    near = "a near-tie, which the last bits of the logits can decide" if gap < _NEAR else "no near-tie"
+    is_near = gap <= tie_width(quantisation)
+    near = "a near-tie, which the number of tokens in a pass can decide" if is_near else "no near-tie"
     return f"their {what} differ by {gap:.2g}: {near}"
 
 

@@ -124,7 +124,7 @@ def test_the_distance_of_two_tokens_counts_the_noise_of_their_position() -> None
     near = seen(0.8, token(5, 0.1), token(6, 0.1 * even))
     difference = Compared(3, 3, (5, 6))
     assert "a near-tie" in describe_gap(near, difference, 7, 1, 2)
-    assert "no near-tie" in describe_gap(near, difference, 7, 1, 3)
+    assert "no near-tie" in describe_gap(near, difference, 7, 1, 3, "F16")
     assert "no near-tie" in describe_gap(replace(near, sampling=SamplingParams(temperature=0)), difference, 7, 1, 2)
     cut = seen(0.8, token(5, 0.1), token(6, 0.1, "top-k"))
     assert "does not survive top-k" in describe_gap(cut, difference, 7, 1, 2)

@@ -171,7 +171,8 @@ class AnswerWindows:
             if difference.place is None or ours is None or theirs is None:
                 return ""
             seen = await look(difference.place, (ours, theirs))
-            return describe_gap(seen, difference, question.seed, question.turn, question.attempt)
+            weights = (trace.start.get("target") or {}).get("quantisation", "")
+            return describe_gap(seen, difference, question.seed, question.turn, question.attempt, weights)
 
         self._owner.app.push_screen(VerifyScreen(trace, Recording(self._client, question, same), explain))
 
