@@ -129,7 +129,7 @@ def test_a_pair_is_loaded_and_drafts(environment: dict[str, str], pair: tuple[Pa
 def test_an_answer_follows_a_json_schema(environment: dict[str, str], pair: tuple[Path, Path]) -> None:
     schema = {
         "type": "object",
-        "properties": {"name": {"type": "string", "maxLength": 12}, "legs": {"type": "integer", "maximum": 9}},
+        "properties": {"name": {"type": "string", "maxLength": 12}, "legs": {"enum": [2, 4, 6]}},
         "required": ["name", "legs"],
         "additionalProperties": False,
     }
@@ -153,7 +153,7 @@ def test_a_required_call_names_the_tool_and_fits_its_schema(engine: Engine, temp
     asked = [Message("user", "Is it warm in Oslo today?")]
     for _ in session.answer(Prompt(asked, (WEATHER,), must_call=True), 0):
         pass
-    (call,) = parse_answer(session.text, engine.answer_format, (WEATHER,)).calls
+    (call,) = parse_answer(session.text, engine.answer_format, (WEATHER,)).tool_calls
     assert call.name == "weather"
     arguments = json.loads(call.arguments)
     assert isinstance(arguments["city"], str)
