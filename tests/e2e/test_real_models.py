@@ -98,6 +98,7 @@ def run(environment: dict[str, str], *arguments: str) -> tuple[dict[str, Any], d
 
 def test_a_conversation_on_a_small_model_is_edited_stopped_and_resumed(specchat: Specchat, small: Path) -> None:
     terminal = specchat("chat", "-m", str(small), *SHORT)
+    terminal.patience = SECONDS
     terminal.wait_for("speculation [●○]")
     terminal.type("Name three rivers.")
     terminal.wait_for(r"▌ Name three rivers\.(.|\n)*tok/s")
@@ -109,6 +110,7 @@ def test_a_conversation_on_a_small_model_is_edited_stopped_and_resumed(specchat:
     terminal.wait_for("exit code 0")
 
     again = specchat("chat", "-m", str(small), "--resume", "-n", "0", "-c", "8192", "--logit-bias", f"{END}=-inf")
+    again.patience = SECONDS
     again.wait_for(r"▌ And three lakes\?(.|\n)*The first is")
     again.type("Tell me about the sea.")
     again.wait_for(r"▌ Tell me about the sea\.(.|\n)*esc Stop")
