@@ -21,6 +21,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from math import nan
 from pathlib import Path
 
 from benchmarks.peers.__main__ import BASE, OWN_PLAIN, line_of, tasks_of
@@ -153,26 +154,24 @@ def table(measured: Measured) -> Iterator[str]:
     temperatures = sorted({task.temperature for answers in measured.values() for task in answers})
     base = BASE if BASE in measured else OWN_PLAIN
     by_temperature = [standings(measured, base, temperature) for temperature in temperatures]
-    kinds = [
-        kind for kind in by_temperature[0][0].kinds if all(kind in row.kinds for rows in by_temperature for row in rows)
-    ]
+    kinds = [*dict.fromkeys(task.kind for answers in measured.values() for task in answers)]
     means = [f"all, T {temperature:g}" for temperature in temperatures]
     yield f"| tool | configuration | {' | '.join((*kinds, *means))} |"
     yield f"| --- | --- |{' ---: |' * len(kinds)}{' --- |' * len(means)}"
     for rows in zip(*by_temperature, strict=True):
         if (rows[0].peer, rows[0].name) == base:
-            speeds = [", ".join(f"{row.speeds[kind]:.1f}" for row in rows) for kind in kinds]
+            speeds = [", ".join(f"{row.speeds.get(kind, nan):.1f}" for row in rows) for kind in kinds]
             yield f"| {rows[0].peer} | {rows[0].name}, tokens/s | {' | '.join(speeds)} |{' |' * len(means)}"
-        cells = [", ".join(f"{row.kinds[kind]:.2f}" for row in rows) for kind in kinds]
+        cells = [", ".join(f"{row.kinds.get(kind, nan):.2f}" for row in rows) for kind in kinds]
         yield f"| {rows[0].peer} | {rows[0].name} | {' | '.join((*cells, *map(over_all, rows)))} |"
 
 
 def over_all(row: Standing) -> str:
-    """A configuration's ratio over all kinds, with its interval."""
+    """A configuration's ratio over all kinds, with its interval if each kind has several prompts."""
     if row.over_all is None:
         return ""
-    low, high = row.over_all.interval or (row.over_all.value, row.over_all.value)
-    return f"{row.over_all.value:.2f} ({low:.2f}–{high:.2f})"
+    interval = row.over_all.interval
+    return f"{row.over_all.value:.2f}" + (f" ({interval[0]:.2f}–{interval[1]:.2f})" if interval else "")
 
 
 def main() -> int:

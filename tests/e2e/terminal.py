@@ -44,7 +44,7 @@ class Terminal:
     """One command in one window. When the command ends, the screen shows its exit code and the terminal's settings.
 
     `close` ends the program, its engine and the tmux server. With `leads`, the command itself is the window's process,
-    as in `tmux new-session COMMAND`, and nothing is shown after it.
+    as in `tmux new-session COMMAND`, and nothing is shown after it. What is waited for has `patience` seconds to appear.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Terminal:
     ):
         # A socket's path is limited to about 100 characters, and a test's folder has a longer path.
         self._folder = tempfile.TemporaryDirectory(prefix="specchat-")
+        self.patience = PATIENCE
         self._socket = f"{self._folder.name}/tmux"
         variables = [f"{name}={value}" for name, value in environment.items()]
         run = f'env -i TERM="$TERM" {shlex.join([*variables, *command])}'
@@ -110,7 +111,7 @@ class Terminal:
 
     def wait_until(self, condition: Callable[[str], bool], what: str) -> str:
         """The screen, once the condition holds for it. Fails and shows the screen if it never does."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while not condition(shown := self.screen()):
             if time.monotonic() > deadline:
                 raise AssertionError(f"{what} did not appear; the screen:\n{shown}")

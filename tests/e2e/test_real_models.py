@@ -98,6 +98,7 @@ def run(environment: dict[str, str], *arguments: str) -> tuple[dict[str, Any], d
 
 def test_a_conversation_on_a_small_model_is_edited_stopped_and_resumed(specchat: Specchat, small: Path) -> None:
     terminal = specchat("chat", "-m", str(small), *SHORT)
+    terminal.patience = SECONDS
     terminal.wait_for("speculation [●○]")
     terminal.type("Name three rivers.")
     terminal.wait_for(r"▌ Name three rivers\.(.|\n)*tok/s")
@@ -109,6 +110,7 @@ def test_a_conversation_on_a_small_model_is_edited_stopped_and_resumed(specchat:
     terminal.wait_for("exit code 0")
 
     again = specchat("chat", "-m", str(small), "--resume", "-n", "0", "-c", "8192", "--logit-bias", f"{END}=-inf")
+    again.patience = SECONDS
     again.wait_for(r"▌ And three lakes\?(.|\n)*The first is")
     again.type("Tell me about the sea.")
     again.wait_for(r"▌ Tell me about the sea\.(.|\n)*esc Stop")
@@ -129,7 +131,7 @@ def test_a_pair_is_loaded_and_drafts(environment: dict[str, str], pair: tuple[Pa
 def test_an_answer_follows_a_json_schema(environment: dict[str, str], pair: tuple[Path, Path]) -> None:
     schema = {
         "type": "object",
-        "properties": {"name": {"type": "string", "maxLength": 12}, "legs": {"type": "integer", "maximum": 9}},
+        "properties": {"name": {"type": "string", "maxLength": 12}, "legs": {"enum": [2, 4, 6]}},
         "required": ["name", "legs"],
         "additionalProperties": False,
     }
@@ -153,7 +155,7 @@ def test_a_required_call_names_the_tool_and_fits_its_schema(engine: Engine, temp
     asked = [Message("user", "Is it warm in Oslo today?")]
     for _ in session.answer(Prompt(asked, (WEATHER,), must_call=True), 0):
         pass
-    (call,) = parse_answer(session.text, engine.answer_format, (WEATHER,)).calls
+    (call,) = parse_answer(session.text, engine.answer_format, (WEATHER,)).tool_calls
     assert call.name == "weather"
     arguments = json.loads(call.arguments)
     assert isinstance(arguments["city"], str)
