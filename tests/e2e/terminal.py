@@ -44,7 +44,7 @@ class Terminal:
     """One command in one window. When the command ends, the screen shows its exit code and the terminal's settings.
 
     `close` ends the program, its engine and the tmux server. With `leads`, the command itself is the window's process,
-    as in `tmux new-session COMMAND`, and nothing is shown after it. What is waited for has `patience` seconds to appear.
+    as in `tmux new-session COMMAND`, and nothing is shown after it. What is waited for has `patience` seconds to come.
     """
 
     def __init__(
