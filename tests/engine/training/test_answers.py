@@ -15,7 +15,7 @@ ASKED = [(Message("user", text),) for text in ("hello there", "a" * 200, "again"
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_model(tmp_path_factory.mktemp("answers") / "target.gguf", sharpness=4.0)
+    return write_tiny_model(tmp_path_factory.mktemp("answers") / "target.gguf", sharpness=0.3)
 
 
 def written(target: Path, texts: int, limit: int = 12, longest: int = 512) -> list[str]:
