@@ -23,7 +23,7 @@ KEPT: Final = 32
 """So many of the target's likeliest tokens are kept after each token."""
 
 _BLOCK = 64
-"""The likeliest tokens are looked for in the blocks with the largest maxima, which takes a fifth of the time."""
+"""The likeliest tokens are looked for in the blocks of this many with the largest maxima, not among all."""
 
 _DAMAGED = (OSError, ValueError, KeyError, BadZipFile, EOFError)
 _NAME = re.compile(r"(\d{9})-(\d+)-([\w ]*)\.npz")
