@@ -17,8 +17,8 @@ LINKS  := $(addprefix --find-links ,$(if $(findstring ://,$(WHEELS)),$(WHEELS),$
 VISION ?=
 CUSTOM := $(strip $(if $(VISION),images) $(CMAKE_ARGS))
 
-# One stamp for each way of building llama.cpp: another VISION or CMAKE_ARGS triggers a rebuild.
-BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CUSTOM)" | cksum | cut -d' ' -f1)
+# One stamp for each way of building llama.cpp: another VISION, CMAKE_ARGS or file of engine/llama-* triggers a rebuild.
+BUILD := $(VENV)/.llama-$(shell { printf '%s' "$(CUSTOM)"; cat engine/llama-*; } | cksum | cut -d' ' -f1)
 MTMD  := -DLLAVA_BUILD=ON -DMTMD_VIDEO=OFF "-DCMAKE_PROJECT_llama_cpp_INCLUDE=$(CURDIR)/engine/llama-vision.cmake"
 CMAKE = $(if $(2),$(MTMD),-DLLAVA_BUILD=OFF) \
   "-DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/engine/llama-$(1).cmake" $(CMAKE_ARGS)
@@ -118,7 +118,7 @@ $(BUILD): $(BIN)/python
 	@echo "== installing llama.cpp ($(LLAMA)$(if $(CUSTOM), with $(CUSTOM))): compiles for about 2 minutes on 2 cores, unless there is a wheel"
 	@rm -f $(VENV)/.llama-*
 	@{ CMAKE_ARGS='$(call CMAKE,slim,$(VISION))' $(PIP) install --verbose --progress-bar off $(LINKS) \
-	  $(if $(CUSTOM),--no-cache-dir --force-reinstall --no-binary llama-cpp-python) "$(LLAMA)" && touch $@; } 2>&1 \
+	  --no-cache-dir --force-reinstall $(if $(CUSTOM),--no-binary llama-cpp-python) "$(LLAMA)" && touch $@; } 2>&1 \
 	  | tee $(VENV)/llama.log | awk '/^ *\[[0-9]+\/[0-9]+\] / { printf "\r   step %s ", $$1; fflush(); n++ } END { if (n) print "" }'
 	@test -f $@ || { tail -20 $(VENV)/llama.log; exit 1; }
 
