@@ -172,7 +172,7 @@ def test_a_draft_that_is_to_be_exchanged_or_unloaded_needs_one_answer_at_a_time(
     with pytest.raises(EngineError, match="parallel 1"):
         engine.unload_draft("model")
     for _ in range(60):
-        engine.controller.record.observe("prose", "model", 2.0, 1)
+        engine.controller.gains.observe("prose", "model", 2.0, 1)
     assert engine.draft_to_unload(DeviceMemory("CPU", "cpu", 0, 10**10)) is None
 
 

@@ -136,7 +136,7 @@ def test_the_engine_names_the_draft_model_that_never_paid_while_memory_is_short(
     short, plenty = DeviceMemory("CPU", "cpu", 10**8, 10**10), DeviceMemory("CPU", "cpu", 5 * 10**9, 10**10)
     assert engine.draft_to_unload(short) is None
     for _ in range(60):
-        engine.controller.record.observe("prose", "model-3", 2.0, 1)
+        engine.controller.gains.observe("prose", "model-3", 2.0, 1)
     assert engine.draft_to_unload(short) == "model-3"
     assert engine.draft_to_unload(plenty) is engine.draft_to_unload(short, asked="model-3") is None
     assert all(size > 0 for size in engine.draft_memory.values())

@@ -63,7 +63,7 @@ def finds(monkeypatch: pytest.MonkeyPatch, *, explained: bool, then: BaseExcepti
             heard(case, found if case is cases[0] else None)
             if then:
                 raise then
-        return Audit(len(cases), 12 * len(cases), [0.1, 0.3, 0.2], [found], 1.0)
+        return Audit(len(cases), 12 * len(cases), [0.1, 0.3, 0.2], findings=[found], seconds=1.0)
 
     monkeypatch.setattr("specchat.cli.verify.audit", audit)
 
