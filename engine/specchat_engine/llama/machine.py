@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
@@ -148,11 +149,19 @@ def may_repack(header: Header) -> bool:
     return not (any(tensor.type_name in TILED for tensor in header.tensors) and tile_fault())
 
 
-@cache
 def tile_fault() -> str:
-    """What is wrong with the AMX tiles of this build, found by using them; "" if nothing is, or it does not use any."""
+    """What is wrong with the AMX tiles of this build, found by using them; "" if nothing is, or it does not use any.
+
+    llama.cpp configures the tiles once in each thread. PyTorch uses them too, and resets them when it is done: the next
+    product of llama.cpp in that thread is an illegal instruction. So a process with PyTorch does without.
+    """
     if not uses_tiles(system_info()):
         return ""
+    return "PyTorch, which is in this process, resets them" if "torch" in sys.modules else _fault_of_tiles()
+
+
+@cache
+def _fault_of_tiles() -> str:
     return find_fault(loaded_libraries(), [number for number, (name, *_) in TYPES.items() if name in TILED])
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -212,3 +214,11 @@ def test_a_containers_limit_is_its_total_and_files_that_it_caches_count_as_free(
     assert free_and_total(tmp_path, max=str(8 * 2**30), **used) == (5, 8)
     assert free_and_total(tmp_path, max=str(64 * 2**30), **used) == (12, 16)
     assert free_and_total(tmp_path, max=str(2 * 2**30), **used) == (0, 2)
+
+
+def test_a_process_with_pytorch_which_resets_the_tiles_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    monkeypatch.setattr(machine, "uses_tiles", lambda _: True)
+    assert machine.tile_fault().startswith("PyTorch")
+    monkeypatch.setattr(machine, "uses_tiles", lambda _: False)
+    assert machine.tile_fault() == ""
