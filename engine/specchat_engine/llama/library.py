@@ -40,7 +40,7 @@ LIBRARIES = Path(llama_cpp.__file__).parent / "lib"
 """The folder of llama.cpp's libraries."""
 
 _OF_LLAMA = re.compile(r"/lib(ggml|llama)[^/]*$")
-_VARIANT = re.compile(r"ggml-cpu-(\w+)")
+_VARIANT = re.compile(r"ggml-cpu-(?!exact)(\w+)")
 
 CONTEXT_DEFAULTS: Final = {
     "n_ctx": 512,
