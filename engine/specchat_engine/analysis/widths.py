@@ -206,8 +206,13 @@ def same_draw(one: Candidates, other: Candidates) -> float:
     ids = np.union1d(one.ids, other.ids)
     p, q = (_spread_out(each, ids) for each in (one, other))
     both = (p > 0) & (q > 0)
-    ratios = np.maximum(p / p[both][:, None], q / q[both][:, None])
-    return float((1 / ratios.sum(axis=1)).sum())
+    ratio = np.divide(p, q, out=np.full(len(ids), np.inf), where=q > 0)
+    # In the order of p / q, the larger of p(y) and q(y) · p(x) / q(x) is p(y) from x on and the other one before it.
+    order = np.argsort(ratio)
+    before = np.searchsorted(ratio[order], ratio[both])
+    sums = (np.concatenate(([0.0], np.cumsum(each[order]))) for each in (p, q))
+    p_before, q_before = (each[before] for each in sums)
+    return float((p[both] / (p.sum() - p_before + ratio[both] * q_before)).sum())
 
 
 def _spread_out(candidates: Candidates, ids: NDArray[np.int64]) -> NDArray[np.float64]:
