@@ -60,6 +60,10 @@ _LITTLE_READ = 8
 _PLAIN_SEEN = 2
 """A plain pass is timed this often before anything is drafted."""
 
+_HOLD = 6
+"""A decision to draft nothing holds for this many more rounds while all matches stay as long: deciding takes a good
+part of a round with small models."""
+
 _OVERHEAD_WEIGHT = 0.1
 """The weight of the latest plain round in the average time between passes."""
 
@@ -89,6 +93,8 @@ class Controller:
         self._usual_drafts: dict[tuple[str, str], float] = {}
         self._overhead_ms = 0.0
         self._last_was_plain = False
+        self._held, self._held_rounds = Decision(None, 0, ""), 0
+        self._held_matches: dict[DrafterTraits, int] = {}
 
     @property
     def target(self) -> CostCurve:
@@ -123,7 +129,7 @@ class Controller:
         for drafter, made in self._made.items():
             usual = self._usual_drafts.get((self._kind, drafter), _DRAFTS)
             self._usual_drafts[self._kind, drafter] = usual + _DRAFTS_WEIGHT * (made - usual)
-        self._kind, self._made, self._trends = kind, Counter(), {}
+        self._kind, self._made, self._trends, self._held_rounds = kind, Counter(), {}, 0
 
     def decide(self, situation: Situation) -> Decision:
         """Returns who drafts in the next round, and how much."""
@@ -142,8 +148,14 @@ class Controller:
         if verify_ms is None:
             k = situation.longest if situation.fixed else min(situation.longest, USUAL_K)
             return Decision(possible[0][0], k, "nothing measured yet") if possible else Decision(None, 0, "no match")
+        matches = {drafter: prospect.match for drafter, prospect in situation.prospects.items()}
+        if self._held_rounds and not situation.fixed and matches == self._held_matches:
+            self._held_rounds -= 1
+            return self._held
         drafters = [self._possible(situation, drafter, verify_ms) for drafter, _ in possible]
         decision = decide(situation, drafters, self._cap)
+        self._held, self._held_matches = decision, matches
+        self._held_rounds = 0 if decision.drafter or situation.opening else _HOLD
         if decision.drafter is None or decision.explores:
             return decision
         return replace(

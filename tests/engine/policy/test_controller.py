@@ -133,7 +133,7 @@ def test_a_trial_that_gains_is_followed_by_drafts() -> None:
     controller = knowing(0.5)
     play(controller, 40, 0.5, right=0)
     controller.begin("prose")
-    assert len(drafted_by_model(play(controller, 60, 0.5, right=64))) > 20
+    assert len(drafted_by_model(play(controller, 90, 0.5, right=64))) > 30
 
 
 def lost(decisions: list[Decision], slope: float, right: int) -> float:
