@@ -304,7 +304,7 @@ def test_a_full_disk_is_one_line(pair: list[str]) -> None:
 def test_a_terminal_gets_coloured_tokens_or_their_shapes_without_colour(pair: list[str], no_color: bool) -> None:
     environment = {**os.environ, "COLORTERM": "truecolor", **({"NO_COLOR": "1"} if no_color else {})}
     ours, theirs = pty.openpty()
-    command = [*SPECCHAT, "run", "hello", *pair, "--temp", "1.5"]
+    command = [*SPECCHAT, "run", "hello", *pair, "--temp", "1.5", "-k", "3", "-s", "1"]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
         os.close(theirs)
         shown = b""
