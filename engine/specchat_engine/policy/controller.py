@@ -94,7 +94,7 @@ class Controller:
         self._overhead_ms = 0.0
         self._last_was_plain = False
         self._held, self._held_rounds = Decision(None, 0, ""), 0
-        self._held_matches: dict[DrafterTraits, int] = {}
+        self._held_matches: dict[DrafterTraits, tuple[int, bool]] = {}
 
     @property
     def target(self) -> CostCurve:
@@ -148,7 +148,7 @@ class Controller:
         if verify_ms is None:
             k = situation.longest if situation.fixed else min(situation.longest, USUAL_K)
             return Decision(possible[0][0], k, "nothing measured yet") if possible else Decision(None, 0, "no match")
-        matches = {drafter: prospect.match for drafter, prospect in situation.prospects.items()}
+        matches = {drafter: (prospect.match, prospect.resumed) for drafter, prospect in situation.prospects.items()}
         if self._held_rounds and not situation.fixed and matches == self._held_matches:
             self._held_rounds -= 1
             return self._held
