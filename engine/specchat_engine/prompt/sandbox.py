@@ -30,6 +30,10 @@ _ITERATING: Final = frozenset(
 
 _BITS: Final = 256
 
+_NESTED: Final = 64
+"""How deep calls may be nested: templates call themselves for each level of a schema. Python's own limit
+lies deeper, where a process without any further word ended once."""
+
 _CHARACTERS, _TOKENS = 2**18, 25_000
 """The most that a template may have, so that it compiles in a second. Real ones have up to 12,000 tokens."""
 
@@ -59,6 +63,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             finalize=self._as_text,
         )
         self.allowance = Allowance()
+        self._nested = 0
         self.filters["tojson"] = _to_json
         del self.filters["urlize"], self.filters["wordwrap"], self.globals["lipsum"]
         self.filters = {name: self._measured(name, function) for name, function in self.filters.items()}
@@ -90,7 +95,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
             named = {name: value for name, value in kwargs.items() if not name.startswith("_")}
             self.allowance.allow(METHODS[name](self.allowance.size, text, *args, **named))
         self.allowance.spend(ELEMENT * (len(args) + len(kwargs)))
-        result = super().call(context, called, *args, **kwargs)
+        if self._nested == _NESTED:
+            raise TemplateError(f"the model's chat template calls itself more than {_NESTED} times; try another file")
+        self._nested += 1
+        try:
+            result = super().call(context, called, *args, **kwargs)
+        finally:
+            self._nested -= 1
         self.allowance.spend(self.allowance.size(result))
         return result
 

@@ -143,6 +143,14 @@ def test_a_template_that_fails_says_so_in_one_line(source: str) -> None:
     assert "template" in one_line(caught)
 
 
+def test_a_template_may_call_itself_for_each_level_of_a_schema_but_not_without_end() -> None:
+    macro = "{% macro f(n) %}{{ '.' ~ f(n - 1) if n else '' }}{% endmacro %}"
+    assert render(macro + "{{ f(40) }}") == "." * 40
+    for endless in ("{{ f(-1) }}", "{% for one in [1] recursive %}{{ loop([1]) }}{% endfor %}"):
+        with pytest.raises(TemplateError, match="calls itself more than 64 times"):
+            render(macro + endless)
+
+
 def test_an_error_gives_the_templates_own_reason() -> None:
     with pytest.raises(TemplateError, match="refuses the conversation: no system role, please"):
         render("{{ raise_exception('no system role, please') }}")
