@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import DrafterTraits
 
@@ -61,6 +62,7 @@ class CostCurve:
         self._usual: dict[int, dict[int, float]] = {}
         self._timed: dict[int, dict[int, deque[float]]] = {}
         self._curves: dict[int, dict[int, float]] = {}
+        self._lines: dict[tuple[int, int], NDArray[np.float64]] = {}
 
     def observe(self, size: int, depth: int, milliseconds: float, timed_ms: float | None = None) -> None:
         """Learns what a size took at this depth of the context. `timed_ms` is the time of its passes alone, if that
@@ -80,6 +82,7 @@ class CostCurve:
         times.append(milliseconds / self._slowness)
         self._usual.setdefault(zone, {})[size] = _undisturbed(times)
         self._curves.pop(zone, None)
+        self._lines.clear()
 
     @property
     def total(self) -> int:
@@ -117,6 +120,13 @@ class CostCurve:
         """
         if not self._usual:
             return None
+        at = _nearest(self._usual, depth), most
+        if at not in self._lines:
+            self._lines[at] = self._line(depth, most)
+        return [0.0, *(self._slowness * self._lines[at]).tolist()]
+
+    def _line(self, depth: int, most: int) -> NDArray[np.float64]:
+        """The same of sizes 1 to `most`, divided by the slowness."""
         known = self._blended(depth)
         sizes, costs = list(known), list(accumulate(reversed(known.values()), min))[::-1]
         usual = self._slope * costs[0] / (1 + self._slope * (sizes[0] - 1))
@@ -127,8 +137,7 @@ class CostCurve:
         if most > sizes[-1]:
             costs.append(costs[-1] + slope * (most - sizes[-1]))
             sizes.append(most)
-        line = np.interp(np.arange(1, most + 1), sizes, costs)
-        return [0.0, *(self._slowness * line).tolist()]
+        return np.interp(np.arange(1, most + 1), sizes, costs)
 
     def measured(self, depth: int) -> dict[int, float]:
         """The usual milliseconds of the measured sizes, ascending, at this depth or the nearest one measured."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.decoding.rounds import LimitedBy
@@ -140,7 +141,7 @@ class Confidences:
         return replace(rounded, milliseconds=rounded.milliseconds * unit)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Possible:
     """What one drafter could do in the next round.
 
@@ -189,6 +190,11 @@ class Possible:
 
     def _affordable(self, cap: float) -> int:
         """Returns how many tokens may be drafted before the expected loss exceeds the cap."""
+        return max((n for n, loss in enumerate(self._losses) if n and loss <= max(0.0, cap)), default=0)
+
+    @cached_property
+    def _losses(self) -> list[float]:
+        """The expected losses of drafts of 0, 1, 2, … tokens, in plain rounds."""
         pace = 1 / self.costs[0]
         losses = [0.0] * len(self.costs)
         for accept in self.accept:
@@ -196,7 +202,7 @@ class Possible:
             lost = [pace * cost - emitted for cost, emitted in zip(self.costs, tokens, strict=True)]
             in_vain = self.reading * (min(lost[1:], default=0.0) >= 0)
             losses = [loss + (max(0.0, more) + in_vain) / 3 for loss, more in zip(losses, lost, strict=True)]
-        return max((n for n, loss in enumerate(losses) if n and loss <= max(0.0, cap)), default=0)
+        return losses
 
 
 def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> Decision:
