@@ -244,6 +244,12 @@ def test_the_reason_says_that_a_copy_was_resumed() -> None:
     assert knowing(0.05).decide(now).reason == "match of 1 after an edit"
 
 
+def test_a_copy_that_resumes_is_followed_at_once_although_the_match_is_as_long_as_before() -> None:
+    controller, now = knowing(0.6), Situation(100, 64, {LOOKUP: Prospect(match=1)})
+    assert controller.decide(now).drafter is None
+    assert controller.decide(replace(now, prospects={LOOKUP: Prospect(match=1, resumed=True)})).drafter is LOOKUP
+
+
 def test_without_a_match_lookup_drafts_nothing() -> None:
     decision = knowing(0.05).decide(Situation(100, 64, {LOOKUP: Prospect()}))
     assert (decision.drafter, decision.reason) == (None, "no match")
