@@ -70,6 +70,11 @@ def pair(target: str, draft: str, config: Config, *, as_json: bool) -> int:
         for line in verdict.lines:
             console.print(_line(line))
         say(_conclusion(one, two, verdict))
+        if verdict.fits and not verdict.pays:
+            say(
+                "this draft would gain nothing here: without one, `chat` drafts by lookup, and "
+                f"`specchat train {trainable_head(one.header)} -m {one.name}` trains a head"
+            )
     return 0 if verdict.fits else FAILED
 
 

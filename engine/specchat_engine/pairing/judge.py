@@ -26,6 +26,11 @@ _LONGEST = min(16, K_LIMIT)
 GAIN: Final = 1.05
 """A smaller speed-up is no gain: it is less than the estimate's error."""
 
+_GOOD: Final = 0.9
+"""The α of a good draft on text that is easy to guess, such as code."""
+
+_NO_DRAFT: Final = "draft by lookup, which needs no model, or with a trained head"
+
 MEASURED_HERE: Final = "with the costs measured here"
 
 
@@ -86,7 +91,9 @@ def expect_speedup(
         best, words = reported, f"at most {reported:.2f}×, as others measured it; {words}"
     known = None if alpha is None else best
     if best < GAIN:
-        return Finding(Grade.WARNING, "speed-up", words, "decode plainly or by lookup, or use a smaller draft"), known
+        return Finding(Grade.WARNING, "speed-up", words, f"{_NO_DRAFT}, or use a smaller draft"), known
+    if alpha is None and (good := best_speedup(_GOOD, cost, relative)[0]) < GAIN:
+        return Finding(Grade.WARNING, "speed-up", f"{words}; {good:.2f}× at α {_GOOD}", _NO_DRAFT), None
     if alpha is None:
         return Finding(Grade.OK, "speed-up", f"not measured; {words}", "measure it: models pair --bench"), None
     return Finding(Grade.OK, "speed-up", words), known
@@ -146,6 +153,11 @@ class Verdict:
         """The worst grade of all findings."""
         grades = {line.grade for line in self.lines}
         return next((grade for grade in (Grade.BLOCKER, Grade.WARNING) if grade in grades), Grade.OK)
+
+    @property
+    def pays(self) -> bool:
+        """Whether the draft may gain anything here, as far as that can be told."""
+        return not any(line.topic == "speed-up" and line.grade is Grade.WARNING for line in self.lines)
 
     @property
     def fits(self) -> bool:

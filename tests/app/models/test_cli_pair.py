@@ -18,7 +18,18 @@ def test_a_pair_that_fits_says_how_to_chat_with_it(tiny_models: TinyModels, caps
     captured = capsys.readouterr()
     assert "✓ vocabulary" in captured.out
     assert "✗" not in captured.out
-    assert captured.err == f"specchat: they fit: `specchat chat -m {tiny_models.target} -d {tiny_models.draft}`\n"
+    conclusion, *_ = captured.err.splitlines()
+    assert conclusion == f"specchat: they fit: `specchat chat -m {tiny_models.target} -d {tiny_models.draft}`"
+
+
+def test_of_a_draft_that_would_not_pay_it_says_what_would(
+    tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["models", "pair", str(tiny_models.target), str(tiny_models.target)]) == 0
+    _, advice = capsys.readouterr().err.splitlines()
+    assert "gain nothing here" in advice
+    assert "by lookup" in advice
+    assert f"`specchat train eagle3 -m {tiny_models.target}`" in advice
 
 
 def test_a_blocker_has_a_reason_a_remedy_and_exit_code_1(

@@ -124,6 +124,16 @@ def test_measured_costs_come_before_sizes(pair: tuple[Header, Header]) -> None:
     assert "with the costs measured here" in about(fast, "speed-up").finding
 
 
+def test_a_draft_that_would_gain_only_if_nearly_every_token_were_accepted_does_not_pay(
+    pair: tuple[Header, Header],
+) -> None:
+    verify = ((1, 10.0), (2, 18.0), (9, 20.0))
+    dear, cheap = (judge(*pair, OPTIONS, costs=MeasuredCosts(verify, draft_step=step)) for step in (5.5, 0.5))
+    assert (dear.pays, cheap.pays) == (False, True)
+    assert "if every token were accepted" in about(dear, "speed-up").finding
+    assert "by lookup" in (about(dear, "speed-up").remedy or "")
+
+
 def test_no_more_is_expected_than_others_measured(pair: tuple[Header, Header]) -> None:
     free, capped = (judge(*pair, OPTIONS, alpha=0.8, reported=reported) for reported in (None, 1.3))
     assert free.speedup is not None
