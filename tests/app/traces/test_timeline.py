@@ -90,6 +90,13 @@ def test_both_run_on_their_own_clocks_and_the_lead_is_in_tokens() -> None:
     assert [race.lead(seconds) for seconds in (0, 0.1, 0.15, 0.3, 0.6, 0.8)] == [0, -1, 0, 2, 2, 0]
 
 
+def test_answers_of_other_lengths_are_compared_where_the_shorter_one_ends() -> None:
+    assert Race.of(PLAIN, SPECULATIVE).ratio == pytest.approx(0.8 / 0.6)
+    short = sample_trace(PLAIN.rounds[:5], step_ms=100.0)
+    assert Race.of(short, SPECULATIVE).ratio == pytest.approx(0.5 / 0.3), "five tokens took two rounds"
+    assert Race.of(PLAIN, sample_trace([])).ratio is None
+
+
 def test_tokens_per_second_ends_at_the_speed_in_the_statistics() -> None:
     timeline = Race.of(PLAIN, SPECULATIVE).speculative
     assert timeline.tokens_per_second(0.1) is None
