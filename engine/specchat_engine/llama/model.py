@@ -11,6 +11,7 @@ from typing import Any
 
 from specchat_engine.errors import Cancelled, ModelFileError
 from specchat_engine.gguf import Header, read_model
+from specchat_engine.llama.huge_pages import in_huge_pages
 from specchat_engine.llama.kernels import exact_kernels
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log, read_weights
@@ -79,7 +80,7 @@ class LlamaModel:
         params.progress_callback = api.llama_progress_callback(report)
         native_log.clear()
         last_words.about(path)
-        with exact_kernels() if exact else nullcontext():
+        with exact_kernels() if exact else nullcontext(), in_huge_pages():
             self.handle: Any = api.llama_model_load_from_file(os.fsencode(path), params)
         if not self.handle:
             if stopped:
