@@ -399,7 +399,8 @@ def train(
     """Train a draft model or a head for a target, or have it answer prompts to train on.
 
     `online` has a draft model learn from the turns that were recorded since `specchat learn on`, together with data if
-    some is named. Needs torch: pip install 'specchat[train]'. Run the same command again to go on where it was stopped.
+    some is named. All but `answers` need torch: pip install 'specchat[train]'. Run the same command again to go on
+    where it was stopped.
     """
     with one_line_errors(debug):
         from specchat.cli.train import Request, read_precision, read_rank

@@ -75,7 +75,8 @@ def train(options: ChatOptions, request: Request) -> int:
 
     Raises ConfigError or SettingError for what cannot be done, EngineError if a model cannot be loaded.
     """
-    _check_installed()
+    if request.kind != "answers":
+        _check_installed()
     one_line_from_native_code()
     if request.kind == "online":
         from specchat.cli.train_online import learn
@@ -103,8 +104,8 @@ def train(options: ChatOptions, request: Request) -> int:
 
 def _trained(target: Path, request: Request, texts: Sequence[Text]) -> Result:
     """Trains, and says how acceptance changed."""
+    from specchat_engine.training.documents import documents_of
     from specchat_engine.training.runs import Training
-    from specchat_engine.training.texts import documents_of
 
     folder = request.out.with_name(f"{request.out.name}.training")
     folder.mkdir(parents=True, exist_ok=True)

@@ -11,9 +11,9 @@ from specchat.learning import Learned
 from specchat.texts import CHATS
 from specchat_engine.errors import EngineError
 from specchat_engine.threads.processors import read_processors
+from specchat_engine.training.documents import documents_of
 from specchat_engine.training.runs import LONGEST
 from specchat_engine.training.teacher import RecordedTeacher, Teacher, TeacherOfBoth
-from specchat_engine.training.texts import documents_of
 
 
 def teacher_of(target: Path, learned: Learned, data: Sequence[str]) -> RecordedTeacher:

@@ -1,4 +1,4 @@
-"""Turns files into documents to learn from: plain text, and chats in JSON.
+"""Reads what is to be learned from files: plain text, and chats in JSON.
 
 A `.jsonl` or `.json` file has an object for each text or chat, in the shapes that datasets usually have: `text` or
 `content`; `messages` with `role` and `content`; `conversations` with `from` and `value`; `prompt`, `instruction` or
@@ -8,17 +8,13 @@ A `.jsonl` or `.json` file has an object for each text or chat, in the shapes th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from specchat_engine.errors import SettingError
-from specchat_engine.models import SessionVocabulary
-from specchat_engine.prompt.encoding import encode
 from specchat_engine.prompt.messages import Message, Role
-from specchat_engine.prompt.template import ChatTemplate
-from specchat_engine.training.packing import Document
 
 _LARGEST = 256 * 2**20
 """Larger files are data rather than texts."""
@@ -101,38 +97,6 @@ def in_json(content: str) -> list[Text]:
     except ValueError:
         records = [json.loads(line) for line in content.splitlines() if line.strip()]
     return [text for record in records if (text := _text_of(record))]
-
-
-def documents_of(
-    texts: Iterable[Text], vocabulary: SessionVocabulary, template: ChatTemplate, longest: int
-) -> Iterator[Document]:
-    """The texts in documents of at most `longest` tokens.
-
-    Of a plain text every token is learned, of a chat its answers. A longer text becomes several documents, a longer
-    chat keeps its end.
-    """
-    for text in texts:
-        if isinstance(text, Chat):
-            yield from _answers(text, vocabulary, template, longest)
-            continue
-        ids = vocabulary.tokenize(text, special=False, add_bos=vocabulary.adds_bos)
-        for start in range(0, len(ids), longest):
-            part = ids[start : start + longest]
-            if len(part) > 1:
-                yield Document(part, [True] * len(part))
-
-
-def _answers(chat: Chat, vocabulary: SessionVocabulary, template: ChatTemplate, longest: int) -> Iterator[Document]:
-    """A document for each answer, with what was said before."""
-    special = vocabulary.special
-    end = next((special[name] for name in ("eot", "eos") if special[name] >= 0), None)
-    for place, message in enumerate(chat.messages):
-        if message.role != "assistant" or not place or not message.content:
-            continue
-        asked = encode(chat.messages[:place], template, vocabulary)
-        answer = vocabulary.tokenize(message.content, special=False) + ([] if end is None else [end])
-        ids = [*asked, *answer]
-        yield Document(ids[-longest:], ([False] * len(asked) + [True] * len(answer))[-longest:])
 
 
 def _text_of(record: Any) -> Text | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
@@ -166,6 +168,13 @@ def test_a_check_ends_when_its_time_is_over(
     assert check_seconds(20) == pytest.approx(180)
     assert check(Result(target, "nowhere.gguf", "draft"), 0.003) == 1
     assert "nothing was measured" in capfd.readouterr().err
+
+
+def test_answers_are_written_without_torch_beside_which_llama_cpp_does_without_tiles() -> None:
+    program = "import sys, specchat.cli.train, specchat.cli.train_answers, specchat.cli.train_data; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert "specchat_engine.training.answers" in done.stdout.split()
+    assert "torch" not in done.stdout.split()
 
 
 def test_answers_are_written_one_a_line_and_go_on_where_they_stopped(

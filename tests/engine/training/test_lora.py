@@ -16,6 +16,7 @@ from specchat_engine.gguf import read_model
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.training import draft_pupils
+from specchat_engine.training.documents import documents_of
 from specchat_engine.training.draft_pupils import AdaptedPupil, DraftPupil, draft_from
 from specchat_engine.training.gguf import Precision, write_draft
 from specchat_engine.training.gguf_reader import read_gguf
@@ -23,7 +24,6 @@ from specchat_engine.training.lora import adapt
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Document
 from specchat_engine.training.runs import Progress, Training, needed_bytes
-from specchat_engine.training.texts import documents_of
 from support.tiny_models import write_tiny_model
 
 WORDS = ("hello", "there", "again", "tell", "me", "a", "story", "of", "old", "times")

@@ -16,6 +16,7 @@ from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.stores.recorded_turns import KEPT, RecordedTurn
 from specchat_engine.training import runs
+from specchat_engine.training.documents import documents_of
 from specchat_engine.training.draft_pupils import draft_config, draft_pupil
 from specchat_engine.training.packing import Document
 from specchat_engine.training.pupils import (
@@ -29,7 +30,6 @@ from specchat_engine.training.pupils import (
 )
 from specchat_engine.training.runs import LONGEST, Progress, Training
 from specchat_engine.training.teacher import Lesson, RecordedTeacher, Teacher, TeacherOfBoth
-from specchat_engine.training.texts import documents_of
 from support.tiny_models import write_tiny_model
 
 WORDS = ("hello", "there", "again", "tell", "me", "a", "story", "of", "old", "times")
