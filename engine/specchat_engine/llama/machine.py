@@ -144,20 +144,24 @@ _FEATURES = {
 """llama.cpp's names of instruction sets, and Linux's. AMX is left out: `doctor` has a row of its own for it."""
 
 
-def may_repack(header: Header) -> bool:
-    """Whether this build may copy weights into another layout; if not, it uses them as they are in the file."""
-    return not (any(tensor.type_name in TILED for tensor in header.tensors) and tile_fault())
+def may_repack(header: Header, *, apart: bool = False) -> bool:
+    """Whether this build may copy weights into another layout; if not, it uses them as they are in the file. `apart` as
+    for `tile_fault`."""
+    return not (any(tensor.type_name in TILED for tensor in header.tensors) and tile_fault(apart=apart))
 
 
-def tile_fault() -> str:
+def tile_fault(*, apart: bool = False) -> str:
     """What is wrong with the AMX tiles of this build, found by using them; "" if nothing is, or it does not use any.
 
     llama.cpp configures the tiles once in each thread. PyTorch uses them too, and resets them when it is done: the next
-    product of llama.cpp in that thread is an illegal instruction. So a process with PyTorch does without.
+    product of llama.cpp in that thread is an illegal instruction. So a process with PyTorch does without, unless passes
+    are made `apart`, in a thread in which PyTorch never computes.
     """
     if not uses_tiles(system_info()):
         return ""
-    return "PyTorch, which is in this process, resets them" if "torch" in sys.modules else _fault_of_tiles()
+    if "torch" in sys.modules and not apart:
+        return "PyTorch, which is in this process, resets them"
+    return _fault_of_tiles()
 
 
 @cache

@@ -42,12 +42,14 @@ class LlamaModel:
         own_head: bool = False,
         vocabulary_only: bool = False,
         exact: bool = False,
+        apart: bool = False,
     ) -> None:
         """Loads a file. `gpu_layers` -1 offloads all that the build can; `progress` gets 0…1 and returns False to stop.
 
         `header` is the file's, if it was read before. Without its `tokenizer` the model knows token ids only, and its
         vocabulary has just a size; a large tokenizer takes 25 MB and a few tenths of a second. `own_head` loads the
-        layers for multi-token prediction too, and `vocabulary_only` no weights at all.
+        layers for multi-token prediction too, and `vocabulary_only` no weights at all. `apart` promises that PyTorch
+        never computes in the thread that makes the passes.
 
         Raises ModelFileError if the file cannot be used, SettingError for an unknown device, and Cancelled.
         """
@@ -59,7 +61,7 @@ class LlamaModel:
         params.main_gpu = main_gpu
         params.load_mtp = own_head
         params.vocab_only = vocabulary_only
-        params.use_extra_bufts = may_repack(self.header) and not exact
+        params.use_extra_bufts = may_repack(self.header, apart=apart) and not exact
         keep = [device_array(devices)]
         if keep[0] is not None:
             params.devices = ctypes.cast(keep[0], ctypes.c_void_p)

@@ -7,6 +7,7 @@ and drafts will meet.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -74,7 +75,8 @@ class Teacher:
         Raises ModelFileError if the file cannot be loaded. The caller must make sure that the architecture hands its
         hidden states out.
         """
-        self._model = LlamaModel(target)
+        self._model = LlamaModel(target, apart=True)
+        self._passes = ThreadPoolExecutor(1)
         options = LoadOptions(batch_size=_ROWS, ubatch_size=_ROWS, flash_attention="off")
         native = NativeContext(self._model, n_ctx=n_ctx, max_rows=_ROWS, threads=threads, options=options)
         self._context = LlamaContext(native)
@@ -107,7 +109,7 @@ class Teacher:
         for start in range(0, length, _ROWS):
             end = min(start + _ROWS, length)
             rows = max(0, end - max(start, first))
-            logits = self._context.advance(ids[start:end], rows)
+            logits = self._passes.submit(self._context.advance, ids[start:end], rows).result()
             if rows:
                 best[end - rows : end], log_p[end - rows : end] = likeliest(logits, kept)
         states = self._states.rows(0, length) if self._states else np.empty((length, 0), np.float32)
@@ -122,6 +124,7 @@ class Teacher:
 
     def close(self) -> None:
         """Frees the target."""
+        self._passes.shutdown()
         self._context.close()
         self._model.close()
 

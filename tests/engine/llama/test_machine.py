@@ -105,9 +105,9 @@ def test_only_files_with_types_that_are_computed_in_tiles_stay_as_they_are(
 ) -> None:
     quantise(source, tmp_path / "written.gguf", kind)
     header = read_model(tmp_path / "written.gguf")
-    monkeypatch.setattr(machine, "tile_fault", lambda: "they crash")
+    monkeypatch.setattr(machine, "tile_fault", lambda **_: "they crash")
     assert may_repack(header) is anew
-    monkeypatch.setattr(machine, "tile_fault", lambda: "")
+    monkeypatch.setattr(machine, "tile_fault", lambda **_: "")
     assert may_repack(header)
 
 
@@ -115,7 +115,7 @@ def test_only_files_with_types_that_are_computed_in_tiles_stay_as_they_are(
 def test_llama_cpp_gets_the_choice(source: Path, tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[bool] = []
     load = model.api.llama_model_load_from_file
-    monkeypatch.setattr(machine, "tile_fault", lambda: fault)
+    monkeypatch.setattr(machine, "tile_fault", lambda **_: fault)
     monkeypatch.setattr(
         model.api,
         "llama_model_load_from_file",

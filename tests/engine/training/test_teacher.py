@@ -17,6 +17,7 @@ from specchat_engine.training.gguf_reader import read_gguf
 from specchat_engine.training.packing import Document
 from specchat_engine.training.teacher import Lesson, TaughtLessons, Teacher, TeacherOfBoth, likeliest, pack_lessons
 from support.heads import layer_inputs
+from support.quantise import quantise
 from support.tiny_models import write_tiny_model
 
 
@@ -62,6 +63,18 @@ def test_a_long_document_is_read_in_passes(teacher: Teacher, monkeypatch: pytest
     monkeypatch.setattr(teacher_module, "_ROWS", 16)
     again = teacher.teach(Document([*document(60).ids[:59], 5], [True] * 60))
     np.testing.assert_allclose(whole.teacher_log_probabilities[:59], again.teacher_log_probabilities[:59], atol=1e-2)
+
+
+def test_torch_may_compute_between_two_documents(target: Path, tmp_path: Path) -> None:
+    """Both use the processor's tiles, where it has some, and torch resets them in the thread in which it computes."""
+    quantise(target, tmp_path / "quantised.gguf", "Q8_0")
+    teacher = Teacher(tmp_path / "quantised.gguf", (1, 2), n_ctx=256, threads=2)
+    lessons = []
+    for _ in range(2):
+        lessons.append(teacher.teach(document(200)))
+        torch.ones(256, 256, dtype=torch.bfloat16) @ torch.ones(256, 256, dtype=torch.bfloat16)
+    teacher.close()
+    np.testing.assert_array_equal(lessons[0].states, lessons[1].states)
 
 
 def test_what_is_not_learned_has_states_alone(teacher: Teacher, target: Path) -> None:
