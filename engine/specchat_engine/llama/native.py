@@ -69,15 +69,19 @@ class NativeContext:
         threads: int,
         options: LoadOptions | None = None,
         texts: int = 1,
+        shared: bool = True,
     ) -> None:
         """Uses only the batch sizes, flash attention and cache types of the `options`.
+
+        Texts that have a `shared` memory can begin alike at no cost, but each row of a pass is compared with the cells
+        of all of them. Without it llama.cpp makes one pass only over texts in ascending order and without gaps.
 
         Raises ModelFileError if llama.cpp cannot make the context, usually out of memory.
         """
         self._options, self._n_ctx = options or LoadOptions(), n_ctx
         self.max_rows = max_rows
         self.threads = self.reading_threads = threads
-        self.texts = texts
+        self.texts, self._shared = texts, shared
         self.open(model)
 
     def open(self, model: LlamaModel) -> None:
@@ -93,7 +97,7 @@ class NativeContext:
         branches = model.can_branch and texts == 1 and not model.exact  # a branch's cells lie in another order
         self.leaves = min(LEAVES, self.max_rows) if self.max_rows > 1 and branches else 1
         if texts > 1 or self.leaves > 1:
-            params.n_seq_max, params.kv_unified = max(texts, self.leaves), True
+            params.n_seq_max, params.kv_unified = max(texts, self.leaves), self._shared
         with exact_kernels() if model.exact else nullcontext():
             self.handle: Any = new_context(model, params, f"no context of {n_ctx} tokens")
         self.buffers = read_buffers(native_log.sizes)

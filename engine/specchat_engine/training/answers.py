@@ -54,7 +54,7 @@ class AnswerWriter:
         self._template, self._longest = template_of(self._model), longest
         options = LoadOptions(batch_size=longest)
         self._context = NativeContext(
-            self._model, n_ctx=longest, max_rows=1, threads=threads, options=options, texts=texts
+            self._model, n_ctx=longest, max_rows=1, threads=threads, options=options, texts=texts, shared=False
         )
 
     @property
@@ -105,6 +105,7 @@ class AnswerWriter:
         waiting, texts = enumerate(prompts), dict[int, _Text]()
         free = [*range(self._context.texts)]
         while True:
+            free.sort(reverse=True)
             while free and (following := next(waiting, None)):
                 number, prompt = following
                 if len(prompt) >= min(self._longest, self._context.size):
@@ -129,6 +130,7 @@ class AnswerWriter:
             if tokens + len(text.waiting) <= self._context.size:
                 places.append(place)
                 tokens += len(text.waiting)
+        places.sort()
         made = self._context.compute([Part.chain(texts[at].waiting, texts[at].start, 1, at) for at in places])
         if made.code:
             raise DecodeError(f"llama.cpp could not continue {len(places)} texts (code {made.code})")
