@@ -58,7 +58,7 @@ def write_eagle(
     writer.add_array("eagle3.target_layers", list(layers))
     writer.add_uint32("eagle3.target_hidden_size", target_width)
     writer.add_tokenizer_model("none")
-    state = head.state_dict()
+    state = head.state_dict() | {"fuse.weight": head.fused_by.detach()}
     for written, held in _EAGLE_NAMES.items():
         add_tensor(writer, f"{written}.weight", state[f"{held}.weight"], precision)
     if head.vocabulary is not None:

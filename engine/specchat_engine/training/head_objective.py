@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from specchat_engine.training.distill import divergence
 from specchat_engine.training.heads import Head
@@ -12,6 +13,8 @@ from specchat_engine.training.trainer import Scores
 
 DRAFTED = 4
 """How many tokens are drafted from each place in training."""
+
+_PLACES = 256
 
 _LATER = 0.8
 """The weight of each further token relative to the one before."""
@@ -29,11 +32,21 @@ def head_objective(head: Head, batch: TaughtBatch, drafted: int = DRAFTED) -> Sc
     outputs = head.unrolled(batch.ids, batch.positions, batch.documents, batch.states, drafted)
     for step, (hidden, weight) in enumerate(zip(outputs, weights, strict=True)):
         begun, places = drafted_places(batch, head.first, step)
-        logits = head.logits(hidden.flatten(0, 1)[begun]).float()
+        logits = drafted_logits(head, hidden, begun).float()
         losses.append(weight / sum(weights) * divergence(logits, ids[places], taught[places]))
         if not step:
             correct, counted = logits.argmax(-1) == ids[places, 0], places
     return Scores(torch.stack(losses).sum(), correct, groups[counted])
+
+
+def drafted_logits(head: Head, hidden: Tensor, begun: Tensor) -> Tensor:
+    """Scores [n, V] at `begun` places of the outputs [rows, length, width].
+
+    They are computed for a round number of places: torch keeps what it prepared for each size of a product on a CPU,
+    some megabytes each.
+    """
+    places = functional.pad(begun, (0, -len(begun) % _PLACES))
+    return head.logits(hidden.flatten(0, 1)[places])[: len(begun)]
 
 
 def drafted_places(batch: TaughtBatch, first: int, step: int) -> tuple[Tensor, Tensor]:

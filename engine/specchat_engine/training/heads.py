@@ -174,20 +174,34 @@ class EagleHead(LayerHead):
     """EAGLE-3: the inputs of three of the target's layers, fused; attention reads token and state side by side."""
 
     first = 1
+    scale: Tensor
 
     def __init__(
         self, config: ModelConfig, embedding: Tensor, output: Tensor, target_width: int, seed: int = 0
     ) -> None:
         super().__init__(config, embedding, output, 2 * config.width)
         self.fuse = nn.Linear(3 * target_width, config.width, bias=False)
+        self.register_buffer("scale", torch.ones(3 * target_width))
         self.token_norm = RMSNorm(config.width, config.norm_eps)
         self.state_norm = RMSNorm(config.width, config.norm_eps)
         self.initialise(seed)
 
     def own_width(self, states: Tensor) -> Tensor:
         """Three layers' states [..., 3 · target_width] to [..., width]."""
-        fused: Tensor = self.fuse(states)
+        fused: Tensor = self.fuse(states * self.scale)
         return fused
+
+    def adapt(self, sizes: Tensor) -> None:
+        """Has numbers of states that are usually of these `sizes` [3 · target_width] count alike in learning.
+
+        A few are a hundred times as large as most, and those of late layers ten times as large as those of early ones.
+        """
+        self.scale = (1 / sizes.clamp(min=1e-3)).to(self.scale)
+
+    @property
+    def fused_by(self) -> Tensor:
+        """The matrix [width, 3 · target_width] for states as they are."""
+        return self.fuse.weight * self.scale
 
     def enter(self, embedded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """The state itself, and both after a norm."""

@@ -19,7 +19,7 @@ from specchat_engine.pairing.heads import LAYER_INPUTS
 from specchat_engine.training.gguf import Precision
 from specchat_engine.training.gguf_reader import read_config, tensor_weights
 from specchat_engine.training.head_files import write_eagle, write_predicting
-from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
+from specchat_engine.training.head_objective import DRAFTED, drafted_logits, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
 from specchat_engine.training.model import ModelConfig
 from specchat_engine.training.state_heads import MedusaHead, SpeculatorHead
@@ -47,6 +47,9 @@ most of its work, in training and while it drafts."""
 _LATE = (0.6, 0.8)
 """A head that reads its own output learns to draft one token at first, two and then all from these shares of the time
 on: each further token costs as much as the first."""
+
+_SAMPLED, _STRIDE = 512, 16
+"""The sizes of states are those of every 16th token of at most 512 lessons."""
 
 KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp")
 
@@ -106,6 +109,7 @@ class HeadPupil(Pupil):
     """A head, which learns to draft several tokens."""
 
     drafted = DRAFTED
+    pace = Pace(0.01, 0.002, step_tokens=512)
 
     def __init__(self, head: Head) -> None:
         self._head = head
@@ -128,7 +132,7 @@ class HeadPupil(Pupil):
         for step, hidden in enumerate(outputs):
             begun, places = drafted_places(batch, self._head.first, step)
             ids, expected = taught(batch, places)
-            logits = self._head.logits(hidden.flatten(0, 1)[begun])
+            logits = drafted_logits(self._head, hidden, begun)
             found.append((overlap(logits, self._head.own_ids(ids), expected), len(places)))
         return found
 
@@ -160,7 +164,10 @@ class EaglePupil(LayerPupil):
         self.layers = low_middle_high(header)
 
     def begin(self, lessons: Sequence[Lesson]) -> None:
-        """Chooses the tokens that it drafts: those to which the teacher gives most probability in all."""
+        """Learns how large the numbers of states are, and chooses the tokens that it drafts: those to which the teacher
+        gives most probability in all."""
+        if bool((self._eagle.scale == 1).all()):
+            self._eagle.adapt(usual_sizes(lessons))
         size = self._eagle.config.vocab_size
         if size <= 2 * _HEAD_VOCABULARY or self._eagle.vocabulary is not None:
             return
@@ -249,6 +256,12 @@ def head_config(header: Header, feed_forward: int) -> ModelConfig:
         context=header.n_ctx_train,
         rope_base=header.number(f"{header.architecture}.rope.freq_base") or 10_000.0,
     )
+
+
+def usual_sizes(lessons: Sequence[Lesson]) -> Tensor:
+    """The median size of each number of the states [their width], over a sample of the lessons."""
+    sample = [lesson.states[place::_STRIDE] for place, lesson in enumerate(lessons[:_SAMPLED])]
+    return torch.from_numpy(np.median(np.abs(np.concatenate(sample).astype(np.float32)), axis=0))
 
 
 def shared_matrices(target: Path) -> tuple[Tensor, Tensor]:
