@@ -24,10 +24,12 @@ PINNED: Final = "0.3.36"
 
 _AGAIN: Final = f"install it again: pip install --force-reinstall --no-cache-dir llama-cpp-python=={PINNED}"
 
-if "OMP_WAIT_POLICY" not in os.environ:
-    # libgomp reads this when it is loaded: threads that wait for each other spin for some 0.05 ms and then sleep. By
+_SPINS, _CHOOSING = "GOMP_SPINCOUNT", ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+_sets_spins = not any(name in os.environ for name in _CHOOSING)
+if _sets_spins:
+    # libgomp reads this when it is loaded: threads that wait for each other spin for some 0.2 ms and then sleep. By
     # itself it spins for 15 ms, so that a thread spends its share of a busy core on waiting.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    os.environ[_SPINS] = "4000"
 
 try:
     import llama_cpp
@@ -115,6 +117,8 @@ check_defaults(binding.llama_context_default_params(), CONTEXT_DEFAULTS)
 check_defaults(binding.llama_model_default_params(), MODEL_DEFAULTS)
 check_structs(binding)
 binding.llama_backend_init()
+if _sets_spins:
+    del os.environ[_SPINS]  # torch has a libgomp of its own, and trains half as fast without spinning
 
 api: Final[Any] = binding
 abort_callback: Final[Any] = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
