@@ -50,6 +50,7 @@ from specchat.worker.streams import unexpected
 from specchat.worker.summary import split, system_of, with_summary, write_summary
 from specchat.worker.tool_calls import called, prompt_of
 from specchat.worker.upkeep import Upkeep
+from specchat_assets import TARGET_NAME
 from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
@@ -57,6 +58,9 @@ from specchat_engine.llama.machine import this_machine
 from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.settings import Settings
+
+_MOST_PLAIN = 3
+"""The built-in pair is there to be watched: after so many plain rounds it drafts, whatever that costs."""
 
 _STOPPED: dict[type[Command], str] = {
     Load: "loading was stopped",
@@ -170,6 +174,8 @@ class Work:
         engine = self._engine = opened.engine
         self._draft, self._learned_name = opened.draft, opened.learned_name
         recall(engine)
+        if Path(command.target).name == TARGET_NAME:
+            engine.controller.most_plain = _MOST_PLAIN
         self._upkeep = Upkeep(engine)
         self._send(describe(opened))
 

@@ -76,8 +76,11 @@ class Controller:
 
     `targets` has the cost of target passes, `drafts` the cost of drafts by the drafter's name. Draft models all compute
     with the same number of threads. `gains` has what each drafter's rounds really gained, and `drift` notices drafters
-    that are accepted less often than they used to be.
+    that are accepted less often than they used to be. After `most_plain` plain rounds a draft is due, whatever it
+    costs; None for a pair that is not there to be watched.
     """
+
+    most_plain: int | None = None
 
     def __init__(self) -> None:
         self.threads = (0, 0)
@@ -93,6 +96,7 @@ class Controller:
         self._usual_drafts: dict[tuple[str, str], float] = {}
         self._overhead_ms = 0.0
         self._last_was_plain = False
+        self._plain_rounds = 0
         self._held, self._held_rounds = Decision(None, 0, ""), 0
         self._held_matches: dict[DrafterTraits, tuple[int, bool]] = {}
 
@@ -121,8 +125,13 @@ class Controller:
         other = Controller()
         other.threads, other.targets, other.drafts = self.threads, self.targets, self.drafts
         other.acceptance, other.drift = self.acceptance, self.drift
-        other._caps, other.gains = self._caps, self.gains
+        other._caps, other.gains, other.most_plain = self._caps, self.gains, self.most_plain
         return other
+
+    @property
+    def due(self) -> bool:
+        """Whether the next round has to draft."""
+        return self.most_plain is not None and self._plain_rounds >= self.most_plain
 
     def begin(self, kind: str) -> None:
         """Starts an answer of this kind of text."""
@@ -130,6 +139,7 @@ class Controller:
             usual = self._usual_drafts.get((self._kind, drafter), _DRAFTS)
             self._usual_drafts[self._kind, drafter] = usual + _DRAFTS_WEIGHT * (made - usual)
         self._kind, self._made, self._trends, self._held_rounds = kind, Counter(), {}, 0
+        self._plain_rounds = 0
 
     def decide(self, situation: Situation) -> Decision:
         """Returns who drafts in the next round, and how much."""
@@ -149,7 +159,8 @@ class Controller:
             k = situation.longest if situation.fixed else min(situation.longest, USUAL_K)
             return Decision(possible[0][0], k, "nothing measured yet") if possible else Decision(None, 0, "no match")
         matches = {drafter: (prospect.match, prospect.resumed) for drafter, prospect in situation.prospects.items()}
-        if self._held_rounds and not situation.fixed and matches == self._held_matches:
+        holds = self._held_rounds and not (situation.fixed or situation.due)
+        if holds and matches == self._held_matches:
             self._held_rounds -= 1
             return self._held
         drafters = [self._possible(situation, drafter, verify_ms) for drafter, _ in possible]
@@ -185,6 +196,8 @@ class Controller:
             if other is not drafter and other.evidence != "match":
                 self.acceptance.of(self._kind, other.name, other.evidence).forget()
         gained = self._gained(situation, decision.drafter, outcome) if decision.drafter and tried else _CAP_PER_ROUND
+        gained = 0.0 if tried and situation.due else gained
+        self._plain_rounds = 0 if tried else self._plain_rounds + 1
         self._caps[self._kind] = max(_CAP_LEAST, min(_CAP_MOST, self._cap + gained))
         if drafter is None or not tried:
             return

@@ -203,6 +203,7 @@ class Planner:
             tree_fixed=settings.tree != AUTO,
             voting=settings.combine == "vote" and settings.k == AUTO,
             company=self._company(),
+            due=self._controller.due,
         )
         decision = self._controller.decide(situation)
         if decision.drafter is None:

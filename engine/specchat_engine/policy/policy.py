@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.decoding.rounds import LimitedBy
@@ -61,6 +62,7 @@ class Situation:
     tree_fixed: bool = False
     voting: bool = False
     company: Company = ALONE
+    due: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,8 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
         return replace(explored, expected=expected)
     if chosen:
         return _drafting(situation, chosen, best, plain, cap)
+    if situation.due and (due := _least_loss(situation, drafters, plain.rate)):
+        return replace(due, expected=expected)
     answers = situation.company.answers
     beside = f" beside {answers} other answer{'s' * (answers > 1)}" if answers else ""
     if capped:
@@ -256,6 +260,19 @@ def _drafting(situation: Situation, one: Possible, option: Option, plain: Option
         option.rate / plain.rate,
         pace=pace,
     )
+
+
+def _least_loss(situation: Situation, drafters: Sequence[Possible], pace: float) -> Decision | None:
+    """Returns the draft that is expected to lose least, whatever that is."""
+    options: list[tuple[float, int, Possible]] = []
+    for one in drafters:
+        if most := one.most(situation, inf)[0]:
+            option = best_length(one.accept[1], one.costs, range(1, most + 1), pace)
+            options.append((option.tokens - pace * option.milliseconds, option.k, one))
+    if not options:
+        return None
+    _, k, one = max(options, key=lambda option: option[0])
+    return Decision(one.drafter, k, "drafts to be watched, though plain decoding is faster", "pace", explores=True)
 
 
 def _explored(

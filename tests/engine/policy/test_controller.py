@@ -64,7 +64,7 @@ def play(controller: Controller, rounds: int, slope: float, right: int, **more: 
     """Rounds with a draft model of whose tokens always so many are right; their decisions."""
     made = []
     for _ in range(rounds):
-        now = situation(**more)  # type: ignore[arg-type]
+        now = situation(due=controller.due, **more)  # type: ignore[arg-type]
         decision = controller.decide(now)
         controller.learn(now, decision, outcome_of(decision, right, slope))
         made.append(decision)
@@ -102,6 +102,16 @@ def test_a_draft_model_that_is_never_right_is_left_alone() -> None:
     assert decisions[-1].reason == "no draft pays"
     assert decisions[-1].expected is not None
     assert decisions[-1].expected < 1.04
+
+
+def test_a_pair_to_be_watched_drafts_in_every_fourth_round_though_that_costs_time() -> None:
+    controller = knowing(0.3)
+    controller.most_plain = 3
+    drafted = [decision.drafter is not None for decision in play(controller, 80, 0.3, right=0)]
+    assert all(any(drafted[at : at + 4]) for at in range(len(drafted) - 3))
+    assert sum(drafted[40:]) == 10
+    assert controller.due is False
+    assert controller.decide(situation(match=30)).drafter is LOOKUP, "what such drafts lose leaves others their cap"
 
 
 def test_a_draft_model_whose_passes_lead_to_no_token_is_left_alone() -> None:
