@@ -1,6 +1,9 @@
-"""What kept a draft from being longer, in words."""
+"""What kept drafts from being longer, in words, and what would change it."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
 
 from specchat_engine.decoding.rounds import LimitedBy, Round
 
@@ -20,6 +23,15 @@ _PLAIN: dict[LimitedBy, str] = {
     "pace": "no draft was expected to be worth its time",
     "loss cap": "a draft could lose more than drafts on this kind of text may lose; plain rounds raise that",
 }
+_CHANGES: dict[LimitedBy, str] = {
+    "loss cap": "/k 5 drafts in every round",
+    "few samples": "drafts grow as they are accepted",
+    "longest": "/drafter names another",
+    "rows": "load with a larger --k-max",
+    "fixed": "/k auto chooses it in every round",
+}
+_UNSURE = "the drafter was too unsure of the last token"
+_OFTEN = 0.1
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -40,3 +52,19 @@ def limit(event: Round) -> str:
     else:
         return ""
     return f"{drafted} token{'s' * (drafted > 1)}: {why}"
+
+
+def limits(rounds: Sequence[Round]) -> list[str]:
+    """Returns what limited the drafts of an answer and what would change that, a sentence for each cause that at least
+    a tenth of the rounds have, the most frequent one first. Plain rounds without a cause give their reason."""
+    causes = Counter(
+        (bool(event.drafted), event.limited_by, "" if event.limited_by else event.reason) for event in rounds
+    )
+    told = []
+    for (drafted, cause, reason), count in causes.most_common():
+        why = {"confidence": _UNSURE, **_DRAFTED}.get(cause, "") if drafted else _PLAIN.get(cause, reason)
+        if why and count >= _OFTEN * len(rounds):
+            what = "drafted no more" if drafted else "drafted nothing"
+            change = f"; {_CHANGES[cause]}" if cause in _CHANGES else ""
+            told.append(f"{count} of {len(rounds)} rounds {what}: {why}{change}.")
+    return told

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from specchat.stats.limits import limit
+from specchat.stats.limits import limit, limits
 from specchat_engine.decoding.rounds import LimitedBy
 from support.drawn_rounds import made_round
 
@@ -38,3 +38,14 @@ def test_a_plain_round_says_why_nothing_was_drafted() -> None:
     assert limit(replace(made_round(0, 0), limited_by="pace")) == "no draft was expected to be worth its time"
     assert "could lose more" in limit(replace(made_round(0, 0), limited_by="loss cap"))
     assert limit(made_round(0, 0)) == ""
+
+
+def test_the_causes_of_a_whole_answer_are_counted_and_say_what_would_change_them() -> None:
+    plain = replace(made_round(0, 0), limited_by="loss cap")
+    rounds = [plain] * 12 + [replace(made_round(4, 2), limited_by="confidence")] * 7 + [made_round(0, 0)]
+    assert [sentence.partition(":")[0] for sentence in limits(rounds)] == [
+        "12 of 20 rounds drafted nothing",
+        "7 of 20 rounds drafted no more",
+    ]
+    assert "/k 5" in limits(rounds)[0]
+    assert limits([replace(made_round(0, 0), reason="no match")]) == ["1 of 1 rounds drafted nothing: no match."]

@@ -10,7 +10,7 @@ from specchat.stats.advice import Answered
 from specchat.stats.causes import causes
 from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, wrapped
 from specchat.stats.explain import Figure, Shown, explain, in_short
-from specchat.stats.limits import limit
+from specchat.stats.limits import limit, limits
 from specchat.stats.summary import Figures, Summary
 from specchat.stats.what_if_chart import what_if_chart
 from specchat.store.turns import Counters
@@ -147,6 +147,7 @@ def why_page(turn: Answered, width: int) -> list[Line]:
     shown = Shown(turn.summary, last.k, last.reason, turn.break_even, disturbed=turn.disturbed, limit=limit(last))
     lines = [*wrapped(in_short(shown), width, Style.STRONG), _EMPTY]
     lines += [line for figure in _TOLD for line in wrapped(f"· {explain(figure, shown)}", width, hang="  ")]
+    lines += [line for sentence in limits(turn.rounds) for line in wrapped(f"· {sentence}", width, hang="  ")]
     found = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
     lines += _title("What could be gained")
     if not found:
