@@ -84,6 +84,11 @@ class Question(NamedTuple):
     prediction: str = ""
     tools: Offer = NO_TOOLS
 
+    def quoted_in(self, answer: str) -> str:
+        """`source` if this answer says the passage word for word, as far as it goes; else nothing."""
+        said, asked = (" ".join(text.split()) for text in (answer, self.messages[-1].content))
+        return self.source if said and said in asked else ""
+
 
 class ChatSession:
     """One conversation with one pair. Each session has a new seed unless the options fix it.
@@ -196,6 +201,8 @@ class ChatSession:
         if last.role == "user" and not (tools.functions or last.images):
             content, source = with_help(last.content, self.options.target)
             last = replace(last, content=content)
+        if source:  # the guide repeats a passage best without the turns before
+            before = [message for message in before if message.role == "system"]
         prediction, self.prediction = self.prediction, ""
         turn, attempt = answer.turn or 0, answer.attempt
         return answer, Question((*before, last), turn, attempt, self.seed, prefix, frozen, source, prediction, tools)

@@ -201,7 +201,8 @@ class PlainChat:
         ended = last if isinstance(last, Ended) else None
         view = model.final_view(ended.stats if ended else None)
         text = ended.text if ended and (ended.text or not prefix) else prefix + _text(rounds)
-        figures = with_ending(ended.reason if ended else "error", view.summary(), question.source)
+        source = question.quoted_in(text)
+        figures = with_ending(ended.reason if ended else "error", view.summary(), source)
         unanswered = session.answered(message.id, text, view.figures.num_tokens, ended, figures)
         if isinstance(last, WorkerFailed):
             self._paper.say(last.message)
@@ -213,9 +214,7 @@ class PlainChat:
         self._save(session, message, trace)
         if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):
             figures_spoken = spoken_figures(trace.stats, trace.start)
-            self._paper.say(
-                f"[{', '.join(part for part in (ending(ended.reason), figures_spoken, question.source) if part)}.]"
-            )
+            self._paper.say(f"[{', '.join(part for part in (ending(ended.reason), figures_spoken, source) if part)}.]")
         if ended and (words := limit_words(ended.reason, settings.max_tokens, "/set max-tokens")):
             self._paper.say(words)
         said = session.conversation.last("user")

@@ -110,6 +110,22 @@ def test_the_help_leaves_a_question_to_the_guide_that_may_be_for_a_tool_or_about
     assert question.tools == tools
 
 
+def test_a_passage_is_quoted_without_the_turns_before_and_named_only_where_it_is_said() -> None:
+    session = ChatSession(replace(chat_options(), target=Path(TARGET_NAME), system="Be brief."))
+    session.ready(LOADED)
+    session.ask("Tell me a story.")
+    answer, question = session.begin()
+    session.answered(answer.id, "Once there was a fox.", 6, None)
+    session.ask("How do I quit?")
+    _, question = session.begin()
+    assert [message.role for message in question.messages] == ["system", "user"]
+    passage = question.messages[-1].content.rpartition("\n\n")[2]
+    assert question.quoted_in(f"{passage} ") == question.source != ""
+    assert question.quoted_in(passage.partition(" ")[0]) == question.source, "it was stopped"
+    assert question.quoted_in(passage.replace("Ctrl+Q", "Ctrl+0")) == ""
+    assert question.quoted_in("") == ""
+
+
 def test_a_prediction_goes_with_the_next_question_alone(tmp_path: Path) -> None:
     file = tmp_path / "text.py"
     file.write_text("x = 1\n")

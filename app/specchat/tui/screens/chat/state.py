@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from specchat.chat.archive import Archive
 from specchat.chat.outbox import Outbox, QueuedMessage
-from specchat.chat.session import ChatSession
+from specchat.chat.session import ChatSession, Question
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import brief_name
 from specchat.stats.line import repeating_words, rule_label, with_ending
@@ -18,7 +18,7 @@ from specchat.terminal.filter import clean
 from specchat.tools.consent import Consent
 from specchat.traces.trace import Trace
 from specchat.tui.transcript.answer import Answer, View
-from specchat.worker.protocol import Ended, Prefix, WorkerFailed
+from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import Settings
@@ -45,13 +45,11 @@ class RunningTurn:
         message: StoredMessage,
         view: View,
         settings: Settings,
-        source: str = "",
-        prefix: Prefix = (),
+        question: Question,
     ) -> None:
-        """`message` is the answer in the conversation, `source` names what it quotes, `prefix` is how it begins."""
-        self.message = message
-        self._given = prefix if isinstance(prefix, str) else ""
-        self._source = source
+        """`message` is the answer in the conversation."""
+        self.message, self._question = message, question
+        self._given = question.prefix if isinstance(question.prefix, str) else ""
         self._session = session
         self._rules = [_rule(settings)]
         self._verifier = settings.verifier
@@ -120,8 +118,9 @@ class RunningTurn:
         ended = last if isinstance(last, Ended) else None
         view = self._model.final_view(ended.stats if ended else None)
         rules = self._rules if view.figures.num_draft_tokens else ()
-        line = with_ending(ended.reason if ended else "error", view.summary(), *rules, self._source)
         text = self.text if ended is None or (self._given and not ended.text) else ended.text
+        source = self._question.quoted_in(text)
+        line = with_ending(ended.reason if ended else "error", view.summary(), *rules, source)
         if ended and ended.calls:
             self.answer.finish(line, ended.content, calls=True)
         else:

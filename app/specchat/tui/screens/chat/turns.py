@@ -104,7 +104,7 @@ class TurnRunner:
         message, question = session.begin(prefix, frozen=state.frozen, answer=waiting, tools=self._tools.offer)
         if waiting is None:
             state.archive.said(session.conversation, message)
-        state.turn = RunningTurn(session, message, state.live_view, settings, question.source, prefix)
+        state.turn = RunningTurn(session, message, state.live_view, settings, question)
         state.turn.answer.siblings = Siblings(*session.conversation.place(message.id))
         self._view.transcript.add(state.turn.answer)
         self._link.ask(question, settings)

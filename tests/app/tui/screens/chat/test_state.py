@@ -12,8 +12,8 @@ async def test_an_answer_that_was_given_its_beginning_keeps_it_when_it_breaks_of
     session = ChatSession(chat_options())
     settings = session.ready(LOADED)
     session.ask("Who?")
-    message, _ = session.begin((4, 5))
-    turn = RunningTurn(session, message, View.TRACE, settings)
+    message, question = session.begin((4, 5))
+    turn = RunningTurn(session, message, View.TRACE, settings, question)
     turn.started({"type": "start", "prefix": [4, 5], "prefix_text": "Once upon"})
     turn.take(script("> a| time"))
     assert turn.text == "Once upon a time"
