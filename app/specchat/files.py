@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
+from typing import BinaryIO
 
 from specchat.errors import ConfigError, FileTooLarge
 
@@ -25,16 +28,33 @@ def replace_text(path: Path, text: str) -> None:
         raise
 
 
-def bounded_text(path: Path, most: int) -> str:
+def open_regular(path: Path) -> BinaryIO:
+    """Opens a regular file for reading. Raises OSError, also for a pipe or a device: reading one may never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def bounded_text(path: Path, most: int, *, pipes: bool = False) -> str:
     """The text of a file in UTF-8, without a byte order mark; all line ends are `\\n`.
 
-    Raises OSError, UnicodeDecodeError, and FileTooLarge if it has more than `most` bytes: they are not all read then.
+    With `pipes` the file may also be a pipe or a device. Raises OSError, UnicodeDecodeError, and FileTooLarge if it has
+    more than `most` bytes: they are not all read then.
     """
-    with path.open("rb") as file:
+    with path.open("rb") if pipes else open_regular(path) as file:
         content = file.read(most + 1)
         if len(content) > most:
             raise FileTooLarge(path, os.fstat(file.fileno()).st_size)
     return content.decode("utf-8-sig").replace("\r\n", "\n")
+
+
+CONFIG_BYTES = 2**20
+"""The most bytes of a file with settings."""
 
 
 @contextmanager
@@ -42,6 +62,8 @@ def reading_toml(file: Path) -> Iterator[None]:
     """Turns errors while a TOML file is read into a ConfigError that names the file and the remedy."""
     try:
         yield
+    except FileTooLarge as error:
+        raise ConfigError(f"{error}, or move it away") from None
     except OSError as error:
         raise ConfigError(
             f"{file} cannot be read: {error.strerror or error}; make it readable, or move it away"

@@ -1,12 +1,13 @@
 """Small files, read within bounds and written at one stroke."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from specchat.errors import FileTooLarge
-from specchat.files import bounded_text, replace_text
+from specchat.files import bounded_text, open_regular, replace_text
 
 
 def test_threads_can_write_the_same_file_at_once(tmp_path: Path) -> None:
@@ -48,3 +49,17 @@ def test_a_text_may_have_the_most_bytes_and_no_more(tmp_path: Path) -> None:
     with pytest.raises(FileTooLarge, match=r"notes\.txt has 4 bytes") as refused:
         bounded_text(path, 3)
     assert refused.value.size == 4
+
+
+def test_only_regular_files_are_opened_and_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/zero")
+    for path in (pipe, link):
+        with pytest.raises(OSError, match="not a regular file"):
+            open_regular(path)
+        with pytest.raises(OSError, match="not a regular file"):
+            bounded_text(path, 10)
+    with pytest.raises(IsADirectoryError):
+        open_regular(tmp_path)
+    assert bounded_text(Path("/dev/null"), 10, pipes=True) == ""

@@ -42,6 +42,15 @@ def test_every_new_line_key_adds_a_line_and_enter_sends_them_all(specchat: Specc
     terminal.wait_for(r"▌ one\n▌ two\n▌ three\n▌ four\n▌ five\n▌ six\n")
 
 
+def test_a_pasted_log_with_colours_and_keys_is_one_text_in_the_prompt(specchat: Specchat) -> None:
+    terminal = specchat("chat", width=80, height=24)
+    ready(terminal)
+    terminal.raw("\x1b[200~one\rred \x1b[31mERROR\x1b[0m\rup\x1b[A \x1b end\r\x1b[201~")
+    terminal.wait_for(r"› one\n +red ERROR\n +up", absent="▌")
+    terminal.keys("-l", "last")
+    terminal.wait_for(r"› one\n +red ERROR\n +up.*\n +last", absent="▌")
+
+
 def test_the_wheel_scrolls_up_and_a_click_or_the_key_jumps_back_to_the_end(specchat: Specchat) -> None:
     terminal = specchat("chat", *ENDLESS, width=80, height=24)
     ready(terminal)

@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from specchat.cli.app import run_command
+from specchat.cli.reporting import complain
 from specchat.errors import INTERRUPTED
 
 __all__ = ["main"]
@@ -16,18 +17,23 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code. Without a command it opens the chat."""
-    # Python leaves None where the shell closed a stream: `>&-`
-    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
+    # Python leaves None where the shell closed a stream: `<&-`
+    sys.stdin = sys.stdin or _nowhere("r")
+    sys.stdout, sys.stderr = sys.stdout or _nowhere("w"), sys.stderr or _nowhere("w")
     try:
-        return run_command(list(sys.argv[1:] if arguments is None else arguments))
+        code = run_command(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:  # a full disk, in the help or in what was still to be flushed
+        return complain(error)
     finally:
         _flush_quietly()
 
 
-def _nowhere() -> TextIO:
-    return Path(os.devnull).open("w", encoding="utf-8")
+def _nowhere(mode: Literal["r", "w"]) -> TextIO:
+    return Path(os.devnull).open(mode, encoding="utf-8")
 
 
 def _flush_quietly() -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def read_prompt(prompt: str | None) -> str:
     """The prompt followed by what is piped in, or either alone."""
     piped = ""
-    if sys.stdin is not None and not sys.stdin.isatty():
+    if not sys.stdin.isatty():
         piped = sys.stdin.buffer.read().decode("utf-8", "replace")
     return "\n\n".join(part for part in (prompt, piped.rstrip("\n")) if part)
 

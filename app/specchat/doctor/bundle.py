@@ -18,7 +18,8 @@ from specchat.doctor.engine import BEGIN
 from specchat.doctor.engine import SECTION as THREADS
 from specchat.doctor.privacy import HIDDEN, blanked, filtered, hidden, is_secret_name, log_tail
 from specchat.doctor.report import Status
-from specchat.errors import BundleError, StoreError
+from specchat.errors import BundleError, FileTooLarge, StoreError
+from specchat.files import CONFIG_BYTES, bounded_text
 from specchat.settings import paths
 from specchat.settings.schema import BY_KEY
 from specchat.settings.setting import ENV_PREFIX
@@ -68,10 +69,10 @@ def configuration(*, with_texts: bool) -> dict[str, Any]:
         elif name in (*_VARIABLES, *_HUB_VARIABLES):
             variables[name] = "set" if name in _ONLY_WHETHER_SET else value
     try:
-        read = tomllib.loads(paths.config_file().read_text("utf-8"))
+        read = tomllib.loads(bounded_text(paths.config_file(), CONFIG_BYTES))
     except FileNotFoundError:
         return {"file": None, "variables": variables}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, FileTooLarge) as error:
         return {"file": f"cannot be read: {type(error).__name__}", "variables": variables}
     return {"file": {name: shown(name, value) for name, value in read.items()}, "variables": variables}
 

@@ -16,7 +16,7 @@ from specchat.imports.values import branch, fields, items, moment, text
 SOURCE = "chatgpt"
 
 _SPOKEN = ("text", "multimodal_text")
-_CITATION = re.compile("\ue200[^\ue201]*\ue201")
+_CITATION = re.compile("\ue200[^\ue200\ue201]*\ue201")
 """Marks of a source or a widget, which only ChatGPT's own page can draw."""
 
 

@@ -15,8 +15,8 @@ from specchat.imports.values import branch, fields, items, moment, parts, text
 
 SOURCE = "open-webui"
 
-_DETAILS = re.compile(r"<details\s+type=\"(?:reasoning|tool_calls|code_interpreter)\"[^>]*>.*?</details>\s*", re.DOTALL)
-"""Reasoning and calls of tools, which Open WebUI writes into the text of an answer."""
+_DETAILS = re.compile(r"<details\s{1,9}type=\"(?:reasoning|tool_calls|code_interpreter)\"")
+_DETAILS_END = re.compile(r"</details>\s*")
 
 
 def is_chat(element: Mapping[str, Any]) -> bool:
@@ -56,8 +56,22 @@ def _shown(element: Mapping[str, Any], chat: Mapping[str, Any]) -> Iterable[Mapp
 def _message(message: Mapping[str, Any]) -> ImportedMessage:
     said = parts(message.get("content")) or _output(items(message.get("output")))
     return ImportedMessage(
-        text(message.get("role")), _DETAILS.sub("", said).strip("\n"), moment(message.get("timestamp"))
+        text(message.get("role")), _without_details(said).strip("\n"), moment(message.get("timestamp"))
     )
+
+
+def _without_details(said: str) -> str:
+    """The text without reasoning and calls of tools, which Open WebUI writes into it as tags. Takes linear time."""
+    kept: list[str] = []
+    at = 0
+    while begin := _DETAILS.search(said, at):
+        inside = said.find(">", begin.end())
+        end = _DETAILS_END.search(said, inside) if inside >= 0 else None
+        if end is None:
+            break
+        kept.append(said[at : begin.start()])
+        at = end.end()
+    return "".join(kept) + said[at:]
 
 
 def _output(steps: Iterable[Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,12 +13,13 @@ from typing import IO, Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from specchat.errors import UnreadableExport
+from specchat.files import open_regular
 from specchat.imports import chatgpt, lm_studio, open_webui, oterm
 from specchat.imports.json_stream import elements
 from specchat.imports.records import ImportedChat
 
 MOST_BYTES = 4 * 2**30
-"""The most bytes of a file in an archive, unpacked."""
+"""The most bytes of a file, also of one in an archive, unpacked."""
 
 _SQLITE = b"SQLite format 3\0"
 _IN_ARCHIVE = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
@@ -58,14 +60,16 @@ def read_export(path: Path) -> Iterator[ImportedChat | SkippedChat]:
     have been returned by then.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise UnreadableExport("it is larger than 4 GB")
             begins = file.read(len(_SQLITE))
-        if begins == _SQLITE:
-            yield from oterm.read_chats(path)
-        elif is_zipfile(path):
-            yield from _in_archive(path)
-        else:
-            with path.open("rb") as file:
+            if begins == _SQLITE:
+                yield from oterm.read_chats(path)
+            elif is_zipfile(file):
+                yield from _in_archive(file)
+            else:
+                file.seek(0)
                 yield from _in_json(file)
     except UnreadableExport as error:
         raise UnreadableExport(f"{path}: {error}") from None
@@ -73,16 +77,16 @@ def read_export(path: Path) -> Iterator[ImportedChat | SkippedChat]:
         raise UnreadableExport(f"{path}: {error.strerror or error}") from None
 
 
-def _in_archive(path: Path) -> Iterator[ImportedChat | SkippedChat]:
-    with _archive_errors(), ZipFile(path) as archive:
+def _in_archive(file: IO[bytes]) -> Iterator[ImportedChat | SkippedChat]:
+    with _archive_errors(), ZipFile(file) as archive:
         names = [name for name in archive.namelist() if _IN_ARCHIVE.fullmatch(name)]
         if not names:
             raise UnreadableExport("there is no conversations.json in this archive")
         for name in sorted(names):
             if archive.getinfo(name).file_size > MOST_BYTES:
                 raise UnreadableExport(f"{name} in this archive is larger than 4 GB")
-            with archive.open(name) as file:
-                yield from _in_json(file)
+            with archive.open(name) as member:
+                yield from _in_json(member)
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 ROLES = ("user", "assistant")
 
@@ -36,12 +37,6 @@ class ImportedChat:
 
 def in_turn(messages: Iterable[ImportedMessage]) -> tuple[ImportedMessage, ...]:
     """The messages that have text, with neighbours of the same role joined: chat templates expect the roles in turn."""
-    joined: list[ImportedMessage] = []
-    for message in messages:
-        if not message.content.strip() or message.role not in ROLES:
-            continue
-        if joined and joined[-1].role == message.role:
-            before = joined.pop()
-            message = ImportedMessage(message.role, f"{before.content}\n\n{message.content}", before.created)
-        joined.append(message)
-    return tuple(joined)
+    said = (message for message in messages if message.content.strip() and message.role in ROLES)
+    turns = ([*turn] for _, turn in groupby(said, key=lambda message: message.role))
+    return tuple(replace(turn[0], content="\n\n".join(message.content for message in turn)) for turn in turns)

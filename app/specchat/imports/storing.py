@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
+from time import monotonic
 from typing import Literal
 
-from specchat.errors import StoreError
+from specchat.errors import StoreError, UnreadableExport
 from specchat.imports.reading import SkippedChat, read_export
 from specchat.imports.records import ImportedChat
 from specchat.store.records import StoredMessage, StoredSession, preview_of
@@ -57,15 +58,27 @@ class Imported:
         )
 
 
-def import_file(store: Store, path: Path, on_progress: Callable[[int], None] = lambda _done: None) -> Imported:
+MOST_SECONDS = 600.0
+
+
+def import_file(
+    store: Store,
+    path: Path,
+    on_progress: Callable[[int], None] = lambda _done: None,
+    most_seconds: float = MOST_SECONDS,
+) -> Imported:
     """Stores the conversations of a file, each in a transaction of its own. `on_progress` is given how many are done.
 
-    The file is read to its end first: nothing of one that cannot be read is stored. Raises UnreadableExport then.
+    The file is read to its end first: nothing of one that cannot be read, in `most_seconds`, is stored. Raises
+    UnreadableExport then.
     """
+    deadline = monotonic() + most_seconds
     for _ in read_export(path):
-        pass
+        if monotonic() > deadline:
+            raise UnreadableExport(f"{path}: reading it takes more than {most_seconds:g} seconds")
     at = path.stat().st_mtime
     counts = Counter[str]()
+    known: dict[int, set[int]] = {}
     skipped: list[SkippedChat] = []
     for done, chat in enumerate(read_export(path), 1):
         if isinstance(chat, SkippedChat):
@@ -73,27 +86,35 @@ def import_file(store: Store, path: Path, on_progress: Callable[[int], None] = l
         elif not chat.messages:
             counts["empty"] += 1
         else:
-            with store.together():
-                counts[_add(store, chat, at)] += 1
+            counts[_add(store, chat, at, known)] += 1
         on_progress(done)
     return Imported(**counts, skipped=tuple(skipped))
 
 
-def _add(store: Store, chat: ImportedChat, at: float) -> Literal["new", "grown", "present", "deleted"]:
-    """Stores a conversation, or what is new of it. Returns what became of it."""
+def _add(
+    store: Store, chat: ImportedChat, at: float, known: dict[int, set[int]]
+) -> Literal["new", "grown", "present", "deleted"]:
+    """Stores a conversation, or what is new of it. Returns what became of it.
+
+    `known` are the messages of the sessions that were looked at: a file may have one conversation thousands of times.
+    """
     session = _session(chat, at)
-    if store.is_deleted(session.id):
-        return "deleted"
-    is_new = store.session(session.id) is None
-    if is_new:
-        store.create(session)
-    known = {message.id for message in store.messages(session.id)}
-    added = [message for message in _messages(chat, session) if message.id not in known]
-    for message in added:
-        store.add_message(message)
-    if is_new:
-        return "new"
-    return "grown" if added else "present"
+    is_new = False
+    if session.id not in known:
+        if store.is_deleted(session.id):
+            return "deleted"
+        is_new = store.session(session.id) is None
+        known[session.id] = {message.id for message in store.messages(session.id)}
+    added = [message for message in _messages(chat, session) if message.id not in known[session.id]]
+    if not (is_new or added):
+        return "present"
+    with store.together():
+        if is_new:
+            store.create(session)
+        for message in added:
+            store.add_message(message)
+    known[session.id].update(message.id for message in added)
+    return "new" if is_new else "grown"
 
 
 def _session(chat: ImportedChat, at: float) -> StoredSession:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from specchat.errors import LibraryError
-from specchat.files import replace_text
+from specchat.files import CONFIG_BYTES, bounded_text, replace_text
 from specchat.settings.paths import data_folder, expanded
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -73,7 +73,7 @@ def preferences_file() -> Path:
 def read_preferences() -> Preferences:
     """The preferences. Raises LibraryError for a file that specchat has not written; it is left alone."""
     try:
-        kept = json.loads(preferences_file().read_text("utf-8"))
+        kept = json.loads(bounded_text(preferences_file(), CONFIG_BYTES))
     except FileNotFoundError:
         return Preferences()
     except OSError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from specchat.errors import ConfigError
-from specchat.files import replace_text
+from specchat.errors import ConfigError, FileTooLarge
+from specchat.files import CONFIG_BYTES, bounded_text, replace_text
 from specchat.settings.paths import theme_file
 
 _HEAD = "# specchat writes this file when a theme is chosen in the app; a theme in config.toml overrides it.\n"
@@ -14,8 +14,8 @@ _HEAD = "# specchat writes this file when a theme is chosen in the app; a theme 
 def chosen_theme() -> str | None:
     """The theme's name; None if none was chosen or the file cannot be used, which is no reason to fail."""
     try:
-        text = theme_file().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = bounded_text(theme_file(), CONFIG_BYTES)
+    except (OSError, UnicodeDecodeError, FileTooLarge):
         return None
     import tomllib
 

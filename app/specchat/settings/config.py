@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specchat.errors import ConfigError
-from specchat.files import reading_toml
+from specchat.files import CONFIG_BYTES, bounded_text, reading_toml
 from specchat.settings.constraints import GRAMMAR_KEYS, check_one_grammar
 from specchat.settings.paths import config_file
 from specchat.settings.schema import BY_KEY, SETTINGS, Config
@@ -74,7 +74,7 @@ def _contents() -> dict[str, object]:
     file = config_file()
     with reading_toml(file):
         try:
-            return tomllib.loads(file.read_text(encoding="utf-8"))
+            return tomllib.loads(bounded_text(file, CONFIG_BYTES))
         except FileNotFoundError:
             return {}
 

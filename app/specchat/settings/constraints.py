@@ -41,7 +41,7 @@ def grammar_text(
 
 def _read(path: Path) -> str:
     try:
-        text = bounded_text(path, _MOST_BYTES)
+        text = bounded_text(path, _MOST_BYTES, pipes=True)
     except FileTooLarge:
         raise ConfigError(f"{path} has more than {_MOST_BYTES} bytes: use a smaller grammar") from None
     except OSError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from specchat.errors import ConfigError
-from specchat.files import reading_toml, replace_text
+from specchat.files import CONFIG_BYTES, bounded_text, reading_toml, replace_text
 from specchat.settings.paths import presets_file
 from specchat.settings.schema import BY_KEY, SETTINGS
 from specchat.settings.setting import Group
@@ -155,7 +155,7 @@ def _summary(values: Mapping[str, float]) -> str:
 def _read_own() -> dict[str, Preset]:
     file = presets_file()
     with reading_toml(file):
-        tables = tomllib.loads(file.read_text(encoding="utf-8") if file.exists() else "")
+        tables = tomllib.loads(bounded_text(file, CONFIG_BYTES) if file.exists() else "")
     try:
         return {name: _read_one(name, table) for name, table in tables.items()}
     except ConfigError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -130,7 +130,8 @@ class Database:
     def _rows(self, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, read one by one."""
         try:
-            yield from self._connection.execute(statement, values)
+            with closing(self._connection.execute(statement, values)) as cursor:
+                yield from cursor
         except sqlite3.Error as error:
             raise _explained(error, self.path) from error
 
@@ -193,7 +194,9 @@ def _connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 def _opened(path: Path, how: str, busy_seconds: float) -> sqlite3.Connection:
     where = f"file:{quote(str(path))}?{how}"
-    return sqlite3.connect(where, uri=True, timeout=busy_seconds, isolation_level=None)
+    connection = sqlite3.connect(where, uri=True, timeout=busy_seconds, isolation_level=None)
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # a damaged text costs only itself
+    return connection
 
 
 def _check_format(connection: sqlite3.Connection, path: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from specchat.errors import StoreError
 from specchat.store.connection import Database
@@ -13,6 +14,10 @@ from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, preview_of, storable
 from specchat.store.writers import is_alive
 from specchat_engine.codec import from_json, to_json
+
+_log = logging.getLogger(__name__)
+
+Read = TypeVar("Read")
 
 _OF_SESSION = (
     "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview,"
@@ -264,19 +269,46 @@ def _session(row: tuple[Any, ...]) -> StoredSession:
     (id_, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview, tags) = row
     return StoredSession(
         id=id_,
-        title=title,
-        created=created,
-        updated=updated,
-        system=system,
-        seed=None if seed is None else int(seed),
-        target=target,
-        draft=draft,
-        settings=None if settings is None else json.loads(settings),
+        title=_text(title) or "",
+        created=_time(created),
+        updated=_time(updated),
+        system=_text(system),
+        seed=_readable(f"the seed of session {id_}", seed, int, None),
+        target=_text(target),
+        draft=_text(draft),
+        settings=_readable(f"the settings of session {id_}", settings, _settings, None),
         head=head,
         num_messages=num_messages,
-        preview=preview,
-        tags=tuple(sorted((tags or "").split())),
+        preview=_text(preview) or "",
+        tags=tuple(sorted((_text(tags) or "").split())),
     )
+
+
+def _readable(what: str, value: object, read: Callable[[Any], Read], otherwise: Read) -> Read:
+    """What is read of a value; `otherwise` for NULL, and for a damaged value, which costs no more than itself."""
+    try:
+        return otherwise if value is None else read(value)
+    except (StoreError, ValueError, TypeError, RecursionError) as error:
+        _log.warning("%s cannot be read: %s", what, error)
+        return otherwise
+
+
+def _text(value: object) -> str | None:
+    """The text of a column, also of one that holds bytes or a number where a text belongs."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return None if value is None else str(value)
+
+
+def _time(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _settings(text: str) -> Mapping[str, Any]:
+    settings = json.loads(text)
+    if not isinstance(settings, dict):
+        raise StoreError(f"{text!r:.60} are no settings")
+    return settings
 
 
 def _seed_text(seed: int | None) -> str | None:
@@ -290,24 +322,20 @@ def _settings_text(settings: Mapping[str, Any] | None) -> str | None:
 
 def _message(row: tuple[Any, ...]) -> StoredMessage:
     (id_, session, parent, role, content, created, state, turn, attempt, figures, summary, tools, images) = row
-    try:
-        known = State(state)
-    except ValueError:
-        raise StoreError(f"message {id_} has the state {state!r}, which this specchat does not know") from None
     return StoredMessage(
         id_,
         session,
         parent,
-        role,
-        content,
-        created,
-        known,
+        _text(role) or "",
+        _text(content) or "",
+        _time(created),
+        _readable(f"the state of message {id_}", state, State, State.CUT),
         turn,
         attempt,
-        figures,
-        summary,
-        _tools(id_, tools),
-        _images(id_, images),
+        _text(figures),
+        _text(summary),
+        _readable(f"message {id_}", tools, lambda text: _tools(id_, text), None),
+        _readable(f"message {id_}", images, lambda text: _images(id_, text), ()),
     )
 
 
@@ -318,7 +346,7 @@ def _tools_text(tools: ToolUse | None) -> str | None:
 def _tools(message: int, text: str | None) -> ToolUse | None:
     try:
         return None if text is None else from_json(ToolUse, json.loads(text))
-    except ValueError:
+    except (ValueError, TypeError):
         raise StoreError(f"the tools of message {message} cannot be read: {text!r:.60}") from None
 
 

@@ -121,9 +121,12 @@ class Turns(Database):
                 )
 
     def stats(self, message: int) -> dict[str, Any] | None:
-        """The stored statistics of one turn, or None."""
+        """The stored statistics of one turn; None if there are none, or if they are damaged."""
         row = self._first("SELECT stats FROM turns WHERE message = ?", (message,))
-        return dict(json.loads(row[0])) if row else None
+        try:
+            return dict(json.loads(row[0])) if row else None
+        except (ValueError, TypeError, RecursionError):
+            return None
 
     def totals(self, pair: str | None = None, session: int | None = None) -> Totals:
         """The sums over all turns, or only over those of a pair, a session, or both."""

@@ -48,10 +48,11 @@ class TerminalFilter:
 
 _SEQUENCE = re.compile(
     r"""\x1b\[[0-?]*[ -/]*[@-~]                           # CSI: colours, cursor movements
-      | \x1b[\]PX^_].*?(?:\x07|\x1b\\|\x9c|\Z)            # OSC, DCS and the like, up to their end
+      | \x1b[PX^_][^\x1b\x9c]*(?:\x1b\\|\x9c)             # DCS and the like, such as images
+      | \x1b[\]PX^_][^\r\n]*?(?:\x07|\x1b\\|\x9c|(?![^\r\n]))  # OSC, up to its end or the line's
       | \x1b[ -/]*[0-~]                                   # two characters
       | \x9b[0-?]*[ -/]*[@-~]                             # CSI in one character""",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE,
 )
 _BACKSPACED = re.compile(r".\x08")
 

@@ -1,9 +1,9 @@
 """The terminal as the app's input: any bytes are accepted, and losing the terminal ends the app, as signals do.
 
 Textual's driver fails on bytes that are not UTF-8 and reads the end of its input in a loop. It gives keys that arrive
-before a widget has the focus to nobody, and takes an answer to a question that it did not ask for keys. SIGHUP alone
-does not tell that the terminal is gone: the kernel sends it to the leader of the session, and `make` for one does not
-pass it on. Others send it while the terminal is still there.
+before a widget has the focus to nobody, and takes an answer to a question that it did not ask for keys. It also takes
+escape sequences in pasted text for keys. SIGHUP alone does not tell that the terminal is gone: the kernel sends it to
+the leader of the session, and `make` for one does not pass it on. Others send it while the terminal is still there.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
 from specchat.terminal.background import ANSWER, LAST_ANSWER, Background
+from specchat.tui.paste_filter import PasteFilter
 
 _IDLE_SECONDS = 1.0
 """A character whose bytes pause for so long is incomplete. The parent process is looked for as often."""
@@ -35,8 +36,6 @@ _FILTER_SECONDS = 0.05
 
 _PARTIAL_ANSWER = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b\x9c]{0,40}\x1b?)?)?)?|\[(?:\?[0-9;]{0,40})?)?$")
 """The beginning of an answer at the end of what was read."""
-_ALT_ENTER, _CTRL_J = "\x1b\r", "\n"
-"""Terminals without the kitty protocol send the first for Alt+Enter, which Textual reads as Enter."""
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _READY_TIMEOUT = 5.0
 _ANSWER_TIMEOUT = 10.0
@@ -45,6 +44,8 @@ _REST_TIMEOUT = 0.1
 
 class InputFilter:
     """Passes text on when the app is ready, without answers to the question for the background colour.
+
+    A bracketed paste is passed on as a whole and without escape sequences (`PasteFilter`).
 
     After five seconds it passes everything on: an app that never gets ready has to hear that it should end.
     """
@@ -58,11 +59,12 @@ class InputFilter:
         self._answers_until = now + _ANSWER_TIMEOUT if background.late else 0.0
         self._partial = ""
         self._partial_until = 0.0
+        self._pastes = PasteFilter()
 
     @property
     def waiting(self) -> bool:
         """Whether it holds text that is due after a while, without further input."""
-        return bool(self._kept or self._partial)
+        return bool(self._kept or self._partial) or self._pastes.waiting
 
     def feed(self, text: str = "", *, early: bool = False) -> str:
         """The text for the app after this input; without new input, what has waited long enough.
@@ -81,7 +83,7 @@ class InputFilter:
                 self._kept = text
                 return ""
             self._ready = None
-        return text.replace(_ALT_ENTER, _CTRL_J)
+        return self._pastes.feed(text)
 
     def _without_answers(self, text: str) -> str:
         if not text:

@@ -6,6 +6,7 @@ version changes.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import Final
@@ -42,6 +43,10 @@ _MOST: Final = {
     "shortconv.l_cache": 2**10,
 }
 """More than any model has, and small enough that products of two stay far below 2^63."""
+_NOT_MULTIPLIED = frozenset({"Q8_1", "Q8_K", "I8", "I16", "I32", "I64", "F64"})
+"""Types without a `vec_dot` in ggml-cpu.c: a product with such weights calls a null pointer."""
+_TABLES = re.compile(r"d2t|masked_embd_ordering|blk\.\d+\.ffn_gate_tid2eid")
+"""Tensors that hold ids, not weights: llama.cpp only looks rows up in them. Their names may end in `.weight`."""
 
 
 def check_loadable(header: Header, name: str) -> None:
@@ -63,6 +68,8 @@ def _problems(header: Header) -> Iterator[str]:
     for tensor in header.tensors:
         if tensor.type not in TYPES:
             yield f"tensor {tensor.name!r} is of the unknown {tensor.type_name}"
+        elif tensor.type_name in _NOT_MULTIPLIED and not _TABLES.fullmatch(tensor.name.removesuffix(".weight")):
+            yield f"tensor {tensor.name!r} is of type {tensor.type_name}, which llama.cpp cannot multiply with"
     if header.tensors and header.integer("split.no") in (None, 0):
         yield from _hyperparameters(header)
         yield from _attention(header)

@@ -100,3 +100,30 @@ def test_a_closed_standard_output_is_no_traceback(closed: str) -> None:
         f"{sys.executable} -m specchat models ls {closed}", shell=True, capture_output=True, text=True, check=False
     )
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("arguments", ["--help", "run --help", "chat --help", "--version"])
+def test_a_full_disk_is_one_line(arguments: str) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m specchat {arguments} > /dev/full", shell=True, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "specchat: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ("chat", 2, "the chat needs a terminal"),
+        ("chat --plain -m none.gguf", 1, "none.gguf"),
+        ("replay -", 1, "standard input"),
+        ("--attach http://127.0.0.1:9", 2, "watching needs a terminal"),
+    ],
+)
+def test_a_closed_standard_input_is_an_empty_one(arguments: str, code: int, words: str) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m specchat {arguments} <&-", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert "unexpected" not in done.stderr

@@ -100,3 +100,10 @@ def test_no_value_in_any_field_is_too_odd(data: st.DataObject) -> None:
             place[field] = data.draw(ANYTHING)
     chat = read_chat(element)
     assert all(isinstance(said.content, str) and said.role in ("user", "assistant") for said in chat.messages)
+
+
+def test_marks_without_an_end_take_no_time(element: dict[str, Any]) -> None:
+    marks = "\ue200cite" * 1_000_000
+    leaf = element["mapping"][element["current_node"]]["message"]
+    leaf["content"]["parts"] = [f"It shows\ue200cite\ue201 a tree.{marks}"]
+    assert read_chat(element).messages[-1].content == f"It shows a tree.{marks}"

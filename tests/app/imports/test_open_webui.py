@@ -70,3 +70,10 @@ def test_without_a_shown_branch_the_last_message_ends_it(element: dict[str, Any]
 def test_another_object_is_no_chat() -> None:
     assert not is_chat({"messages": []})
     assert not is_chat({"chat": "a name"})
+
+
+@pytest.mark.parametrize("tag", ['<details type="reasoning"', '<details type="tool_calls">', "<details " + " " * 40])
+def test_tags_without_an_end_take_no_time(tag: str) -> None:
+    said = 'Two<details type="reasoning" done="true">so</details>\n words. ' + tag * 200_000
+    chat = {"history": {"messages": {"a": {"id": "a", "role": "user", "content": said}}, "currentId": "a"}}
+    assert read_chat({"chat": chat}).messages[0].content == f"Twowords. {tag * 200_000}"

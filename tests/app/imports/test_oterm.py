@@ -45,3 +45,26 @@ def test_a_damaged_store_is_named(oterm_store: Path) -> None:
     oterm_store.write_bytes(content)
     with pytest.raises(UnreadableExport, match="its database cannot be read"):
         list(read_chats(oterm_store))
+
+
+@pytest.mark.parametrize("forged", [False, True])
+def test_a_view_without_an_end_is_not_read(tmp_path: Path, forged: bool) -> None:
+    path = tmp_path / "store.db"
+    endless = "WITH RECURSIVE rows(n) AS (SELECT 1 UNION ALL SELECT n FROM rows)"
+    with closing(sqlite3.connect(path)) as made, made:
+        made.execute("CREATE TABLE chat (id, name, system)")
+        made.execute("INSERT INTO chat VALUES (1, 'endless', '')")
+        made.execute(f"CREATE VIEW message AS {endless} SELECT 1 chat_id, 'user' author, 'x' text, 1 rowid FROM rows")
+        if forged:  # a second entry for the table `chat`, so that there are two tables
+            made.execute("PRAGMA writable_schema = ON")
+            made.execute(
+                "INSERT INTO sqlite_schema SELECT type, name, tbl_name, rootpage,"
+                " 'CREATE TABLE IF NOT EXISTS chat (id, name, system)' FROM sqlite_schema WHERE name = 'chat'"
+            )
+    with pytest.raises(UnreadableExport, match="not authorized" if forged else "not oterm's"):
+        list(read_chats(path))
+
+
+def test_a_conversation_has_a_longest_length(oterm_store: Path) -> None:
+    with pytest.raises(UnreadableExport, match="conversation 1 has more than 30 characters"):
+        list(read_chats(oterm_store, longest=30))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from app.imports.conftest import SAMPLES
 from specchat.errors import UnreadableExport
 from specchat.imports import ImportedChat, SkippedChat, files_in, read_export
+from specchat.imports.reading import MOST_BYTES
 
 Sample = Callable[[str], Any]
 
@@ -156,3 +158,17 @@ def test_a_folder_stands_for_the_exports_in_it(tmp_path: Path) -> None:
 def test_a_folder_without_exports_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableExport, match=r"no conversations\.json"):
         files_in(tmp_path)
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "conversations.json"
+    os.mkfifo(pipe)
+    assert "not a regular file" in refused(pipe)
+    assert "not a regular file" in refused(Path("/dev/zero"))
+
+
+def test_a_file_larger_than_an_export_can_be_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    with path.open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    assert "larger than 4 GB" in refused(path)

@@ -150,3 +150,27 @@ def test_a_lone_surrogate_is_stored(store: Store, sample: Sample, tmp_path: Path
     assert import_file(store, path).new == 1
     assert shown(store, store.sessions()[0].id)[-1] == "half \ufffd"
     assert import_file(store, path).present == 1
+
+
+class CountingStore(Store):
+    """A store that counts how often the messages of a session were read."""
+
+    looked_at = 0
+
+    def messages(self, session: int) -> list[StoredMessage]:
+        self.looked_at += 1
+        return super().messages(session)
+
+
+def test_one_conversation_thousands_of_times_is_looked_at_once(tmp_path: Path) -> None:
+    (element, *_) = json.loads(CHATGPT.read_text("utf-8"))
+    path = written(tmp_path / "conversations.json", [element] * 5_000)
+    with CountingStore.open(tmp_path / "sessions.db") as store:
+        assert import_file(store, path).sentence == "1 imported, 4,999 already here"
+        assert store.looked_at == 1
+
+
+def test_a_file_that_takes_too_long_is_given_up_and_nothing_of_it_is_stored(store: Store) -> None:
+    with pytest.raises(UnreadableExport, match="takes more than 0 seconds"):
+        import_file(store, CHATGPT, most_seconds=0)
+    assert store.sessions() == []

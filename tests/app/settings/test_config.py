@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,7 @@ def test_a_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) ->
         raise PermissionError(13, "Permission denied", str(path))
 
     file = write_config("")
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     assert complaint() == f"{file} cannot be read: Permission denied; make it readable, or move it away"
 
 
@@ -254,3 +255,16 @@ def test_a_key_that_is_not_a_text_is_reported_with_its_id() -> None:
     assert complaint() == f"{file}: keys.chat.knobs is 4: use a text"
     write_config('keys = ["f4"]\n')
     assert complaint().startswith(f"{file}: keys is ['f4']: use a table")
+
+
+def test_a_configuration_that_is_no_regular_file_or_a_huge_one_is_reported_at_once() -> None:
+    file = write_config("")
+    file.unlink()
+    file.symlink_to("/dev/zero")
+    assert "it is not a regular file" in complaint()
+    file.unlink()
+    os.mkfifo(file)
+    assert "it is not a regular file" in complaint()
+    file.unlink()
+    write_config("#" * 2**21)
+    assert "has 2,097,152 bytes: use a smaller file" in complaint()

@@ -173,3 +173,69 @@ def test_several_changes_are_made_together_or_not_at_all(store: Store) -> None:
         store.rename(session, "after")
         store.touch(session, 9.0)
     assert [(one.title, one.updated) for one in store.sessions()] == [("after", 9.0)]
+
+
+DAMAGED: dict[str, list[object]] = {
+    "seed": ["zz", b"\xff", 2.5],
+    "settings": ["{", "[1]", "zz", b"\xff\x00", "[" * 100_000],
+    "title": [b"\xff", 7],
+    "created": ["zz", b"\xff"],
+    "updated": [b"\xff"],
+    "system": [b"\xff"],
+    "preview": [b"\xff"],
+    "target": [b"\xff"],
+}
+
+
+@pytest.mark.parametrize(("column", "value"), [(column, value) for column, of in DAMAGED.items() for value in of])
+def test_a_damaged_value_of_a_session_costs_no_more_than_itself(path: Path, column: str, value: object) -> None:
+    with Store.open(path) as store:
+        damaged, other = begun(store, "damaged words"), begun(store, "other words")
+        said(store, damaged, "hello")
+        with sqlite3.connect(path) as raw:
+            raw.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (value, damaged))
+        raw.close()
+        assert {session.id for session in store.sessions()} == {damaged, other}
+        found = store.session(damaged)
+        assert found is not None
+        assert (found.seed, found.settings) == (None, None)
+        assert isinstance(found.title + found.preview, str)
+        assert [message.content for message in store.messages(damaged)] == ["hello"]
+        assert other in {hit.session.id for hit in store.search("words")}
+        store.set_settings(damaged, {"k": 3})
+        store.rename(damaged, "mended")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("state", "zz"),
+        ("tools", "{"),
+        ("tools", "[]"),
+        ("images", "{"),
+        ("role", b"\xff"),
+        ("content", b"\xff"),
+        ("created", "x"),
+    ],
+)
+def test_a_damaged_value_of_a_message_costs_no_more_than_itself(path: Path, column: str, value: object) -> None:
+    with Store.open(path) as store:
+        session = begun(store)
+        first = said(store, session, "hello")
+        said(store, session, "world", first)
+        with sqlite3.connect(path) as raw:
+            raw.execute(f"UPDATE messages SET {column} = ? WHERE id = ?", (value, first))
+        raw.close()
+        damaged, whole = store.messages(session)
+        assert (whole.content, whole.parent) == ("world", first)
+        assert isinstance(damaged.content + damaged.role, str)
+        assert (damaged.tools, damaged.images) == (None, ())
+
+
+def test_a_text_that_is_not_utf_8_costs_no_more_than_itself(path: Path) -> None:
+    with Store.open(path) as store:
+        damaged = begun(store, "damaged")
+        with sqlite3.connect(path) as raw:
+            raw.execute("UPDATE sessions SET title = CAST(x'41FF' AS TEXT) WHERE id = ?", (damaged,))
+        raw.close()
+        assert [session.title for session in store.sessions()] == ["A\ufffd"]

@@ -7,9 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from specchat.terminal.background import Background
-from specchat.tui import terminal_input
+from specchat.tui import paste_filter, terminal_input
 from specchat.tui.terminal_input import InputFilter
 
+START, END = "\x1b[200~", "\x1b[201~"
+COLOURED_LOG = "one\rred \x1b[31mERROR\x1b[0m \x1b[A \x1b\r\x1b] two\r\x1b[200~three\r"
+LOG = "one\nred ERROR  \ufffd\n\nthree\n"
 ANSWERS = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62;22c"
 
 
@@ -101,4 +104,35 @@ def test_an_app_that_is_never_ready_gets_them_after_a_while(monkeypatch: pytest.
 
 
 def test_alt_enter_of_plain_terminals_is_ctrl_j() -> None:
-    assert passed(filter_of(), "one\x1b\rtwo", "\r") == "one\ntwo\r"
+    assert passed(filter_of(), f"one\x1b\rtwo{START}", f"{END}\x1b\r", "\r") == f"one\ntwo{START}{END}\n\r"
+
+
+@given(some.lists(some.integers(0, len(COLOURED_LOG) + 20), max_size=6).map(sorted))
+def test_a_paste_is_one_text_whatever_is_in_it_and_wherever_it_is_cut(cuts: list[int]) -> None:
+    text = f"a\x1b[A{START}{COLOURED_LOG}{END}b{START}{END}c"
+    pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True) if end > start]
+    assert passed(filter_of(), *pieces) == f"a\x1b[A{START}{LOG}{END}b{START}{END}c"
+
+
+def test_keys_pass_at_once_even_where_a_paste_might_begin() -> None:
+    found = filter_of()
+    assert [found.feed(key) for key in ("\x1b", "[", "\x1b[20", "x")] == ["\x1b", "[", "\x1b[20", "x"]
+
+
+def test_a_paste_without_an_end_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(paste_filter, "monotonic", lambda: now)
+    found = filter_of()
+    assert found.feed(f"{START}one") + found.feed("\r") == START
+    assert found.waiting
+    assert found.feed() == ""
+    now = 6.0
+    assert found.feed() == f"one\n{END}"
+    assert not found.waiting
+    assert found.feed("\r") == "\r"
+
+
+def test_a_long_paste_takes_no_time() -> None:
+    found = filter_of()
+    passed_on = found.feed(START) + "".join(found.feed("\x1b]x\x1bPy" * 800) for _ in range(2_000)) + found.feed(END)
+    assert "\x1b" not in passed_on.removeprefix(START).removesuffix(END)

@@ -10,6 +10,7 @@ import pytest
 
 from specchat_engine import Engine, HeaderError, LoadOptions, ModelFileError, Settings
 from specchat_engine.gguf import reader
+from specchat_engine.gguf.header import TYPES
 from specchat_engine.gguf.reader import read_file, read_model
 from specchat_engine.llama.model import LlamaModel
 from support.headers import Kind, Typed, write_header
@@ -54,6 +55,36 @@ def test_what_would_end_the_process_is_rejected_before(tmp_path: Path, keys: dic
     with pytest.raises(HeaderError, match="could not be loaded") as caught:
         LlamaModel(path)
     assert named in str(caught.value)
+
+
+def with_type(path: Path, tensor: str, kind: str) -> Path:
+    """The file with another type for one tensor, whose data is zeros at the end of the file."""
+    code = next(code for code, (name, *_) in TYPES.items() if name == kind)
+    header = read_file(path)
+    info = next(info for info in header.tensors if info.name == tensor)
+    encoded = tensor.encode()
+    data = bytearray(path.read_bytes())
+    place = data.index(len(encoded).to_bytes(8, "little") + encoded) + 8 + len(encoded) + 4 + 8 * len(info.shape)
+    data += bytes(-len(data) % 32)
+    data[place : place + 12] = code.to_bytes(4, "little") + (len(data) - header.data_offset).to_bytes(8, "little")
+    path.write_bytes(data + bytes(info.elements * 8))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["Q8_1", "Q8_K", "I8", "I16", "I32", "I64", "F64"])
+@pytest.mark.parametrize("tensor", ["token_embd.weight", "blk.0.attn_q.weight", "output_norm.weight"])
+def test_weights_of_a_type_without_products_are_rejected(tmp_path: Path, tensor: str, kind: str) -> None:
+    keys: dict[str, Typed] = {"llama.context_length": number(256)}
+    path = write_header(tmp_path / "some.gguf", keys, tensors={tensor: np.zeros((4, 256), np.float32)})
+    with pytest.raises(HeaderError, match=f"{tensor}' is of type {kind}, which llama.cpp cannot multiply with"):
+        read_model(with_type(path, tensor, kind))
+
+
+@pytest.mark.parametrize("name", ["d2t", "masked_embd_ordering.weight", "blk.3.ffn_gate_tid2eid.weight"])
+def test_tables_of_ids_are_no_weights(tmp_path: Path, name: str) -> None:
+    tensors = TENSOR | {name: np.zeros(8, np.int64)}
+    keys: dict[str, Typed] = {"llama.context_length": number(256)}
+    assert read_model(write_header(tmp_path / "some.gguf", keys, tensors=tensors)).tensors
 
 
 @pytest.mark.parametrize("twin", ["a", "a\0b"])

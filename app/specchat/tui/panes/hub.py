@@ -60,9 +60,9 @@ class HubPane(Pane[FoundRepository | File]):
 
     PLACEHOLDER = "words in a repository's name, or USER/REPO, then Enter"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Go on", priority=True, id="models.choose"),
-        Binding("f4", "judge('target')", "Verdict", priority=True, id="models.judge_target"),
-        Binding("f5", "judge('draft')", "… as a draft", priority=True, id="models.judge_draft"),
+        Binding("enter", "choose", "Go on", id="models.choose"),
+        Binding("f4", "judge('target')", "Verdict", id="models.judge_target"),
+        Binding("f5", "judge('draft')", "… as a draft", id="models.judge_draft"),
     ]
 
     def __init__(self, judge: Judge, role: Role | None, *, id: str) -> None:  # noqa: A002
@@ -112,7 +112,7 @@ class HubPane(Pane[FoundRepository | File]):
 
     def action_judge(self, role: Role) -> None:
         """Read the header of the chosen model on the hub."""
-        self.after_typing(lambda: self._judge_chosen(role))
+        self._judge_chosen(role)
 
     def _judge_chosen(self, role: Role) -> None:
         chosen = self.listing.chosen

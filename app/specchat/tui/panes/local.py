@@ -28,9 +28,9 @@ class HerePane(Pane[Entry]):
 
     PLACEHOLDER = "type to filter"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Load", priority=True, id="models.choose"),
-        Binding("f4", "pick_draft", "Load with a draft", priority=True, id="models.pick_draft"),
-        Binding("f5", "as_draft", "As the draft", priority=True, id="models.as_draft"),
+        Binding("enter", "choose", "Load", id="models.choose"),
+        Binding("f4", "pick_draft", "Load with a draft", id="models.pick_draft"),
+        Binding("f5", "as_draft", "As the draft", id="models.as_draft"),
     ]
 
     def __init__(
@@ -49,6 +49,7 @@ class HerePane(Pane[Entry]):
         self._role = role
         self._wanted = wanted
         self._entries: list[Entry] = []
+        self._words = ""
 
     def on_mount(self) -> None:
         """Read the models."""
@@ -68,8 +69,18 @@ class HerePane(Pane[Entry]):
         return facts(item)
 
     def on_input_changed(self) -> None:
+        """Show the models that match what was typed."""
+        if self.typed != self._words:
+            self._filter()
+
+    async def catch_up(self) -> None:
+        """The same, before a key acts on the list."""
+        self.on_input_changed()
+
+    def _filter(self) -> None:
         """Show the models that match all words."""
-        words = self.typed.lower().split()
+        self._words = self.typed
+        words = self._words.lower().split()
         found = [entry for entry in self._entries if all(word in _words(entry) for word in words)]
         self.show(found[:_MOST], 0)
         self.say("" if found or not self._entries else "no model on this machine matches: Tab goes to the hub")
@@ -94,17 +105,11 @@ class HerePane(Pane[Entry]):
 
     def action_pick_draft(self) -> None:
         """Choose a draft for this target."""
-        self.after_typing(self._pick_draft)
-
-    def action_as_draft(self) -> None:
-        """Load the model as the draft of the loaded target."""
-        self.after_typing(self._as_draft)
-
-    def _pick_draft(self) -> None:
         if (chosen := self._usable()) is not None:
             self.post_message(self.PickDraft(chosen.path))
 
-    def _as_draft(self) -> None:
+    def action_as_draft(self) -> None:
+        """Load the model as the draft of the loaded target."""
         if (chosen := self._usable()) is not None:
             self.post_message(self.Load(None, chosen.path))
 
@@ -117,7 +122,7 @@ class HerePane(Pane[Entry]):
 
     def _know(self, entries: list[Entry]) -> None:
         self._entries = entries
-        self.on_input_changed()
+        self._filter()
         if len(entries) <= 2:
             self.say("only the built-in pair so far: Tab goes to recommended pairs and the hub")
 

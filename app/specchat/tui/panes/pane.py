@@ -12,13 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 
 from specchat.errors import SpecchatError
 from specchat.models.control import Stopped
 from specchat.models.downloads import Wanted
 from specchat.terminal.filter import clean_line
 from specchat.tui.widgets.listing import Listing
+from specchat.tui.widgets.search_field import SearchField
 from specchat_engine.errors import EngineError
 
 T = TypeVar("T")
@@ -29,11 +30,11 @@ class Pane(Vertical, Generic[T]):
     """One part. Slow questions run in a thread. The answer to an older question is dropped."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Choose", priority=True, id="models.choose"),
-        Binding("up", "move('cursor_up')", "Up", show=False, priority=True, id="models.move_cursor_up"),
-        Binding("down", "move('cursor_down')", "Down", show=False, priority=True, id="models.move_cursor_down"),
-        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True, id="models.move_page_up"),
-        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True, id="models.move_page_down"),
+        Binding("enter", "choose", "Choose", id="models.choose"),
+        Binding("up", "move('cursor_up')", "Up", show=False, id="models.move_cursor_up"),
+        Binding("down", "move('cursor_down')", "Down", show=False, id="models.move_cursor_down"),
+        Binding("pageup", "move('page_up')", "Page up", show=False, id="models.move_page_up"),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, id="models.move_page_down"),
     ]
     PLACEHOLDER: ClassVar[str] = ""
     """The placeholder of the field. A pane without one has no field."""
@@ -60,7 +61,7 @@ class Pane(Vertical, Generic[T]):
     def compose(self) -> ComposeResult:
         """The field, the list, the details, the message."""
         if self.PLACEHOLDER:
-            yield Input(placeholder=self.PLACEHOLDER)
+            yield SearchField(placeholder=self.PLACEHOLDER, catch_up=self.catch_up)
         yield Listing[T](self.row)
         with VerticalScroll(classes="details", can_focus=False):
             yield Static(classes="facts")
@@ -74,7 +75,7 @@ class Pane(Vertical, Generic[T]):
     @property
     def typed(self) -> str:
         """The text in the field."""
-        return self.query_one(Input).value.strip() if self.PLACEHOLDER else ""
+        return self.query_one(SearchField).value.strip() if self.PLACEHOLDER else ""
 
     def row(self, item: T, width: int) -> Content:
         """One item of the list."""
@@ -86,7 +87,7 @@ class Pane(Vertical, Generic[T]):
 
     def enter(self) -> None:
         """Take the keyboard."""
-        self.query_one(Input if self.PLACEHOLDER else Listing).focus()
+        self.query_one(SearchField if self.PLACEHOLDER else Listing).focus()
 
     def back(self) -> bool:
         """Go one step back inside the pane. Returns False if there is none."""
@@ -112,15 +113,10 @@ class Pane(Vertical, Generic[T]):
 
     def action_choose(self) -> None:
         """Handle Enter."""
-        self.after_typing(self.choose)
+        self.choose()
 
-    def after_typing(self, do: Callable[[], None]) -> None:
-        """Do something once the list reflects what was typed. A pane's key is handled before the field's letters."""
-        if self.PLACEHOLDER:
-            field = self.query_one(Input)  # wait for the field's keys, its messages, and the list's update
-            field.call_later(field.call_later, self.call_later, do)
-        else:
-            do()
+    async def catch_up(self) -> None:
+        """Make the list show what was typed before a key acts on it."""
 
     def action_move(self, how: str) -> None:
         """Move in the list. The keyboard stays in the field."""

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 
 from specchat.chat.commands.registry import BY_NAME
 from specchat.chat.help_sections import help_search
@@ -23,6 +23,7 @@ from specchat.tui.screens.help_page import help_page, key_sections
 from specchat.tui.screens.help_section import SectionText
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.listing import Listing, marked
+from specchat.tui.widgets.search_field import SearchField
 
 _PAUSE = 0.12
 _PLACEHOLDER = "type to search the help and the documentation"
@@ -38,19 +39,19 @@ class HelpScreen(ModalScreen[None]):
 
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "read", "Read", priority=True, id="help.read"),
-        Binding("left", "beside(-1)", "Sections", key_display="← →", priority=True, id="help.section_back"),
-        Binding("right", "beside(1)", "Section after", show=False, priority=True, id="help.section_on"),
-        Binding("up", "move(-1)", "Move", key_display="↑ ↓", priority=True, id="help.up"),
-        Binding("down", "move(1)", "Down", show=False, priority=True, id="help.down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, priority=True, id="help.page_up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, priority=True, id="help.page_down"),
+        Binding("enter", "read", "Read", id="help.read"),
+        Binding("left", "beside(-1)", "Sections", key_display="← →", id="help.section_back"),
+        Binding("right", "beside(1)", "Section after", show=False, id="help.section_on"),
+        Binding("up", "move(-1)", "Move", key_display="↑ ↓", id="help.up"),
+        Binding("down", "move(1)", "Down", show=False, id="help.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="help.page_up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="help.page_down"),
         *(
             Binding(str(number), f"link({number})", "Link", show=False, id=f"help.link_{number}")
             for number in range(1, _MOST_LINKS + 1)
         ),
         Binding("slash", "search", "Search", key_display="/", id="help.search"),
-        Binding("escape", "back", "Back", priority=True, id="help.back"),
+        Binding("escape", "back", "Back", id="help.back"),
         Binding("f1", "dismiss", "Close", id="help.close"),
     ]
 
@@ -71,13 +72,13 @@ class HelpScreen(ModalScreen[None]):
         self._first = section_at(place) if place else None
         self._section: Section | None = None
         self._search: Search | None = None
-        self._searching = Pace(self, _PAUSE, self._find)
+        self._searching = Pace(self, _PAUSE, self._find_typed)
 
     def compose(self) -> ComposeResult:
         """The search above the page, the results or the section."""
         with Vertical(id="panel") as panel:
             panel.border_title = "specchat help"
-            yield Input(self._words, placeholder=_PLACEHOLDER, id="search")
+            yield SearchField(self._words, placeholder=_PLACEHOLDER, catch_up=self._catch_up, id="search")
             yield VerticalScroll(id="page", can_focus=False)
             yield Listing[Hit](_draw, id="results")
             yield Static(id="nothing")
@@ -106,9 +107,7 @@ class HelpScreen(ModalScreen[None]):
 
     def on_input_changed(self) -> None:
         """Search for what is typed."""
-        if self._typed != self._words:
-            self._words = self._typed
-            self._searching.request()
+        self._searching.request()
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         """Open the section that was clicked."""
@@ -159,15 +158,24 @@ class HelpScreen(ModalScreen[None]):
 
     @property
     def _typed(self) -> str:
-        return self.query_one(Input).value.strip()
+        return self.query_one(SearchField).value.strip()
 
     @property
     def _shown_page(self) -> VerticalScroll:
         return self.query_one("#section" if self._section is not None else "#page", VerticalScroll)
 
+    def _find_typed(self) -> None:
+        """Show the results, unless they are shown already."""
+        if self._typed != self._words:
+            self._find()
+
+    async def _catch_up(self) -> None:
+        """Show what is typed before a key acts on it."""
+        self._find_typed()
+
     def _find(self) -> None:
         """Show the results for what is typed; the first page if that is nothing."""
-        words = self._typed
+        words = self._words = self._typed
         if not words:
             self._show("")
             return
@@ -191,7 +199,7 @@ class HelpScreen(ModalScreen[None]):
             page.mount_all(help_page(self._keymap, self._command))
         for name in ("-results", "-reading"):
             self.set_class(name == view, name)
-        (self.query_one(Input) if section is None else self.query_one(SectionText)).focus()
+        (self.query_one(SearchField) if section is None else self.query_one(SectionText)).focus()
         panel = self.query_one("#panel")
         panel.border_title = Content(f"specchat help · {section.name}" if section else "specchat help")
         found = len(self.query_one("#results", Listing).items)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
@@ -17,8 +19,17 @@ from specchat.tui.transcript.markdown import MarkdownRows
 _NARROWEST = 20
 
 
-class SectionText(VerticalScroll, can_focus=True):
-    """A section, laid out for the width. Below it stand the pages that it links to, each with the key that opens it."""
+class SectionText(VerticalScroll, can_focus=True, inherit_bindings=False):
+    """A section, laid out for the width. Below it stand the pages that it links to, each with the key that opens it.
+
+    The arrows are the window's.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in VerticalScroll.BINDINGS
+        if isinstance(binding, Binding) and binding.key in ("home", "end")
+    ]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)

@@ -65,10 +65,10 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
 
     CSS_PATH = "models.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "turn(1)", "Next part", priority=True, id="models.turn_on"),
-        Binding("shift+tab", "turn(-1)", "Part before", show=False, priority=True, id="models.turn_back"),
-        Binding("escape", "back", "Back", priority=True, id="models.back"),
-        Binding("f8", "dismiss", "Back", show=False, priority=True, id="models.dismiss"),
+        Binding("tab", "turn(1)", "Next part", id="models.turn_on"),
+        Binding("shift+tab", "turn(-1)", "Part before", show=False, id="models.turn_back"),
+        Binding("escape", "back", "Back", id="models.back"),
+        Binding("f8", "dismiss", "Back", show=False, id="models.dismiss"),
     ]
     TITLES: ClassVar[dict[str, str]] = {
         "here": "On this machine",

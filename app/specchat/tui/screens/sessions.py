@@ -14,7 +14,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
+from textual.worker import Worker, WorkerCancelled
 
 from specchat.chat.archive import Archive
 from specchat.chat.commands.tagging import with_signs
@@ -27,6 +28,7 @@ from specchat.terminal.pieces import MARKS
 from specchat.tui.pace import Pace
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.listing import Listing, marked
+from specchat.tui.widgets.search_field import SearchField
 
 _DAY = 24 * 3600
 _WEEK = 7 * _DAY
@@ -83,15 +85,15 @@ class SessionsScreen(ModalScreen[int | None]):
 
     CSS_PATH = "sessions.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open", priority=True, id="sessions.open"),
-        Binding("f2", "rename", "Rename", priority=True, id="sessions.rename"),
-        Binding("f8", "delete", "Delete", priority=True, id="sessions.delete"),
-        Binding("ctrl+z", "undo", "Undo", priority=True, id="sessions.undo"),
-        Binding("escape", "back", "Back", priority=True, id="sessions.back"),
-        Binding("up", "move('cursor_up')", "Up", show=False, priority=True, id="sessions.move_cursor_up"),
-        Binding("down", "move('cursor_down')", "Down", show=False, priority=True, id="sessions.move_cursor_down"),
-        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True, id="sessions.move_page_up"),
-        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True, id="sessions.move_page_down"),
+        Binding("enter", "open", "Open", id="sessions.open"),
+        Binding("f2", "rename", "Rename", id="sessions.rename"),
+        Binding("f8", "delete", "Delete", id="sessions.delete"),
+        Binding("ctrl+z", "undo", "Undo", id="sessions.undo"),
+        Binding("escape", "back", "Back", id="sessions.back"),
+        Binding("up", "move('cursor_up')", "Up", show=False, id="sessions.move_cursor_up"),
+        Binding("down", "move('cursor_down')", "Down", show=False, id="sessions.move_cursor_down"),
+        Binding("pageup", "move('page_up')", "Page up", show=False, id="sessions.move_page_up"),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, id="sessions.move_page_down"),
     ]
 
     def __init__(self, archive: Archive, shown: int | None = None, search: str = "") -> None:
@@ -104,13 +106,15 @@ class SessionsScreen(ModalScreen[int | None]):
         self._loading = False
         self._renaming: Row | None = None
         self._deleted: list[int] = []
-        self._searching = Pace(self, _SEARCH_PAUSE, self._search)
+        self._searching = Pace(self, _SEARCH_PAUSE, self._search_typed)
+        self._sought: str | None = None
+        self._search_worker: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
         """The search above the list."""
         with Vertical(id="panel") as panel:
             panel.border_title = "Sessions"
-            yield Input(self._begin_with, placeholder=_PLACEHOLDER, id="search")
+            yield SearchField(self._begin_with, placeholder=_PLACEHOLDER, catch_up=self._catch_up, id="search")
             yield Listing[Row](lambda row, width: row.draw(width - 2), id="list")
             yield Static(id="says")
             yield KeyRow()
@@ -122,9 +126,8 @@ class SessionsScreen(ModalScreen[int | None]):
         self.set_interval(_LOOK_AGAIN, self._look_again)
 
     def on_input_changed(self) -> None:
-        """Search, unless a title is being edited."""
-        if self._renaming is None:
-            self._searching.request()
+        """Search, but not at every key of fast typing."""
+        self._searching.request()
 
     def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
         """Read more before the end is reached."""
@@ -139,7 +142,7 @@ class SessionsScreen(ModalScreen[int | None]):
     async def action_open(self) -> None:
         """Open the session, or save its new title."""
         if self._renaming is not None:
-            await self._give_title(self._renaming, self.query_one(Input).value.strip())
+            await self._give_title(self._renaming, self.query_one(SearchField).value.strip())
         elif (row := self._list.chosen) is not None:
             self.dismiss(row.session.id)
 
@@ -160,7 +163,7 @@ class SessionsScreen(ModalScreen[int | None]):
         if row is None or self._renaming is not None:
             return
         self._renaming = row
-        field = self.query_one(Input)
+        field = self.query_one(SearchField)
         self._begin_with = field.value
         field.value = row.session.title
         field.select_all()
@@ -192,8 +195,20 @@ class SessionsScreen(ModalScreen[int | None]):
         return self.query_one("#list", Listing)
 
     def _search(self, *, followed: bool = False) -> None:
-        text = self.query_one(Input).value.strip()
-        self.run_worker(self._load(text, followed=followed), group="search", exclusive=True)
+        self._sought = text = self.query_one(SearchField).value.strip()
+        self._search_worker = self.run_worker(self._load(text, followed=followed), group="search", exclusive=True)
+
+    def _search_typed(self) -> None:
+        """Search, unless a title is being edited or the text was searched for already."""
+        if self._renaming is None and self.query_one(SearchField).value.strip() != self._sought:
+            self._search()
+
+    async def _catch_up(self) -> None:
+        """Return when the list shows what the text finds."""
+        self._search_typed()
+        with suppress(WorkerCancelled):
+            if self._search_worker is not None:
+                await self._search_worker.wait()
 
     def _look_again(self) -> None:
         self.run_worker(self._follow(), group="following", exclusive=True)
@@ -250,7 +265,7 @@ class SessionsScreen(ModalScreen[int | None]):
 
     def _end_renaming(self) -> None:
         self._renaming = None
-        field = self.query_one(Input)
+        field = self.query_one(SearchField)
         field.value = self._begin_with
         field.border_title = None
         self._say("")

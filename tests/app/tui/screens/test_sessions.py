@@ -8,9 +8,10 @@ from datetime import datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.events import Key
 from textual.widgets import OptionList
 
-from app.tui.chatting import Chat, ask, chat, command
+from app.tui.chatting import Chat, ask, chat, command, quiet, shown
 from app.tui.scripted_client import ScriptedClient
 from specchat.settings.paths import sessions_db
 from specchat.store.records import StoredMessage, StoredSession, new_id
@@ -98,6 +99,37 @@ async def test_what_is_typed_replaces_the_old_title() -> None:
         await until(pilot, ["Who?"])
         await pilot.press("f2", *"People", "enter")
         await until(pilot, ["People"])
+
+
+def burst(pilot: Chat, *keys: str) -> None:
+    """Keys that arrive at once, as from a fast typist on a slow line."""
+    for key in keys:
+        pilot.app.post_message(Key(key, key if len(key) == 1 else "\r" if key == "enter" else None))
+
+
+async def test_keys_act_in_the_order_in_which_they_were_typed() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        with Store.open(sessions_db()) as other:
+            begun(other, "one")
+            begun(other, "two")
+        await pilot.press("ctrl+o")
+        await until(pilot, ["two", "one"])
+        burst(pilot, "n", "e", "backspace", "backspace", "down", "f2", *"Once", "backspace", *"e more", "enter")
+        await until(pilot, ["two", "Once more"])
+        burst(pilot, *"two", "f2", *"Second", "enter")
+        await until(pilot, ["Second"])
+
+
+async def test_enter_opens_what_was_typed_before_it() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        with Store.open(sessions_db()) as other:
+            begun(other, "one")
+            begun(other, "two")
+        await pilot.press("ctrl+o")
+        await until(pilot, ["two", "one"])
+        burst(pilot, *"one", "enter")
+        await quiet(pilot)
+        assert shown(pilot) == ["the first words of one"]
 
 
 async def test_a_tag_is_shown_and_limits_the_list() -> None:
