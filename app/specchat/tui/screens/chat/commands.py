@@ -175,7 +175,7 @@ def palette(parts: ChatParts) -> Iterator[SystemCommand]:
 def _change_settings(parts: ChatParts, invocation: asked.Change | asked.Speculate) -> None:
     settings = parts.state.settings
     if settings is None:
-        parts.view.note(LOADING)
+        parts.view.note(LOADING, passing=True)
         return
     try:
         if isinstance(invocation, asked.Speculate):
@@ -192,7 +192,7 @@ def _preset(parts: ChatParts, invocation: OfPresets) -> None:
     """Saves, applies or removes a preset. A list of presets is a notice, everything else a note."""
     settings, loaded = parts.state.settings, parts.state.session.loaded
     if settings is None or loaded is None:
-        parts.view.note(LOADING)
+        parts.view.note(LOADING, passing=True)
         return
     try:
         done = do_preset(invocation, settings, loaded.recommended)

@@ -30,6 +30,7 @@ from specchat.worker.engine_client import EngineClient
 
 _SECOND_PRESS = 2.0
 """Seconds in which a second Ctrl+C quits."""
+_AGAIN_QUITS = "Ctrl+C again quits"
 
 
 class ChatScreen(Screen[None]):
@@ -83,6 +84,7 @@ class ChatScreen(Screen[None]):
         self._resume = resume
         self._first_run = first_run
         self._quit_pressed = float("-inf")
+        self._noted = ""
         self.parts = ChatParts(self, options, client, archive, downloads, own_keys or {})
 
     def compose(self) -> ComposeResult:
@@ -238,6 +240,11 @@ class ChatScreen(Screen[None]):
 
     # Keys
 
+    def before_key(self) -> None:
+        """Hides the note, before a key or a paste is handled."""
+        self._noted = self.parts.view.note_bar.text
+        self.parts.view.note("")
+
     def action_stop_command(self) -> None:
         """Stops the shell command."""
         self.parts.shell.stop()
@@ -344,16 +351,16 @@ class ChatScreen(Screen[None]):
             view.note("the download goes on" if resumed else "no download waits to be loaded: F8 finds models")
 
     def action_copy_or_quit(self) -> None:
-        """Copies the selection; without one, the second press within two seconds quits."""
+        """Copies the selection; without one, the second press quits, within two seconds or while the note says so."""
         selected = self.get_selected_text()
         if selected:
             self.clear_selection()
             copy_text(self.parts, selected, "selection")
-        elif monotonic() - self._quit_pressed < _SECOND_PRESS:
+        elif self._noted == _AGAIN_QUITS or monotonic() - self._quit_pressed < _SECOND_PRESS:
             self.app.call_next(self.app.action_quit)
         else:
             self._quit_pressed = monotonic()
-            self.parts.view.note("Ctrl+C again quits")
+            self.parts.view.note(_AGAIN_QUITS)
 
     def _welcome(self) -> None:
         self.parts.model_windows.welcome(self.parts.view.prompt, self.parts.tour.start)

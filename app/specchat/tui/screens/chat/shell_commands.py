@@ -38,7 +38,7 @@ class ShellCommands:
         if not command:
             self._view.note("name the command: !ls, for one; !! begins a message with an exclamation mark")
         elif self._command is not None:
-            self._view.note("a command runs: Esc stops it first")
+            self._view.note("a command runs: Esc stops it first", passing=True)
         elif self._state.commands_allowed:
             self._begin(command)
         else:
@@ -48,7 +48,7 @@ class ShellCommands:
         """Stops the command, and what it started."""
         if self._command is not None:
             self._command.stop()
-            self._view.note("stopping the command")
+            self._view.note("stopping the command", passing=True)
 
     def kill(self) -> None:
         """Ends the command at once, because specchat ends."""
@@ -93,4 +93,5 @@ class ShellCommands:
         finally:
             drawn.stop()
             self._command = None
+            self._view.end_passing()
             self._screen.refresh_bindings()

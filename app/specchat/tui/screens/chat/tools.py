@@ -96,10 +96,10 @@ class ChatTools:
         if not name:
             self._view.notice("\n".join(("Tools that the model may call:", *toolbox.told())))
         elif self.running:
-            self._view.note("Esc stops the call first")
+            self._view.note("Esc stops the call first", passing=True)
         else:
             self._switching = True
-            self._view.note(f"{name} is turned {'on' if on else 'off'} …")
+            self._view.note(f"{name} is turned {'on' if on else 'off'} …", passing=True)
             self._screen.run_worker(partial(self._switch, toolbox, name, on), thread=True, group="tools")
             self._on_change()
 
@@ -135,7 +135,7 @@ class ChatTools:
             self._turn.stop()
         elif self._toolbox is not None:
             self._toolbox.stop()
-        self._view.note("stopping the call" if self._calls is not None else "stopping the server")
+        self._view.note("stopping the call" if self._calls is not None else "stopping the server", passing=True)
 
     def leave(self) -> None:
         """Stops the calls without waiting for their results, because the conversation is left."""
@@ -191,7 +191,7 @@ class ChatTools:
 
     def _switched(self, lines: list[str], problem: str) -> None:
         self._switching = False
-        self._view.note("")
+        self._view.end_passing()
         self._view.notice(problem or "\n".join(lines), failure=bool(problem))
         self._on_change()
 
@@ -223,6 +223,7 @@ class ChatTools:
         if made is self._calls:
             self._calls = None
             self._state.calling = False
+            self._view.end_passing()
             self._on_change()
             made.then()
 

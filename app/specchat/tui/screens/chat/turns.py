@@ -253,6 +253,7 @@ class TurnRunner:
         state.turn = None
         self._figures.cancel()
         self._storing.cancel()
+        view.end_passing()
         outcome = turn.finish(last)
         self._archive(turn, turn.trace(last))
         view.show_figures(outcome.figures)
@@ -296,7 +297,7 @@ class TurnRunner:
     def stop(self) -> None:
         """Stops the running answer."""
         self._link.client.cancel()
-        self._view.note("stopping")
+        self._view.note("stopping", passing=True)
 
     def apply(self, settings: Settings, *, remember: bool = True) -> None:
         """Other settings from the next round on; the session keeps them unless `remember` is false."""

@@ -61,6 +61,7 @@ class ChatView:
         self.prompt = Prompt(sources, history)
         self._entry_row = Horizontal(id="entry")
         self._mode = self._editing = ""
+        self._passing = False
 
     def compose(self) -> ComposeResult:
         """Rows from top to bottom; the side panel is beside the transcript if there is room."""
@@ -99,11 +100,15 @@ class ChatView:
         self._editing = what
         self._show_above_prompt()
 
-    def note(self, text: str) -> None:
-        """Shows a text for a moment, in the header if there is room, else above the prompt."""
-        fits = self.header.has_room(text)
-        self.header.note(text if fits else "")
-        self.note_bar.show("" if fits else text)
+    def note(self, text: str, *, passing: bool = False) -> None:
+        """Shows a text above the prompt until the next key; a `passing` one also ends with what it is about."""
+        self._passing = passing
+        self.note_bar.show(text)
+
+    def end_passing(self) -> None:
+        """Hides a passing note, because what it is about has ended."""
+        if self._passing:
+            self.note("")
 
     def notice(self, text: str, *, failure: bool = False) -> None:
         """Adds a notice to the transcript, where it stays. The same one is not repeated directly."""
@@ -116,11 +121,11 @@ class ChatView:
     def is_busy(self) -> bool:
         """Whether an answer is being written, waits for the models, or calls tools; if so, a note says so."""
         if self._state.turn is not None:
-            self.note("Esc stops the answer first")
+            self.note("Esc stops the answer first", passing=True)
         elif self._state.calling:
-            self.note("Esc stops the call first")
+            self.note("Esc stops the call first", passing=True)
         elif self._state.waiting is not None:
-            self.note(LOADING)
+            self.note(LOADING, passing=True)
         return self._state.busy
 
     def needs_local(self, what: str) -> bool:

@@ -11,7 +11,6 @@ from app.tui.chatting import (
     command,
     header,
     note,
-    note_above_the_prompt,
     notices,
     parts,
     prompt,
@@ -53,6 +52,7 @@ async def test_what_is_being_written_is_not_sent_in_place_of_an_old_message() ->
         prompt(pilot).write("New")
         parts(pilot).turns.edit()
         assert prompt(pilot).text == "New"
+        await pilot.pause()
         assert "send or delete what you are writing first" in note(pilot)
         await pilot.press("enter")
         await quiet(pilot)
@@ -151,7 +151,7 @@ async def test_the_sampling_of_now_is_kept_under_a_name_and_put_in_force_again()
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, "/temp 0.2")
         await command(pilot, "/preset save letters")
-        assert "saved: /preset letters is temperature 0.2" in header(pilot)
+        assert "saved: /preset letters is temperature 0.2" in note(pilot)
         await command(pilot, "/preset greedy")
         await command(pilot, "/preset letters")
         turned = parts(pilot).state.settings
@@ -161,13 +161,13 @@ async def test_the_sampling_of_now_is_kept_under_a_name_and_put_in_force_again()
         assert "letters: temperature 0.2" in notices(pilot)[-1]
         await command(pilot, "/preset forget letters")
         await command(pilot, "/preset letters")
-        assert "there is no preset letters" in note_above_the_prompt(pilot)
+        assert "there is no preset letters" in note(pilot)
 
 
 async def test_a_command_that_is_not_there_is_refused_in_one_line_and_stays_in_the_prompt() -> None:
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, "/regenn")
-        assert "/regen" in note_above_the_prompt(pilot)
+        assert "/regen" in note(pilot)
         assert prompt(pilot).text == "/regenn"
 
 
@@ -178,7 +178,8 @@ async def test_nothing_changes_the_branch_while_an_answer_runs() -> None:
         parts(pilot).turns.regenerate()
         parts(pilot).turns.go_on_from(None)
         parts(pilot).turns.edit()
-        assert "Esc stops the answer first" in header(pilot)
+        await pilot.pause()
+        assert "Esc stops the answer first" in note(pilot)
         assert len(client.asked) == 1
         client.go.set()
         await quiet(pilot)

@@ -15,7 +15,7 @@ from app.tui.chatting import (
     ask,
     chat,
     command,
-    header,
+    note,
     notices,
     parts,
     prompt,
@@ -337,7 +337,7 @@ async def test_calls_are_copied_and_exported_with_the_chat(tmp_path: Path) -> No
         await command(pilot, f"/export markdown {path}")
         await quiet(pilot)
         await command(pilot, "/copy chat")
-        assert "chat" in header(pilot)
+        assert "chat copied" in note(pilot)
     text = path.read_text()
     assert "Calls `calculate` with:" in text
     assert '{"expression": "6 * 7"}' in text
