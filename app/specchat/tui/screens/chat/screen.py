@@ -42,6 +42,7 @@ class ChatScreen(Screen[None]):
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("escape", "stop_call", "Stop call", id="chat.stop_call"),
         Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
+        Binding("escape", "leave_edit", "Leave as it was", id="chat.leave_edit"),
         Binding("escape", "take_back", "Take back", id="chat.take_back"),
         Binding("escape", "leave_tour", "Leave tour", id="chat.leave_tour"),
         Binding("f1", "help", "Help", id="chat.help"),
@@ -103,11 +104,12 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self.parts.loader.load)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What Esc does: it stops, leaves the knobs, takes back what is queued, or leaves the tour, in this order."""
+        """What Esc does: it stops, leaves the knobs or an edit, takes back what is queued, or leaves the tour."""
         if action == "swap":
             return self.parts.beside.is_shown
         runs, knobs = self.parts.shell.running, self.has_class("-knobs")
         answers, calls = self.parts.state.turn is not None, self.parts.tools.running
+        edits = self.parts.state.editing is not None
         idle = not (runs or answers or calls)
         match action:
             case "stop_command":
@@ -118,10 +120,12 @@ class ChatScreen(Screen[None]):
                 return calls and not answers and not runs
             case "leave_knobs":
                 return idle and knobs
+            case "leave_edit":
+                return idle and not knobs and edits
             case "take_back":
-                return idle and not knobs and self.parts.queue.can_take_back
+                return idle and not knobs and not edits and self.parts.queue.can_take_back
             case "leave_tour":
-                return idle and not knobs and not self.parts.queue.can_take_back and self.parts.tour.active
+                return idle and not (knobs or edits or self.parts.queue.can_take_back) and self.parts.tour.active
         return True
 
     def on_resize(self) -> None:
@@ -260,6 +264,10 @@ class ChatScreen(Screen[None]):
     async def action_leave_knobs(self) -> None:
         """Goes back from the knobs to the prompt."""
         await self.parts.panels.toggle_knobs()
+
+    def action_leave_edit(self) -> None:
+        """Leaves the message that is being edited as it was."""
+        self.parts.turns.leave_edit()
 
     def action_take_back(self) -> None:
         """Puts the last queued message back into the prompt, or removes the output of a command."""

@@ -95,10 +95,21 @@ class ChatView:
         self._mode = mode
         self._show_above_prompt()
 
-    def show_editing(self, what: str) -> None:
-        """Says in the border of the prompt what becomes of what is edited in it; empty for a new message."""
-        self._editing = what
+    def show_editing(self, what: str, message: int) -> None:
+        """Says in the border of the prompt what becomes of this message's text in it, and marks the message."""
+        self._editing = f"{what} · Esc leaves it as it was"
+        self.transcript.mark_edited(self._entry_of(message))
         self._show_above_prompt()
+
+    def end_editing(self) -> None:
+        """Shows that the prompt holds a new message."""
+        self._editing = ""
+        self.transcript.mark_edited(None)
+        self._show_above_prompt()
+
+    def select(self, message: int) -> None:
+        """Selects the entry that shows this message."""
+        self.transcript.select(self._entry_of(message))
 
     def note(self, text: str, *, passing: bool = False) -> None:
         """Shows a text above the prompt until the next key; a `passing` one also ends with what it is about."""
@@ -196,6 +207,9 @@ class ChatView:
         self._state.outbox.give_back(sent.outputs)
         self.show_outbox()
         return True
+
+    def _entry_of(self, message: int) -> Entry | None:
+        return next((entry for entry in self.transcript.entries if message_id(entry) == message), None)
 
     def _show_above_prompt(self) -> None:
         self._entry_row.border_title = " · ".join(filter(None, (self._mode, self._editing)))

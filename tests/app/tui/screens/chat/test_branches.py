@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from app.tui.chatting import (
+    Chat,
     answer,
+    answers,
     ask,
     chat,
     command,
@@ -15,7 +17,9 @@ from app.tui.chatting import (
     parts,
     prompt,
     quiet,
+    seen,
     shown,
+    transcript,
 )
 from app.tui.scripted_client import ScriptedClient, script
 
@@ -246,3 +250,45 @@ async def test_an_edit_is_given_up_by_emptying_the_prompt() -> None:
         await pilot.press(*["backspace"] * len("Who?"))
         await ask(pilot, "Why?")
         assert shown(pilot) == ["Who?", " one", "Why?", " one"]
+
+
+def rows_of(pilot: Chat, sign: str) -> list[str]:
+    return [row for row in seen(pilot) if row.startswith(sign)]
+
+
+@pytest.mark.parametrize("size", [(140, 40), (80, 24)])
+async def test_the_selected_message_is_edited_and_marked_until_esc_leaves_it_as_it_was(size: tuple[int, int]) -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client, size) as pilot:
+        await ask(pilot, "Who?", "Why?")
+        await pilot.press("tab", "up", "up", "up", "e")
+        await pilot.pause()
+        assert prompt(pilot).text == "Who?"
+        assert [row.split() for row in rows_of(pilot, "»")] == [["»", "Who?"]]
+        assert "Esc" in str(pilot.app.screen.query_one("#entry").border_title)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert prompt(pilot).text == ""
+        assert not rows_of(pilot, "»")
+        assert not pilot.app.screen.query_one("#entry").border_title
+        await ask(pilot, "More")
+        assert shown(pilot) == ["Who?", " one", "Why?", " one", "More", " one"]
+
+
+async def test_the_selection_stays_after_another_answer_and_another_version() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?", "Why?")
+        client.rounds = script("> two")
+        await pilot.press("tab", "up", "up", "r")
+        await quiet(pilot)
+        assert transcript(pilot).selected is answer(pilot)
+        assert shown(pilot) == ["Who?", " two"]
+        await pilot.press("left")
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " one", "Why?", " one"]
+        assert transcript(pilot).selected is answers(pilot)[0]
+        await pilot.press("right")
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " two"]
+        assert transcript(pilot).selected is answer(pilot)
