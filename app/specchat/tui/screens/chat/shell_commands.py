@@ -84,12 +84,10 @@ class ShellCommands:
         except OSError as error:
             entry.show("", f"cannot be run: {error.strerror or error}")
         else:
-            status = output.ending
+            entry.finish(output)
             if self._state.session.conversation is conversation:
                 self._state.outbox.attach(output)
                 self._view.show_outbox()
-                status = f"{output.ending} · goes with the next message"
-            entry.show(output.text, status)
         finally:
             drawn.stop()
             self._command = None

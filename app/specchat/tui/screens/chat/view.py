@@ -21,6 +21,7 @@ from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.command_entry import CommandEntry
 from specchat.tui.transcript.conversation_pane import ConversationPane
 from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
@@ -157,8 +158,12 @@ class ChatView:
         self.dashboard_row.show(view)
 
     def show_outbox(self) -> None:
-        """Shows what is queued, and leaves its keys to it."""
-        outbox = self._state.outbox
+        """Shows what is queued, and leaves its keys to it; says at the outputs of commands whether they went."""
+        outbox, sent = self._state.outbox, self._state.sent
+        waiting = [*outbox.outputs, *(output for message in outbox.messages for output in message.outputs)]
+        for entry in self.transcript.entries:
+            if isinstance(entry, CommandEntry):
+                entry.show_way(waiting, sent.outputs if sent else ())
         self.outbox_bar.show(outbox)
         keys = ("up", "enter") if outbox.held else ("up",) if outbox.messages else ()
         self.prompt.left_to_queue = frozenset(keys)
