@@ -21,7 +21,7 @@ from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.chat.server_limits import models_of, refused
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.chat.variables import variables
-from specchat.errors import EditorError, SpecchatError, TraceError
+from specchat.errors import EditorError, ExportExists, SpecchatError, TraceError
 from specchat.manual.docs import section_at
 from specchat.manual.search import key_words
 from specchat.plain.files import PlainFiles
@@ -68,6 +68,8 @@ class Commands:
         self._last: Trace | None = None
         self._listed: tuple[int, ...] = ()
         """The sessions that /sessions listed last."""
+        self._existed: asked.Invocation | None = None
+        """The export that was just refused because its file exists."""
         self._shell = PlainShell(paper)
         self._help = PlainHelp(paper)
         self.files = PlainFiles(paper, self.ask)
@@ -101,6 +103,7 @@ class Commands:
     def perform(self, invocation: asked.Invocation) -> bool:
         """Does what a command asks for. Returns False if it ends the chat."""
         session, say = self._session, self._paper.say
+        existed, self._existed = self._existed, None
         if why := refused(invocation, session.server):
             say(why)
             return True
@@ -154,8 +157,13 @@ class Commands:
                 self._say_rejections(path)
             case asked.Export(kind, path):
                 try:
-                    written = self._archive.export(session.conversation, session.loaded, kind, path)
+                    written = self._archive.export(
+                        session.conversation, session.loaded, kind, path, overwrite=invocation == existed
+                    )
                     say(f"Exported to {asyncio.run(written)}.")
+                except ExportExists:
+                    self._existed = invocation
+                    say(f"{path} exists. The same command again replaces it.")
                 except SpecchatError as error:
                     say(f"Nothing was exported: {error}")
             case asked.Import(path):

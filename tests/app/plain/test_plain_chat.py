@@ -557,10 +557,22 @@ def test_the_last_answer_is_edited_by_a_text_or_in_the_editor(
 def test_an_answer_without_an_editor_or_an_answer_is_not_edited(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setenv("PATH", "")
     chat("/edit answer", "Hi", "/edit answer")
     assert "There is no answer yet." in chat.notes.getvalue()
     assert "no editor is set" in chat.notes.getvalue()
     assert len(chat.client.asked) == 1
+
+
+def test_an_export_replaces_a_file_only_when_the_command_is_given_again_at_once(chat: Chat, tmp_path: Path) -> None:
+    path = tmp_path / "out.md"
+    path.write_text("mine")
+    export = f"/export markdown {path}"
+    chat("Hi", export, "/stats", export)
+    assert f"{path} exists. The same command again replaces it." in chat.notes.getvalue()
+    assert path.read_text() == "mine"
+    chat("Hi", export, export)
+    assert "Hi" in path.read_text()
 
 
 def test_an_export_is_imported(chat: Chat, tmp_path: Path) -> None:
