@@ -6,14 +6,12 @@ from pathlib import Path
 
 from textual.screen import Screen
 
+from specchat.chat.attachments import BYTES_A_TOKEN
 from specchat.terminal.shell import MOST_BYTES, ShellCommand
 from specchat.tools.consent import Verdict
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.command_entry import CommandEntry
-
-_BYTES_A_TOKEN = 4
-"""From which follows how much of an output fits into half of the context."""
 
 _INTERVAL = 0.25
 """Seconds between two drawings of an output that grows."""
@@ -70,7 +68,7 @@ class ShellCommands:
 
     def _begin(self, command: str) -> None:
         loaded = self._state.session.loaded
-        limit = min(MOST_BYTES, _BYTES_A_TOKEN * loaded.n_ctx // 2) if loaded else MOST_BYTES
+        limit = min(MOST_BYTES, BYTES_A_TOKEN * loaded.n_ctx // 2) if loaded else MOST_BYTES
         self._command = ShellCommand(command, Path.cwd(), limit)
         self._screen.run_worker(self._run(self._command), group="shell command")
         self._screen.refresh_bindings()
