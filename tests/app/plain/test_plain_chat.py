@@ -31,6 +31,7 @@ from specchat.worker.protocol import (
     ServerInfo,
     WorkerFailed,
 )
+from specchat_assets import TARGET_NAME
 from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.prompt.messages import ToolCall
@@ -485,6 +486,14 @@ def test_nothing_is_allowed_if_nobody_can_be_asked(chat: Chat) -> None:
     assert "the input is no terminal" in chat.notes.getvalue()
     assert "returned: 42" not in chat.notes.getvalue()
     assert chat.client.asked[2][-1].content == "always"
+
+
+def test_the_guide_says_once_that_it_never_learned_tools_and_answers_from_the_help(chat: Chat) -> None:
+    paper = Paper(chat.answers, chat.notes)
+    plain = PlainChat(chat_options(target=Path(TARGET_NAME)), chat.client, chat.archive, paper)
+    plain.run(io.StringIO("/tools on builtin\n/tools off builtin\n/tools on builtin\nHow do I quit?\n"))
+    assert chat.notes.getvalue().count("never learned to call tools") == 1
+    assert "Ctrl+Q" in chat.client.asked[0][-1].content
 
 
 def test_tools_are_listed_and_unknown_ones_refused(chat: Chat) -> None:

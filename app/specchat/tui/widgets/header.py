@@ -49,7 +49,8 @@ def header(view: HeaderView, width: int) -> Content:
     """The header in exactly `width` cells. On narrow screens the least important parts are left out first."""
     used = f"ctx {view.ctx_used}/{view.ctx_size}{'!' if view.when_full else ''}" if view.ctx_size else ""
     thinking = f"think {view.thinking}" if view.thinking else ""
-    context = "   ".join(part for part in (thinking, used) if part)
+    tools = f"tools {view.tools}" if view.tools else ""
+    context = "   ".join(part for part in (tools, thinking, used) if part)
     near = f"{context} {view.when_full}" if view.when_full else context
     status = _status(view)
     names = (view.pair, *view.shorter)

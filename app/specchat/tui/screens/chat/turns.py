@@ -372,7 +372,7 @@ class TurnRunner:
     def _read_ahead(self) -> None:
         text, session = self._view.prompt.text.strip(), self._state.session
         if text and self._state.editing is None and session.settings is not None and session.phase is Phase.READY:
-            self._link.prepare(session, session.settings, text, self._tools.next_offer)
+            self._link.prepare(session, session.settings, text, session.offered(self._tools.next_offer))
 
     def _show_figures(self) -> None:
         if self._state.turn is not None:
