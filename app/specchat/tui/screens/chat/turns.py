@@ -209,7 +209,7 @@ class TurnRunner:
             return
         self._state.editing = chosen
         self._view.prompt.focus()
-        self._view.show_editing("sent in place of the marked message, which stays beside it", chosen)
+        self._view.show_editing("sent in place of the marked message", chosen)
 
     def switch(self, message: int, steps: int) -> None:
         """Shows the branch `steps` beside the one with this message."""

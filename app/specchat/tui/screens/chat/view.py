@@ -101,12 +101,14 @@ class ChatView:
         self._editing = f"{what} · Esc leaves it as it was"
         self.transcript.mark_edited(self._entry_of(message))
         self._show_above_prompt()
+        self.prompt.refresh_bindings()
 
     def end_editing(self) -> None:
         """Shows that the prompt holds a new message."""
         self._editing = ""
         self.transcript.mark_edited(None)
         self._show_above_prompt()
+        self.prompt.refresh_bindings()
 
     def select(self, message: int) -> None:
         """Selects the entry that shows this message."""

@@ -22,6 +22,7 @@ from app.tui.chatting import (
     transcript,
 )
 from app.tui.scripted_client import ScriptedClient, script
+from specchat.tui.widgets.key_row import KeyRow
 
 
 async def test_another_answer_stands_beside_the_first_which_can_be_shown_again() -> None:
@@ -252,6 +253,11 @@ async def test_an_edit_is_given_up_by_emptying_the_prompt() -> None:
         assert shown(pilot) == ["Who?", " one", "Why?", " one"]
 
 
+def keys_shown(pilot: Chat) -> str:
+    row = pilot.app.screen.query_one(KeyRow)
+    return "".join(segment.text for segment in row.render_line(0))
+
+
 def rows_of(pilot: Chat, sign: str) -> list[str]:
     return [row for row in seen(pilot) if row.startswith(sign)]
 
@@ -265,11 +271,15 @@ async def test_the_selected_message_is_edited_and_marked_until_esc_leaves_it_as_
         await pilot.pause()
         assert prompt(pilot).text == "Who?"
         assert [row.split() for row in rows_of(pilot, "»")] == [["»", "Who?"]]
-        assert "Esc" in str(pilot.app.screen.query_one("#entry").border_title)
+        title = str(pilot.app.screen.query_one("#entry").border_title)
+        assert title.endswith("Esc leaves it as it was")
+        assert len(title) < 76, "it fits the narrowest usual terminal"
+        assert "Leave as it was" in keys_shown(pilot)
         await pilot.press("escape")
         await pilot.pause()
         assert prompt(pilot).text == ""
         assert not rows_of(pilot, "»")
+        assert "Leave as it was" not in keys_shown(pilot)
         assert not pilot.app.screen.query_one("#entry").border_title
         await ask(pilot, "More")
         assert shown(pilot) == ["Who?", " one", "Why?", " one", "More", " one"]
