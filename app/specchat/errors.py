@@ -46,6 +46,10 @@ class ExportError(SpecchatError):
     """A session that cannot be exported: nothing to write, an unknown kind of file, or an existing file."""
 
 
+class ExportExists(ExportError):
+    """A file that an export would replace."""
+
+
 class UnreadableExport(SpecchatError):
     """An export of another chat that is damaged, of an unknown kind, or too large in one place."""
 

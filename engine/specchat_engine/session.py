@@ -100,6 +100,7 @@ class Session:
         self._turn.end_reason = None
         self._open: Generator[Round] | None = None
         self._noted = AUTO
+        self._dropping: int | None = None
 
     @property
     def turn(self) -> int:
@@ -402,8 +403,9 @@ class Session:
         if self.prediction:
             predicted = pair.vocabulary.tokenize(self.prediction, special=False)
             fitted, self.prediction = replace(fitted, prediction=predicted), ""
-        if fitted.dropped:
+        if fitted.dropped and self._dropping != self.seed:
             turn.notices.append(fitted.notice(capacity))
+        self._dropping = self.seed if fitted.dropped else None
         length = len(fitted.tokens)
         turn.note(prompt_tokens=length)
         room = capacity - length

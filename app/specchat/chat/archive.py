@@ -193,11 +193,19 @@ class Archive:
         """Runs reading work at once. It sees only what is already written."""
         return await self._result(self._keeper.read(work))
 
-    async def export(self, conversation: Conversation, loaded: Loaded | None, kind: str, path: Path | None) -> Path:
+    async def export(
+        self,
+        conversation: Conversation,
+        loaded: Loaded | None,
+        kind: str,
+        path: Path | None,
+        *,
+        overwrite: bool = False,
+    ) -> Path:
         """Writes the visible branch to a file, with the traces that were stored, and returns the file's path.
 
-        Without a path, the file is named after the session's title in the current folder. Raises SpecchatError if there
-        is nothing to write, if the file exists, and if it cannot be written.
+        Without a path, the file is named after the session's title in the current folder. Raises ExportExists if the
+        file exists and `overwrite` is False, and SpecchatError if there is nothing to write or it cannot be written.
         """
         # Importing them takes 0.08 s, and few chats need them.
         from specchat.traces.exports import export_session
@@ -213,7 +221,7 @@ class Archive:
             messages.append((role, named, message.figures or ""))
         target = expanded(path) if path is not None else _free_path(Path.cwd(), conversation.session.title, kind)
         title = conversation.session.title or f"A chat with {answerer}"
-        export_session(kind, title, messages, traces, target)
+        export_session(kind, title, messages, traces, target, overwrite=overwrite)
         return target
 
     def close(self) -> bool:

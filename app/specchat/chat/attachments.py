@@ -25,6 +25,9 @@ from specchat.terminal.filter import clean_line
 MOST_BYTES = 256 * 1024
 """The limit for all files of a message together. It exceeds the context of most local models."""
 
+BYTES_A_TOKEN = 4
+"""The usual length of a token, from which the size of a text is estimated before a model has read it."""
+
 MOST_IMAGES = 8
 """The limit for the pictures of a message. Each takes hundreds of tokens of the context."""
 
@@ -49,6 +52,13 @@ class Attachment:
     def language(self) -> str:
         """The language of the text for a code block, empty for what was converted."""
         return "" if is_page(self.name) or kind_of_name(self.name) else Path(self.name).suffix[1:]
+
+    @property
+    def size(self) -> str:
+        """About how much of the context the text takes: `a.py: about 1,200 tokens`."""
+        tokens = max(len(self.text.encode()) // BYTES_A_TOKEN, 1)
+        place = max(len(str(tokens)) - 2, 0)
+        return f"{self.name}: about {round(tokens, -place):,} token{'' if tokens == 1 else 's'}"
 
 
 def pages_named(message: str) -> tuple[str, ...]:
@@ -125,6 +135,11 @@ def with_attachments(message: str, attachments: Sequence[Attachment]) -> str:
     return message + "".join(
         f"\n\n{each.name}:\n\n{fenced(each.text, each.language)}" for each in attachments if each.image is None
     )
+
+
+def sizes_of(attachments: Sequence[Attachment]) -> tuple[str, ...]:
+    """The estimated sizes of the texts among the attachments, each with its name."""
+    return tuple(each.size for each in attachments if each.image is None)
 
 
 def images_of(attachments: Sequence[Attachment]) -> tuple[StoredImage, ...]:

@@ -8,13 +8,21 @@ from specchat.chat.mentions import mentions
 from specchat.terminal.filter import clean_line
 from specchat_assets import TARGET_NAME
 
+NO_CALLS = "The built-in guide never learned to call tools: it answers without them. Other models get them."
+"""What to say once where tools are on for the guide."""
+
+
+def is_guide(target: Path) -> bool:
+    """Whether this target is the built-in guide."""
+    return target.name == TARGET_NAME
+
 
 def with_help(question: str, target: Path) -> tuple[str, str]:
     """A question as this target gets it, and what the answer then quotes: `from the help: the draft model`, or nothing.
 
     Only the built-in guide gets help, and only where it has a passage for the question.
     """
-    if target.name != TARGET_NAME:
+    if not is_guide(target):
         return question, ""
     from specchat_assets.guide import find, quoting  # not before the first frame: it needs numpy
 
@@ -33,7 +41,7 @@ def docs_words(question: str, answer: str, target: Path) -> str:
 
     Empty for other answers, and if the docs have nothing about the question.
     """
-    if target.name != TARGET_NAME or not answer.lstrip().startswith(_UNKNOWN):
+    if not is_guide(target) or not answer.lstrip().startswith(_UNKNOWN):
         return ""
     from specchat.manual.docs import DESIGN, docs  # most chats need none of this
     from specchat.manual.search import Search, key_words

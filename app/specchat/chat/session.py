@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from specchat.chat.attachments import text_of_file
 from specchat.chat.commands.invocations import LearnAction
 from specchat.chat.conversation import Conversation, title_of
-from specchat.chat.guide import with_help
+from specchat.chat.guide import is_guide, with_help
 from specchat.errors import LibraryError
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.advice import Advice, Memory
@@ -52,7 +52,7 @@ class HeaderView(NamedTuple):
     """The header at one moment. The `shorter` names of the pair are for narrow screens, and all end with the `host`.
 
     `thinking` is the level that was chosen, empty if it is the template's own or has no effect. `when_full` says what
-    happens next, once the context is nearly full.
+    happens next, once the context is nearly full. `tools` is the number of tools that are on.
     """
 
     pair: str
@@ -65,6 +65,7 @@ class HeaderView(NamedTuple):
     host: str = ""
     thinking: str = ""
     when_full: str = ""
+    tools: int = 0
 
 
 class Question(NamedTuple):
@@ -190,7 +191,7 @@ class ChatSession:
     ) -> tuple[StoredMessage, Question]:
         """Begins an answer, or the empty one that waited. Returns it with the request to the engine.
 
-        The help does not answer if there are tools or an image: the question may be about what these tell.
+        The help does not answer if there is an image: the question may be about what it shows.
         """
         answer = answer or self.conversation.begin_answer()
         self.phase = Phase.ANSWERING
@@ -198,14 +199,19 @@ class ChatSession:
         self.died = False
         *before, last = self.conversation.asked(answer.id)
         source = ""
-        if last.role == "user" and not (tools.functions or last.images):
+        if last.role == "user" and not last.images:
             content, source = with_help(last.content, self.options.target)
             last = replace(last, content=content)
         if source:  # the guide repeats a passage best without the turns before
             before = [message for message in before if message.role == "system"]
         prediction, self.prediction = self.prediction, ""
         turn, attempt = answer.turn or 0, answer.attempt
-        return answer, Question((*before, last), turn, attempt, self.seed, prefix, frozen, source, prediction, tools)
+        messages, offer = (*before, last), self.offered(tools)
+        return answer, Question(messages, turn, attempt, self.seed, prefix, frozen, source, prediction, offer)
+
+    def offered(self, tools: Offer) -> Offer:
+        """What the model gets of these tools: nothing if it is the built-in guide, which never learned to call them."""
+        return NO_TOOLS if is_guide(self.options.target) else tools
 
     def predict(self, path: Path) -> str:
         """Takes the text of a file as what the next answer will probably repeat, and says so.
@@ -303,8 +309,8 @@ class ChatSession:
         conversation.drop(question.id)
         return question.content
 
-    def header(self, tokens_now: int = 0) -> HeaderView:
-        """The header, which counts the prompt and the tokens of the running turn."""
+    def header(self, tokens_now: int = 0, *, tools: int = 0) -> HeaderView:
+        """The header, which counts the prompt and the tokens of the running turn, and the tools that are on."""
         state, status = self._status()
         used = self.used if self.prompt_tokens is None else self.prompt_tokens
         return HeaderView(
@@ -318,6 +324,7 @@ class ChatSession:
             host=self.server.host if self.server else "",
             thinking=self._level(),
             when_full=self._when_full(used + tokens_now),
+            tools=tools,
         )
 
     def unheard(self, settings: Settings) -> str:

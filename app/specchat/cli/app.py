@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -23,10 +23,23 @@ from specchat.settings.constraints import GRAMMAR_KEYS
 if TYPE_CHECKING:
     from specchat.cli.remote import RemoteChat
 
+
+class Commands(TyperGroup):
+    """The commands. The flags of `chat` are completed with them, as they need no command."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """What the shell offers for the first word."""
+        found: list[Any] = [*super().shell_complete(ctx, incomplete)]
+        chat = self.get_command(ctx, "chat")
+        if chat is not None and incomplete.startswith("-"):
+            found += chat.shell_complete(typer.Context(chat, info_name="chat", parent=ctx), incomplete)
+        return found
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Chat with local GGUF models and see speculative decoding at work. Without a command it opens the chat.",
     epilog="`specchat COMMAND --help` lists its flags. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.",
-    add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -475,15 +488,29 @@ def doctor(
 app.command()(deploy)
 
 
+@app.command()
+def man() -> None:
+    """Print the manual page, which `specchat man | man -l -` shows."""
+    from specchat.cli.man import man_page
+
+    typer.echo(man_page(typer.main.get_command(app)), nl=False)
+
+
+_OF_NO_COMMAND = {"-h", "--help", "--version", "--install-completion", "--show-completion"}
+"""Flags before a command, which are not those of `chat`."""
+
+
 def run_command(words: Sequence[str]) -> int:
     """Runs the command that the words name and returns its exit code. Flags without a command belong to `chat`."""
     words = list(words)
-    if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
+    if not words or (words[0].startswith("-") and words[0] not in _OF_NO_COMMAND):
         words.insert(0, "chat")
     words = _with_exact(_with_resumed(words))
     command = typer.main.get_command(app)
     try:
         return int(command.main(words, prog_name="specchat", standalone_mode=False) or 0)
+    except SystemExit as done:  # typer ends the process after completion
+        return int(done.code or 0)
     except typer.TyperException as wrong:
         known = isinstance(command, TyperGroup) and words[0] in command.commands
         say(f"{wrong.format_message().rstrip('.')}; see `specchat {f'{words[0]} ' if known else ''}--help`")

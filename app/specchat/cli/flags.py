@@ -11,7 +11,8 @@ import typer
 
 from specchat.settings.schema import SETTINGS
 from specchat.settings.setting import Group, Setting
-from specchat.settings.values import ListOf
+from specchat.settings.values import Choice, Kind, ListOf, Number, OnOff
+from specchat_engine.allowed import AUTO
 
 Flags = Mapping[str, object]
 """What stood on the command line, by the key of the setting; `read_config` checks it."""
@@ -51,6 +52,24 @@ def takes_settings(*left_out: str, serving: bool = False) -> Callable[[Callable[
 
 def _option(setting: Setting) -> inspect.Parameter:
     repeated = bool(setting.more) or (isinstance(setting.kind, ListOf) and setting.kind.repeated)
-    option = typer.Option(*setting.flags, metavar=setting.kind.metavar, help=setting.help_line)
+    words = _words(setting.kind)
+    option = typer.Option(
+        *setting.flags,
+        metavar=setting.kind.metavar,
+        help=setting.help_line,
+        autocompletion=lambda incomplete: [word for word in words if word.startswith(incomplete)],
+    )
     annotation: Any = Annotated[list[str] | None if repeated else str | None, option]
     return inspect.Parameter(setting.key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _words(kind: Kind) -> tuple[str, ...]:
+    """The words that the shell offers for a value."""
+    match kind:
+        case Choice():
+            return kind.rule.names
+        case OnOff():
+            return ("on", "off")
+        case Number() if kind.rule.auto:
+            return (AUTO,)
+    return ()

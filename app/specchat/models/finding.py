@@ -10,7 +10,7 @@ from pathlib import Path
 from specchat.errors import LibraryError
 from specchat.models.model_files import choose, group
 from specchat.models.preferences import read_preferences
-from specchat.models.sources import Found, Source, all_models
+from specchat.models.sources import Found, Source, all_models, built_in_models
 from specchat.settings.paths import expanded
 
 _MOST_SHOWN = 4
@@ -23,6 +23,7 @@ class UnknownModelError(LibraryError):
 def find_path(name: str) -> Path:
     """The file that `-m` or `-d` means by a path, an alias, or a model's name. Raises LibraryError with similar names.
 
+    The built-in models have the names that the screen shows, unless another model has them.
     A name that is written like a path is a path, even if there is no such file: the engine reports what is wrong.
     """
     path = expanded(Path(name))
@@ -30,7 +31,12 @@ def find_path(name: str) -> Path:
         return path
     if name.lower().endswith(".gguf") and not name.startswith(f"{Source.LLAMA_CPP}:"):
         return path
-    found = find(name)
+    try:
+        found = find(name)
+    except UnknownModelError:
+        if not (built_in := _matching(name.replace(" ", "-"), built_in_models())):
+            raise
+        found = built_in[0]
     if found.problem:
         raise LibraryError(f"{found.name} cannot be used: {found.problem}")
     return found.files[0]

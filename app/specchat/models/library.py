@@ -12,9 +12,8 @@ from typing import Any
 from specchat.files import replace_text
 from specchat.models.finding import without_duplicates
 from specchat.models.preferences import Preferences, read_preferences
-from specchat.models.sources import Found, Source, all_models
+from specchat.models.sources import Found, Source, all_models, built_in_models
 from specchat.settings.paths import cache_folder
-from specchat_assets import BuiltinPairError, builtin_heads, builtin_pair
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import Header, read_model
 
@@ -89,10 +88,7 @@ def loadable_models(also: Iterable[Path] = ()) -> list[Entry]:
     """
     library = models()
     known = {entry.path.resolve() for entry in library}
-    try:
-        built_in: tuple[Path, ...] = (*builtin_pair(), *builtin_heads())
-    except BuiltinPairError:
-        built_in = ()
+    built_in = (one.files[0] for one in built_in_models())
     summaries = SummaryCache()
     others = dict.fromkeys(path for path in (*also, *built_in) if path.resolve() not in known and path.is_file())
     entries = [

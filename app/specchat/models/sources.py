@@ -14,6 +14,7 @@ from pathlib import Path
 from specchat.models.cache import partials, repository_name
 from specchat.models.environment import hub_environment
 from specchat.models.model_files import Group, group, quantisation
+from specchat_assets import BuiltinPairError, builtin_heads, builtin_pair
 
 _DEEPEST = 5
 _OLLAMA_MODEL = "application/vnd.ollama.image.model"
@@ -61,6 +62,15 @@ def all_models(folders: Iterable[Path]) -> Iterator[Found]:
     yield from _models_in(llama_cpp_folder(), Source.LLAMA_CPP)
     for folder in folders:
         yield from _models_in(folder, Source.FOLDER)
+
+
+def built_in_models() -> list[Found]:
+    """The built-in pair and its heads, named by their files; empty if they are not installed."""
+    try:
+        files = (*builtin_pair(), *builtin_heads())
+    except BuiltinPairError:
+        return []
+    return [Found(path.stem, Source.FOLDER, (path,), path.stat().st_size, "") for path in files]
 
 
 def ollama_folder() -> Path:

@@ -154,7 +154,7 @@ class PlainChat:
             prediction=question.prediction,
             tools=question.tools,
         )
-        spoken_text = spoken_parts(session.loaded, offer)
+        spoken_text = spoken_parts(session.loaded, question.tools)
         self._paper.begin_answer()
         with stops_on_interrupt(self._client.cancel):
             for event in asked:

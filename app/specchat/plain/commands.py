@@ -15,13 +15,14 @@ from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
 from specchat.chat.commands.tagging import OfTags, do_tag, with_signs
 from specchat.chat.explaining import shown_of
+from specchat.chat.guide import NO_CALLS, is_guide
 from specchat.chat.knobs import settings_from
 from specchat.chat.outbox import with_outputs
 from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.chat.server_limits import models_of, refused
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.chat.variables import variables
-from specchat.errors import EditorError, SpecchatError, TraceError
+from specchat.errors import EditorError, ExportExists, SpecchatError, TraceError
 from specchat.manual.docs import section_at
 from specchat.manual.search import key_words
 from specchat.plain.files import PlainFiles
@@ -68,6 +69,9 @@ class Commands:
         self._last: Trace | None = None
         self._listed: tuple[int, ...] = ()
         """The sessions that /sessions listed last."""
+        self._said_no_calls = False
+        self._existed: asked.Invocation | None = None
+        """The export that was just refused because its file exists."""
         self._shell = PlainShell(paper)
         self._help = PlainHelp(paper)
         self.files = PlainFiles(paper, self.ask)
@@ -101,6 +105,7 @@ class Commands:
     def perform(self, invocation: asked.Invocation) -> bool:
         """Does what a command asks for. Returns False if it ends the chat."""
         session, say = self._session, self._paper.say
+        existed, self._existed = self._existed, None
         if why := refused(invocation, session.server):
             say(why)
             return True
@@ -154,8 +159,13 @@ class Commands:
                 self._say_rejections(path)
             case asked.Export(kind, path):
                 try:
-                    written = self._archive.export(session.conversation, session.loaded, kind, path)
+                    written = self._archive.export(
+                        session.conversation, session.loaded, kind, path, overwrite=invocation == existed
+                    )
                     say(f"Exported to {asyncio.run(written)}.")
+                except ExportExists:
+                    self._existed = invocation
+                    say(f"{path} exists. The same command again replaces it.")
                 except SpecchatError as error:
                     say(f"Nothing was exported: {error}")
             case asked.Import(path):
@@ -170,8 +180,10 @@ class Commands:
                 self._tell(lambda: session.use_store(name, on=used))
             case asked.UseTools(name, used):
                 self._tools.use(name, on=used)
+                self._say_no_calls()
             case asked.NameFile(named):
                 self._tools.name_file(named)
+                self._say_no_calls()
             case asked.Learn(action):
                 self._tell(lambda: session.learn(action))
             case asked.Regenerate():
@@ -181,6 +193,13 @@ class Commands:
             case _:
                 say("This command needs the screen: start specchat without --plain.")
         return True
+
+    def _say_no_calls(self) -> None:
+        """Says once that the built-in guide does not get the tools that are on."""
+        on = bool(self._tools.turn().offer.functions)
+        if on and not self._said_no_calls and is_guide(self._session.options.target):
+            self._said_no_calls = True
+            self._paper.say(NO_CALLS)
 
     def _tell(self, do: Callable[[], str]) -> None:
         """Says what something gave, or why it failed."""

@@ -11,6 +11,7 @@ from specchat.chat.attachments import (
     images_of,
     pages_named,
     read_attachments,
+    sizes_of,
     with_attachments,
 )
 from specchat.errors import AttachmentError
@@ -66,4 +67,6 @@ class PlainFiles:
             self._paper.say(str(error))
         else:
             self._pasted = ()
+            for size in sizes_of(found):
+                self._paper.say(f"With {size}.")
             self._ask(with_attachments(message, found), images_of(found))

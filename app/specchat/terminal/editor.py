@@ -1,10 +1,11 @@
-"""A text in the user's own editor, the program that `$VISUAL` or `$EDITOR` names."""
+"""A text in the user's own editor: the one that `$VISUAL` or `$EDITOR` names, else one that is installed."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shlex
+import shutil
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,10 +16,12 @@ from specchat.files import bounded_text
 
 _NAME = "message.md"
 _MOST_BYTES = 1024 * 1024
+_USUAL = ("vi", "nano", "vim", "nvim", "micro", "emacs", "ed")
+"""Editors that end when the text is written, in the order in which they are looked for."""
 
 
 def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The user's editor with its arguments. Raises EditorError if none is set."""
+    """The user's editor with its arguments. Raises EditorError if none is set and none is installed."""
     for variable in ("VISUAL", "EDITOR"):
         value = environment.get(variable, "").strip()
         if not value:
@@ -26,7 +29,10 @@ def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
         with suppress(ValueError):
             return shlex.split(value)
         raise EditorError(f"${variable} is {value!r}: close its quotes")
-    raise EditorError("no editor is set: set $VISUAL or $EDITOR to one, such as nano")
+    for name in _USUAL:
+        if found := shutil.which(name, path=environment.get("PATH")):
+            return [found]
+    raise EditorError("no editor is set or installed: set $VISUAL or $EDITOR to one, such as nano")
 
 
 async def edited(text: str, command: list[str]) -> str:

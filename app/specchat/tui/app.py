@@ -10,6 +10,7 @@ from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.driver import Driver
+from textual.events import Event, Key, Paste
 from textual.screen import Screen
 from textual.theme import ThemeProvider
 
@@ -147,6 +148,12 @@ class SpecchatApp(ThemedApp):
         if isinstance(screen, ChatScreen):
             yield from palette(screen.parts)
         yield from super().get_system_commands(screen)
+
+    async def on_event(self, event: Event) -> None:
+        """Tells the chat of every key and paste before it is handled: a note stays until then."""
+        if isinstance(event, Key | Paste) and not event.is_forwarded and isinstance(self.screen, ChatScreen):
+            self.screen.before_key()
+        await super().on_event(event)
 
     async def action_quit(self) -> None:
         """Saves the prompt cache of the session, and ends."""

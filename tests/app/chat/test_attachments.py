@@ -239,3 +239,11 @@ def test_a_file_that_is_named_like_an_image_of_the_clipboard_comes_first(
     name = image_in_clipboard().name
     write_picture(folder / name, (6, 4))
     assert [(each.width, each.height) for each in images_of(read_attachments(f"@{name}", folder))] == [(6, 4)]
+
+
+@pytest.mark.parametrize(
+    ("length", "size"),
+    [(0, "1 token"), (400, "100 tokens"), (4935, "1,200 tokens"), (41_000, "10,000 tokens")],
+)
+def test_the_size_of_a_text_is_estimated_in_tokens(length: int, size: str) -> None:
+    assert Attachment("a.py", "x" * length).size == f"a.py: about {size}"

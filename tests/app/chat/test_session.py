@@ -94,11 +94,11 @@ PICTURE = (StoredImage("a.png", "0" * 64, 4, 3),)
     ("tools", "images", "source"),
     [
         (NO_TOOLS, (), "from the help: stopping an answer and quitting"),
-        (CLOCK, (), ""),
+        (CLOCK, (), "from the help: stopping an answer and quitting"),
         (NO_TOOLS, PICTURE, ""),
     ],
 )
-def test_the_help_leaves_a_question_to_the_guide_that_may_be_for_a_tool_or_about_an_image(
+def test_the_guide_gets_its_passage_and_no_tools_unless_the_question_may_be_about_an_image(
     tools: Offer, images: tuple[StoredImage, ...], source: str
 ) -> None:
     session = ChatSession(replace(chat_options(), target=Path(TARGET_NAME)))
@@ -107,7 +107,13 @@ def test_the_help_leaves_a_question_to_the_guide_that_may_be_for_a_tool_or_about
     _, question = session.begin(tools=tools)
     assert question.source == source
     assert ("Ctrl+Q" in question.messages[-1].content) is bool(source)
-    assert question.tools == tools
+    assert question.tools == NO_TOOLS, "it never learned to call them"
+
+
+def test_another_model_gets_the_tools_that_are_on() -> None:
+    session = ready()
+    session.ask("What time is it?")
+    assert session.begin(tools=CLOCK)[1].tools == CLOCK
 
 
 def test_a_passage_is_quoted_without_the_turns_before_and_named_only_where_it_is_said() -> None:
@@ -219,7 +225,7 @@ def test_a_message_without_an_answer_takes_no_room_in_the_context() -> None:
 def test_the_chip_names_an_unusual_verifier(verifier: str, chip: str, width: int) -> None:
     session = ChatSession(chat_options(k=3, verifier=verifier))
     session.ready(LOADED)
-    assert chip in header(session.header(), "", width).plain
+    assert chip in header(session.header(), width).plain
 
 
 @pytest.mark.parametrize(
@@ -232,7 +238,7 @@ def test_the_chip_names_an_unusual_verifier(verifier: str, chip: str, width: int
 def test_the_chip_names_a_lossy_rule_for_thoughts(verifier: str, chip: str) -> None:
     session = ChatSession(chat_options(k=3, verifier=verifier, thought_verifier="typical"))
     session.ready(LOADED)
-    assert chip in header(session.header(), "", 140).plain
+    assert chip in header(session.header(), 140).plain
 
 
 def test_the_header_says_what_a_load_does_after_the_files_were_read() -> None:
@@ -245,7 +251,7 @@ def test_the_header_says_what_a_load_does_after_the_files_were_read() -> None:
 def test_a_rejected_draft_model_hides_no_lossy_rule() -> None:
     session = ChatSession(chat_options(k=3, verifier="typical"))
     session.ready(replace(LOADED, drafters=("lookup", "none"), refusal="token 5 differs"))
-    assert "✕ draft rejected (lossy typical, lookup, k 3): token 5" in header(session.header(), "", 140).plain
+    assert "✕ draft rejected (lossy typical, lookup, k 3): token 5" in header(session.header(), 140).plain
 
 
 def test_plain_decoding_is_never_lossy() -> None:
@@ -257,12 +263,12 @@ def test_plain_decoding_is_never_lossy() -> None:
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 140, 300])
-@pytest.mark.parametrize("note", ["", "k 5 from the next round on"])
-def test_the_header_fits_every_width_and_always_says_the_state(width: int, note: str) -> None:
+@pytest.mark.parametrize("tools", [0, 12])
+def test_the_header_fits_every_width_and_always_says_the_state(width: int, tools: int) -> None:
     session = ready()
     session.loaded = replace(LOADED, refusal="the vocabularies differ: token 5 is 'a' in one and 'b' in the other " * 3)
-    view = session.header()
-    shown = header(view, note, width)
+    view = session.header(tools=tools)
+    shown = header(view, width)
     assert view.state is Speculation.REFUSED
     assert shown.cell_length <= width
     assert "✕" in shown.plain or width < 40
@@ -303,7 +309,7 @@ def test_a_server_that_is_told_how_to_draft_has_the_usual_status() -> None:
 
 def narrow(session: ChatSession, width: int) -> str:
     """The header in so many cells, without the blanks between its parts."""
-    return " ".join(header(session.header(), "", width).plain.split())
+    return " ".join(header(session.header(), width).plain.split())
 
 
 def test_a_narrow_header_names_the_model_and_the_host_of_a_server() -> None:

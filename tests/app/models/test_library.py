@@ -11,10 +11,11 @@ import pytest
 from specchat.errors import LibraryError
 from specchat.models import library
 from specchat.models.finding import find, find_path
-from specchat.models.library import models
+from specchat.models.library import loadable_models, models
 from specchat.models.preferences import Pair, Preferences, preferences_file, read_preferences, write_preferences
 from specchat.models.sources import Source
 from specchat.settings.paths import cache_folder
+from specchat_assets import builtin_heads, builtin_pair
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import REPOSITORY, listed, pulled, tiny_repository
 from support.hub_server import Hub, Repository
@@ -241,3 +242,20 @@ def test_damaged_preferences_are_an_error_and_are_left_alone(text: str) -> None:
     with pytest.raises(LibraryError, match="is not what specchat wrote"):
         models()
     assert preferences_file().read_text() == text
+
+
+@pytest.mark.parametrize("name", ["specchat-guide-18m", "specchat-guide 18M"])
+def test_the_built_in_models_have_the_names_that_the_screen_shows(name: str) -> None:
+    built_in = builtin_pair()[0]
+    assert find_path(name) == built_in
+    assert [entry.path for entry in loadable_models() if entry.name == built_in.stem] == [built_in]
+
+
+def test_a_head_of_the_built_in_pair_has_the_name_of_its_file() -> None:
+    assert [find_path(head.stem) for head in builtin_heads()] == [*builtin_heads()]
+
+
+def test_a_users_model_comes_before_a_built_in_one_of_the_same_name(tiny_models: TinyModels, tmp_path: Path) -> None:
+    own = put(tiny_models.target, tmp_path / "own" / "specchat-guide-18m.gguf")
+    write_preferences(Preferences().with_folder(own.parent))
+    assert find_path("specchat-guide-18m") == own

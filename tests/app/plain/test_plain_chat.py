@@ -31,6 +31,7 @@ from specchat.worker.protocol import (
     ServerInfo,
     WorkerFailed,
 )
+from specchat_assets import TARGET_NAME
 from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.prompt.messages import ToolCall
@@ -487,6 +488,14 @@ def test_nothing_is_allowed_if_nobody_can_be_asked(chat: Chat) -> None:
     assert chat.client.asked[2][-1].content == "always"
 
 
+def test_the_guide_says_once_that_it_never_learned_tools_and_answers_from_the_help(chat: Chat) -> None:
+    paper = Paper(chat.answers, chat.notes)
+    plain = PlainChat(chat_options(target=Path(TARGET_NAME)), chat.client, chat.archive, paper)
+    plain.run(io.StringIO("/tools on builtin\n/tools off builtin\n/tools on builtin\nHow do I quit?\n"))
+    assert chat.notes.getvalue().count("never learned to call tools") == 1
+    assert "Ctrl+Q" in chat.client.asked[0][-1].content
+
+
 def test_tools_are_listed_and_unknown_ones_refused(chat: Chat) -> None:
     chat("/tools", "/tools on nothing", "/tools on builtin", "/tools off builtin")
     told = chat.notes.getvalue().splitlines()[1:]
@@ -557,10 +566,22 @@ def test_the_last_answer_is_edited_by_a_text_or_in_the_editor(
 def test_an_answer_without_an_editor_or_an_answer_is_not_edited(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setenv("PATH", "")
     chat("/edit answer", "Hi", "/edit answer")
     assert "There is no answer yet." in chat.notes.getvalue()
     assert "no editor is set" in chat.notes.getvalue()
     assert len(chat.client.asked) == 1
+
+
+def test_an_export_replaces_a_file_only_when_the_command_is_given_again_at_once(chat: Chat, tmp_path: Path) -> None:
+    path = tmp_path / "out.md"
+    path.write_text("mine")
+    export = f"/export markdown {path}"
+    chat("Hi", export, "/stats", export)
+    assert f"{path} exists. The same command again replaces it." in chat.notes.getvalue()
+    assert path.read_text() == "mine"
+    chat("Hi", export, export)
+    assert "Hi" in path.read_text()
 
 
 def test_an_export_is_imported(chat: Chat, tmp_path: Path) -> None:

@@ -64,16 +64,11 @@ def header(pilot: Chat) -> str:
     return str(pilot.app.screen.query_one(Header).render())
 
 
-def note_above_the_prompt(pilot: Chat) -> str:
-    """The rows of a note that has no room in the header, one after the other; empty if there is none."""
+def note(pilot: Chat) -> str:
+    """The rows of the note, one after the other; empty if there is none."""
     bar = pilot.app.screen.query_one(NoteBar)
     rows = [bar.render_line(y).text.strip() for y in range(bar.size.height)] if bar.display else []
     return " ".join(rows)
-
-
-def note(pilot: Chat) -> str:
-    """The header and the note above the prompt: a note is in one of them, wherever it has room."""
-    return header(pilot) + note_above_the_prompt(pilot)
 
 
 def notices(pilot: Chat) -> list[str]:

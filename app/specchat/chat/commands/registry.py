@@ -400,6 +400,8 @@ def _read(name: str, argument: str, sources: Sources) -> asked.Invocation | aske
         return command.read(argument, sources)
     if not name:
         return asked.Refusal("a command has a name, such as /help; // begins a message with a slash")
+    if (setting := changing.setting_named(name)) in dict(_settings(sources, "")):
+        return asked.Refusal(f"/{name} is a setting: /set {setting} {argument or 'VALUE'}")
     near = nearest(name, BY_NAME)
     hint = f"did you mean /{near}?" if near else "/help lists them;"
     return asked.Refusal(f"there is no command /{name}: {hint} // begins a message with a slash")

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from markdown_it import MarkdownIt
 
-from specchat.errors import ExportError
+from specchat.errors import ExportError, ExportExists
 from specchat.models.formatting import recorded_pair, recorded_target
 from specchat.terminal.fences import fenced
 from specchat.terminal.filter import clean, clean_line
@@ -95,8 +95,8 @@ def export_session(
     """Writes a session completely or not at all. `messages` are (role, content, line of figures) in order.
 
     `traces` are its recorded turns. Markdown needs none of them; the other formats contain nothing else. Raises
-    ExportError for an unknown kind, if there is nothing to write, if the file exists and `overwrite` is False, and if
-    it cannot be written.
+    ExportExists if the file exists and `overwrite` is False, and ExportError for an unknown kind, if there is nothing
+    to write, and if it cannot be written.
     """
     if kind not in KINDS:
         raise ExportError(f"{kind} is not a kind of export: use one of {', '.join(KINDS)}")
@@ -151,5 +151,5 @@ def _place(unfinished: Path, path: Path, *, overwrite: bool) -> None:
     unfinished.replace(path)
 
 
-def _exists(path: Path) -> ExportError:
-    return ExportError(f"{path} exists: choose another name, or add --force on the command line")
+def _exists(path: Path) -> ExportExists:
+    return ExportExists(f"{path} exists: choose another name, or add --force on the command line")

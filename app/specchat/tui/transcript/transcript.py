@@ -205,6 +205,12 @@ class Transcript(EntriesView, can_focus=True):
             self.show_row(self.entries.index(entry))
         self.redraw()
 
+    def mark_edited(self, entry: Entry | None) -> None:
+        """Mark the entry that is being changed in the prompt; None marks nothing."""
+        if entry is not self.edited:
+            self.edited = entry
+            self.redraw()
+
     def leave(self) -> None:
         """Select nothing."""
         if self.selected is not None:

@@ -33,6 +33,7 @@ _BOTTOM = 1
 _WIDEST = 118
 _STRIPS_KEPT = 600
 _SELECTED_EDGE = Piece("█", "$accent")
+_EDITED_EDGE = Piece("»", "bold $text-warning")
 
 
 class EntriesView(ScrollView):
@@ -48,6 +49,8 @@ class EntriesView(ScrollView):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.selected: Entry | None = None
+        self.edited: Entry | None = None
+        """The entry whose message is being changed in the prompt."""
         self._stack = Stack()
         self._painter = Painter(self)
         self._strips: dict[int, Strip] = {}
@@ -237,6 +240,7 @@ class EntriesView(ScrollView):
         if entry is None or inside < 0:
             return self._painter.blank(self.size.width)
         edge = _SELECTED_EDGE if entry is self.selected else Piece("▌" if entry.edge else " ", entry.edge)
+        edge = _EDITED_EDGE if entry is self.edited else edge
         line = replace(line, prefix=(edge, Piece(" ", line.ground), *line.prefix))
         selection = self.text_selection
         strip = self._painter.strip(

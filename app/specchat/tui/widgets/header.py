@@ -1,15 +1,13 @@
-"""The first row: the pair, the state of speculation, the context, the seed, and notes."""
+"""The first row: the pair, the state of speculation, the context, and the seed."""
 
 from __future__ import annotations
 
 from rich.cells import cell_len
 from textual.content import Content
-from textual.timer import Timer
 
 from specchat.chat.session import HeaderView, Speculation
 from specchat.tui.widgets.lines import Lines
 
-_NOTE_SECONDS = 2.5
 _APART = 4
 """The least blanks between the three parts together."""
 _LEAST_NAME = 6
@@ -26,13 +24,11 @@ _STYLES = {
 
 
 class Header(Lines):
-    """Shows the header. A note that has room beside the state replaces its right end for a moment."""
+    """Shows the header."""
 
     def __init__(self, view: HeaderView) -> None:
         super().__init__()
         self._view = view
-        self._note = ""
-        self._timer: Timer | None = None
 
     def show(self, view: HeaderView) -> None:
         """Shows another state."""
@@ -40,36 +36,21 @@ class Header(Lines):
             self._view = view
             self._draw(self.size.width)
 
-    def has_room(self, note: str) -> bool:
-        """Whether the whole note fits beside the pair and its state."""
-        return cell_len(f"{self._view.pair}{_status(self._view)}{note}") + _APART <= self.size.width
-
-    def note(self, text: str) -> None:
-        """Shows a note for a moment; an empty one ends it."""
-        self._note = text
-        self._draw(self.size.width)
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(_NOTE_SECONDS, self._forget)
-
     def on_resize(self) -> None:
         """Fits the header to the new width."""
         self._draw(self.size.width)
 
-    def _forget(self) -> None:
-        self._note = ""
-        self._draw(self.size.width)
-
     def _draw(self, width: int) -> None:
         if width:
-            self.show_lines([header(self._view, self._note, width)])
+            self.show_lines([header(self._view, width)])
 
 
-def header(view: HeaderView, note: str, width: int) -> Content:
+def header(view: HeaderView, width: int) -> Content:
     """The header in exactly `width` cells. On narrow screens the least important parts are left out first."""
     used = f"ctx {view.ctx_used}/{view.ctx_size}{'!' if view.when_full else ''}" if view.ctx_size else ""
     thinking = f"think {view.thinking}" if view.thinking else ""
-    context = "   ".join(part for part in (thinking, used) if part)
+    tools = f"tools {view.tools}" if view.tools else ""
+    context = "   ".join(part for part in (tools, thinking, used) if part)
     near = f"{context} {view.when_full}" if view.when_full else context
     status = _status(view)
     names = (view.pair, *view.shorter)
@@ -84,14 +65,13 @@ def header(view: HeaderView, note: str, width: int) -> Content:
         *(("", "", context, name) for name in names),
         *narrowest,
     ):
-        right = note or right
         left_width, chip_width = cell_len(app + pair), cell_len(word + status)
         free = width - left_width - chip_width - cell_len(right)
         if free >= _APART:
             break
     left = Content.assemble((app, "bold"), (pair, "$text-secondary"))
     chip = Content.assemble((word, "$quiet"), (status, _STYLES[view.state]))
-    end = Content.styled(right, _end_style(view, note))
+    end = Content.styled(right, "$text-warning" if view.when_full else "$quiet")
     if free >= _APART:
         half = max((width - chip_width) // 2 - left_width, 2)
         before = min(half, free - 2)
@@ -101,12 +81,6 @@ def header(view: HeaderView, note: str, width: int) -> Content:
     left = Content.styled(_shortened(pair, view.host, room), "$text-secondary")
     gap = max(width - left.cell_length - chip.cell_length - end.cell_length - 2, 1)
     return Content("").join([left, Content("  "), chip, Content(" " * gap), end]).truncate(width)
-
-
-def _end_style(view: HeaderView, note: str) -> str:
-    if note:
-        return "bold $text-warning"
-    return "$text-warning" if view.when_full else "$quiet"
 
 
 def _shortened(pair: str, host: str, room: int) -> str:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.content import Content
-from textual.timer import Timer
 from textual.widgets import Static
-
-_LEAST_SECONDS = 3.0
-_LETTERS_A_SECOND = 12.0
 
 
 class NoteBar(Static):
-    """Shows a text for as long as it takes to read; hidden without one."""
+    """Shows a text until the next key; hidden without one."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS: ClassVar[str] = """
@@ -28,17 +24,12 @@ class NoteBar(Static):
     }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._timer: Timer | None = None
+    text = ""
+    """What it shows; empty while it is hidden."""
 
     def show(self, text: str) -> None:
         """Shows a text; an empty one hides the bar."""
-        if self._timer is not None:
-            self._timer.stop()
-        self.display = bool(text)
-        self.update(Content(text))
-        self._timer = self.set_timer(max(_LEAST_SECONDS, len(text) / _LETTERS_A_SECOND), self._hide)
-
-    def _hide(self) -> None:
-        self.display = False
+        if text != self.text:
+            self.text = text
+            self.display = bool(text)
+            self.update(Content(text))

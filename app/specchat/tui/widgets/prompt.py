@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Blur, Key, Resize
 from textual.message import Message
 
-from specchat.chat.attachments import Attachment, images_of, pages_named, with_attachments
+from specchat.chat.attachments import Attachment, images_of, pages_named, sizes_of, with_attachments
 from specchat.chat.commands.invocations import Attach, Invocation, Refusal
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import message_text, parse
@@ -391,7 +391,8 @@ class Prompt(Composer):
             return
 
         def submit(found: Sequence[Attachment]) -> None:
-            self._submit(with_attachments(text, found), shown, entry, images_of(found))
+            with_sizes = shown + "".join(f"\n[{size}]" for size in sizes_of(found))
+            self._submit(with_attachments(text, found), with_sizes, entry, images_of(found))
 
         read = partial(self._attaching.begin, entry.text, self._sources().folder, submit)
         if pages := pages_named(entry.text):

@@ -147,6 +147,11 @@ def test_speculation_goes_off_and_on_again() -> None:
     [
         ("/hlep", "there is no command /hlep: did you mean /help? // begins a message with a slash"),
         ("/xyzzy now", "there is no command /xyzzy: /help lists them; // begins a message with a slash"),
+        ("/tree 2", "/tree is a setting: /set tree 2"),
+        ("/top_k", "/top_k is a setting: /set top-k VALUE"),
+        ("/seed 7", "/seed is a setting: /set seed 7"),
+        ("/ctx 2048", "/ctx is a setting: /set ctx-size 2048"),
+        ("/temp", "temperature needs a value, such as 0.8"),
         ("/", "a command has a name, such as /help; // begins a message with a slash"),
         ("/k 17", "k is '17': use auto, or a whole number from 0 to 16"),
         ("/k -1", "k is '-1': use auto, or a whole number from 0 to 16"),

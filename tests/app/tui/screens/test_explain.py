@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, command, header, quiet, text_at
+from app.tui.chatting import Chat, ask, chat, command, note, quiet, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.stats.explanations.explanation import Explanation
 from specchat.tui.screens.chat.screen import ChatScreen
@@ -80,7 +80,7 @@ async def test_the_command_explains_one_figure_and_enter_reads_more() -> None:
 async def test_an_unknown_figure_is_answered_with_the_nearest() -> None:
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, "/explain alpa ")
-        assert "did you mean alpha?" in header(pilot)
+        assert "did you mean alpha?" in note(pilot)
 
 
 async def test_a_selected_answer_explains_its_figures_and_its_marked_token() -> None:

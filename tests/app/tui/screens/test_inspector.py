@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tui.chatting import Chat, ask, chat, header, quiet, shown, text_at
+from app.tui.chatting import Chat, ask, chat, note, quiet, shown, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
@@ -68,7 +68,7 @@ async def test_a_running_answer_cannot_be_inspected() -> None:
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
         await pilot.press("f4")
-        assert "when it is over" in header(pilot)
+        assert "when it is over" in note(pilot)
 
 
 async def test_a_token_that_ends_the_answer_cannot_begin_a_branch() -> None:

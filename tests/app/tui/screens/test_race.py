@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tui.chatting import Chat, ask, chat, command, header, parts, quiet, shown, text_at
+from app.tui.chatting import Chat, ask, chat, command, note, parts, quiet, shown, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.traces.timeline import Race
 from specchat.tui.screens.race import RaceScreen, lane_title, lead_line, most_lead, verdict_line
@@ -92,7 +92,7 @@ async def test_an_engine_failure_is_shown_in_the_window() -> None:
 async def test_without_an_answer_there_is_nothing_to_race() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f6")
-        assert "no answer yet" in header(pilot)
+        assert "no answer yet" in note(pilot)
 
 
 FAST, SLOW = sample_trace(step_ms=100.0), sample_trace(step_ms=200.0)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.tui.chatting import Chat, ask, chat, command, header, note_above_the_prompt, quiet, text_at
+from app.tui.chatting import Chat, ask, chat, command, note, quiet, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.screens.help import HelpScreen
@@ -81,6 +81,6 @@ async def test_a_file_that_is_not_a_trace_is_reported_in_one_line(tmp_path: Path
     file.write_text("{}\n")
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, f"/replay {file}")
-        assert "is no trace" in note_above_the_prompt(pilot)
+        assert "is no trace" in note(pilot)
         await command(pilot, "/replay")
-        assert "no answer yet" in header(pilot)
+        assert "no answer yet" in note(pilot)

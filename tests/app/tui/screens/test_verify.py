@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, command, header, shown
+from app.tui.chatting import Chat, ask, chat, command, note, shown
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.screens.verify import Compared, VerifyScreen, compared, describe_gap, not_comparable
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
@@ -57,7 +57,7 @@ async def test_a_plain_answer_needs_no_window() -> None:
     async with chat(ScriptedClient(script("> one"))) as pilot:
         await ask(pilot, "Who?")
         await command(pilot, "/verify")
-        assert "plain already" in header(pilot)
+        assert "plain already" in note(pilot)
 
 
 ONE_BY_ONE = tuple(

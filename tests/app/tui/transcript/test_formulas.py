@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tui.chatting import answer, ask, chat, command, header, quiet, seen
+from app.tui.chatting import answer, ask, chat, command, note, quiet, seen
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from specchat.terminal.pieces import shown
 from specchat.terminal.wrapping import Line
@@ -103,7 +103,7 @@ async def test_a_setting_shows_them_as_they_are_written() -> None:
         await ask(pilot)
         await command(pilot, "/set math off")
         assert any("$\\alpha^2$" in row for row in seen(pilot))
-        assert "as they are written" in header(pilot)
+        assert "as they are written" in note(pilot)
         await command(pilot, "/math")
         assert any("α²" in row for row in seen(pilot))
     async with SpecchatApp(

@@ -131,7 +131,7 @@ async def test_a_named_file_goes_with_the_message(tmp_path: Path) -> None:
     async with prompting(sources_in(tmp_path)) as at:
         await at.press(*"What is @a.py?", "enter")
         assert at.sent == ["What is @a.py?\n\na.py:\n\n```py\nx = 1\n```"]
-        assert at.host.submitted[0].shown == "What is @a.py?"
+        assert at.host.submitted[0].shown == "What is @a.py?\n[a.py: about 1 token]"
         await at.press("up")
         assert at.text == "What is @a.py?"
 

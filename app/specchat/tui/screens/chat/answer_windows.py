@@ -132,12 +132,13 @@ class AnswerWindows:
 
     async def replay_file(self, path: Path) -> None:
         """Plays the turns of a trace file back."""
-        self._view.note(f"reading {path.name}")
+        self._view.note(f"reading {path.name}", passing=True)
         try:
             traces = await asyncio.to_thread(read_trace, path)
         except TraceError as error:
             self._view.note(str(error))
             return
+        self._view.end_passing()
         self._owner.app.push_screen(ReplayScreen(traces, source=path.name))
 
     async def race(self) -> None:
@@ -181,7 +182,7 @@ class AnswerWindows:
         session = self._state.session
         loaded, settings, conversation = session.loaded, session.settings, session.conversation.id
         if loaded is None or settings is None:
-            self._view.note(LOADING)
+            self._view.note(LOADING, passing=True)
             return
         pair = loaded.pair_name
         try:
@@ -211,7 +212,7 @@ class AnswerWindows:
         if self._view.is_busy() or self._view.needs_local(COMPARISON):
             return None
         if loaded is None or settings is None:
-            self._view.note(LOADING)
+            self._view.note(LOADING, passing=True)
             return None
         if loaded.plain_because:
             self._view.note(f"speculation is not possible: {loaded.plain_because}")

@@ -18,7 +18,8 @@ from specchat.chat.commands.tagging import OfTags, do_tag
 from specchat.chat.history import as_typed
 from specchat.chat.server_limits import refused
 from specchat.chat.variables import variables
-from specchat.errors import SpecchatError
+from specchat.errors import ExportExists, SpecchatError
+from specchat.settings.paths import expanded
 from specchat.terminal.clipboard import copy
 from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.chat.view import LOADING, message_id
@@ -175,7 +176,7 @@ def palette(parts: ChatParts) -> Iterator[SystemCommand]:
 def _change_settings(parts: ChatParts, invocation: asked.Change | asked.Speculate) -> None:
     settings = parts.state.settings
     if settings is None:
-        parts.view.note(LOADING)
+        parts.view.note(LOADING, passing=True)
         return
     try:
         if isinstance(invocation, asked.Speculate):
@@ -192,7 +193,7 @@ def _preset(parts: ChatParts, invocation: OfPresets) -> None:
     """Saves, applies or removes a preset. A list of presets is a notice, everything else a note."""
     settings, loaded = parts.state.settings, parts.state.session.loaded
     if settings is None or loaded is None:
-        parts.view.note(LOADING)
+        parts.view.note(LOADING, passing=True)
         return
     try:
         done = do_preset(invocation, settings, loaded.recommended)
@@ -305,11 +306,21 @@ def _copy_part(parts: ChatParts, part: str | int) -> None:
     copy_text(parts, text, part)
 
 
-async def _export(parts: ChatParts, kind: str, path: Path | None = None) -> None:
-    """Writes the conversation to a file of this kind."""
+async def _export(parts: ChatParts, kind: str, path: Path | None = None, *, overwrite: bool = False) -> None:
+    """Writes the conversation to a file of this kind; asks before one is replaced."""
     session = parts.state.session
     try:
-        written = await parts.state.archive.export(session.conversation, session.loaded, kind, path)
+        written = await parts.state.archive.export(
+            session.conversation, session.loaded, kind, path, overwrite=overwrite
+        )
+    except ExportExists:
+        from specchat.tui.screens.overwrite import OverwriteScreen
+
+        def decided(agreed: bool | None) -> None:
+            if agreed:
+                parts.screen.run_worker(_export(parts, kind, path, overwrite=True), group="export")
+
+        parts.screen.app.push_screen(OverwriteScreen(expanded(path) if path else Path()), decided)
     except SpecchatError as error:
         parts.view.notice(f"nothing was exported: {error}", failure=True)
     else:

@@ -83,7 +83,7 @@ class ModelLoader:
         if self._view.is_busy() or options == session.options:
             return
         if session.phase is Phase.LOADING:
-            self._view.note(LOADING)
+            self._view.note(LOADING, passing=True)
             return
         self._before = (session.options, session.settings) if session.loaded is not None else None
         if options.target != session.options.target:
@@ -106,7 +106,7 @@ class ModelLoader:
         """Uses the thread counts of these options from the next pass on, also in a running answer."""
         session = self._state.session
         if session.loaded is None:
-            self._view.note(LOADING)
+            self._view.note(LOADING, passing=True)
         elif not self._view.needs_local(OPTIONS):
             session.options = replace(session.options, options=with_threads(session.options.options, options))
             self._link.client.use_threads(session.options.options)

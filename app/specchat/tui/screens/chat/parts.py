@@ -166,6 +166,7 @@ class ChatParts:
 
     async def _loaded(self, event: Loaded) -> None:
         state = self.state
+        self.view.end_passing()
         first_time = state.settings is None
         if await self.loader.loaded(event):
             self.conversations.pair_changed()

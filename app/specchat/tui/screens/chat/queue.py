@@ -55,9 +55,9 @@ class Queue:
     def send_next(self) -> None:
         """Sends the first message; the others follow after its answer."""
         message = self._state.outbox.next()
-        self._show()
         if message is not None:
             self._send(message)
+        self._show()
 
     def hold(self) -> None:
         """Keeps the messages until the user sends them."""

@@ -30,6 +30,7 @@ from specchat.worker.engine_client import EngineClient
 
 _SECOND_PRESS = 2.0
 """Seconds in which a second Ctrl+C quits."""
+_AGAIN_QUITS = "Ctrl+C again quits"
 
 
 class ChatScreen(Screen[None]):
@@ -41,6 +42,7 @@ class ChatScreen(Screen[None]):
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("escape", "stop_call", "Stop call", id="chat.stop_call"),
         Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
+        Binding("escape", "leave_edit", "Leave as it was", id="chat.leave_edit"),
         Binding("escape", "take_back", "Take back", id="chat.take_back"),
         Binding("escape", "leave_tour", "Leave tour", id="chat.leave_tour"),
         Binding("f1", "help", "Help", id="chat.help"),
@@ -83,6 +85,7 @@ class ChatScreen(Screen[None]):
         self._resume = resume
         self._first_run = first_run
         self._quit_pressed = float("-inf")
+        self._noted = ""
         self.parts = ChatParts(self, options, client, archive, downloads, own_keys or {})
 
     def compose(self) -> ComposeResult:
@@ -101,11 +104,12 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self.parts.loader.load)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What Esc does: it stops, leaves the knobs, takes back what is queued, or leaves the tour, in this order."""
+        """What Esc does: it stops, leaves the knobs or an edit, takes back what is queued, or leaves the tour."""
         if action == "swap":
             return self.parts.beside.is_shown
         runs, knobs = self.parts.shell.running, self.has_class("-knobs")
         answers, calls = self.parts.state.turn is not None, self.parts.tools.running
+        edits = self.parts.state.editing is not None
         idle = not (runs or answers or calls)
         match action:
             case "stop_command":
@@ -116,10 +120,12 @@ class ChatScreen(Screen[None]):
                 return calls and not answers and not runs
             case "leave_knobs":
                 return idle and knobs
+            case "leave_edit":
+                return idle and not knobs and edits
             case "take_back":
-                return idle and not knobs and self.parts.queue.can_take_back
+                return idle and not knobs and not edits and self.parts.queue.can_take_back
             case "leave_tour":
-                return idle and not knobs and not self.parts.queue.can_take_back and self.parts.tour.active
+                return idle and not (knobs or edits or self.parts.queue.can_take_back) and self.parts.tour.active
         return True
 
     def on_resize(self) -> None:
@@ -238,6 +244,11 @@ class ChatScreen(Screen[None]):
 
     # Keys
 
+    def before_key(self) -> None:
+        """Hides the note, before a key or a paste is handled."""
+        self._noted = self.parts.view.note_bar.text
+        self.parts.view.note("")
+
     def action_stop_command(self) -> None:
         """Stops the shell command."""
         self.parts.shell.stop()
@@ -253,6 +264,10 @@ class ChatScreen(Screen[None]):
     async def action_leave_knobs(self) -> None:
         """Goes back from the knobs to the prompt."""
         await self.parts.panels.toggle_knobs()
+
+    def action_leave_edit(self) -> None:
+        """Leaves the message that is being edited as it was."""
+        self.parts.turns.leave_edit()
 
     def action_take_back(self) -> None:
         """Puts the last queued message back into the prompt, or removes the output of a command."""
@@ -344,16 +359,16 @@ class ChatScreen(Screen[None]):
             view.note("the download goes on" if resumed else "no download waits to be loaded: F8 finds models")
 
     def action_copy_or_quit(self) -> None:
-        """Copies the selection; without one, the second press within two seconds quits."""
+        """Copies the selection; without one, the second press quits, within two seconds or while the note says so."""
         selected = self.get_selected_text()
         if selected:
             self.clear_selection()
             copy_text(self.parts, selected, "selection")
-        elif monotonic() - self._quit_pressed < _SECOND_PRESS:
+        elif self._noted == _AGAIN_QUITS or monotonic() - self._quit_pressed < _SECOND_PRESS:
             self.app.call_next(self.app.action_quit)
         else:
             self._quit_pressed = monotonic()
-            self.parts.view.note("Ctrl+C again quits")
+            self.parts.view.note(_AGAIN_QUITS)
 
     def _welcome(self) -> None:
         self.parts.model_windows.welcome(self.parts.view.prompt, self.parts.tour.start)

@@ -6,14 +6,12 @@ from pathlib import Path
 
 from textual.screen import Screen
 
+from specchat.chat.attachments import BYTES_A_TOKEN
 from specchat.terminal.shell import MOST_BYTES, ShellCommand
 from specchat.tools.consent import Verdict
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.command_entry import CommandEntry
-
-_BYTES_A_TOKEN = 4
-"""From which follows how much of an output fits into half of the context."""
 
 _INTERVAL = 0.25
 """Seconds between two drawings of an output that grows."""
@@ -38,7 +36,7 @@ class ShellCommands:
         if not command:
             self._view.note("name the command: !ls, for one; !! begins a message with an exclamation mark")
         elif self._command is not None:
-            self._view.note("a command runs: Esc stops it first")
+            self._view.note("a command runs: Esc stops it first", passing=True)
         elif self._state.commands_allowed:
             self._begin(command)
         else:
@@ -48,7 +46,7 @@ class ShellCommands:
         """Stops the command, and what it started."""
         if self._command is not None:
             self._command.stop()
-            self._view.note("stopping the command")
+            self._view.note("stopping the command", passing=True)
 
     def kill(self) -> None:
         """Ends the command at once, because specchat ends."""
@@ -70,7 +68,7 @@ class ShellCommands:
 
     def _begin(self, command: str) -> None:
         loaded = self._state.session.loaded
-        limit = min(MOST_BYTES, _BYTES_A_TOKEN * loaded.n_ctx // 2) if loaded else MOST_BYTES
+        limit = min(MOST_BYTES, BYTES_A_TOKEN * loaded.n_ctx // 2) if loaded else MOST_BYTES
         self._command = ShellCommand(command, Path.cwd(), limit)
         self._screen.run_worker(self._run(self._command), group="shell command")
         self._screen.refresh_bindings()
@@ -84,13 +82,12 @@ class ShellCommands:
         except OSError as error:
             entry.show("", f"cannot be run: {error.strerror or error}")
         else:
-            status = output.ending
+            entry.finish(output)
             if self._state.session.conversation is conversation:
                 self._state.outbox.attach(output)
                 self._view.show_outbox()
-                status = f"{output.ending} · goes with the next message"
-            entry.show(output.text, status)
         finally:
             drawn.stop()
             self._command = None
+            self._view.end_passing()
             self._screen.refresh_bindings()

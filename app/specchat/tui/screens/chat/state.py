@@ -167,6 +167,8 @@ class ChatState:
     """The tools that are called in this conversation without asking again."""
     named_files: tuple[Path, ...] = ()
     """The files that a tool may read in this conversation."""
+    num_tools: int = 0
+    """The number of tools that are on."""
     docs_offer: tuple[int, str] | None = None
     """The id of an answer in which the guide said that it does not know, and the words to search the docs for."""
     sent: QueuedMessage | None = None

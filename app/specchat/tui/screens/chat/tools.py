@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
+from specchat.chat.guide import NO_CALLS, is_guide
 from specchat.errors import SpecchatError
 from specchat.terminal.filter import clean_line
 from specchat.tools.consent import Verdict
@@ -55,6 +56,7 @@ class ChatTools:
         self._calls: _Calls | None = None
         self._switching = False
         self._closed = False
+        self._said_no_calls = False
         self._verdict: Future[Verdict] | None = None
         self._one_at_a_time = threading.Lock()
 
@@ -96,10 +98,10 @@ class ChatTools:
         if not name:
             self._view.notice("\n".join(("Tools that the model may call:", *toolbox.told())))
         elif self.running:
-            self._view.note("Esc stops the call first")
+            self._view.note("Esc stops the call first", passing=True)
         else:
             self._switching = True
-            self._view.note(f"{name} is turned {'on' if on else 'off'} …")
+            self._view.note(f"{name} is turned {'on' if on else 'off'} …", passing=True)
             self._screen.run_worker(partial(self._switch, toolbox, name, on), thread=True, group="tools")
             self._on_change()
 
@@ -115,6 +117,7 @@ class ChatTools:
             self._view.note(str(error))
         else:
             self._view.note(f"the model may read {clean_line(path.name)} in this chat")
+            self._show_number()
 
     def make(self, calls: tuple[ToolCall, ...], then: Callable[[], None]) -> None:
         """Makes the calls of an answer in order and adds their results to the conversation; then calls `then`.
@@ -135,7 +138,7 @@ class ChatTools:
             self._turn.stop()
         elif self._toolbox is not None:
             self._toolbox.stop()
-        self._view.note("stopping the call" if self._calls is not None else "stopping the server")
+        self._view.note("stopping the call" if self._calls is not None else "stopping the server", passing=True)
 
     def leave(self) -> None:
         """Stops the calls without waiting for their results, because the conversation is left."""
@@ -191,9 +194,18 @@ class ChatTools:
 
     def _switched(self, lines: list[str], problem: str) -> None:
         self._switching = False
-        self._view.note("")
+        self._view.end_passing()
         self._view.notice(problem or "\n".join(lines), failure=bool(problem))
+        self._show_number()
         self._on_change()
+
+    def _show_number(self) -> None:
+        """Shows in the header how many tools are on; says once that the built-in guide does not get them."""
+        self._state.num_tools = len(self._opened().tools)
+        self._view.show_header()
+        if self._state.num_tools and not self._said_no_calls and is_guide(self._state.session.options.target):
+            self._said_no_calls = True
+            self._view.notice(NO_CALLS)
 
     def _make(self, made: _Calls) -> None:
         """Makes calls, in a thread."""
@@ -223,6 +235,7 @@ class ChatTools:
         if made is self._calls:
             self._calls = None
             self._state.calling = False
+            self._view.end_passing()
             self._on_change()
             made.then()
 

@@ -148,7 +148,7 @@ class TourGuide:
         if self._view.is_busy():
             return
         if self._state.settings is None:
-            self._view.note(LOADING)
+            self._view.note(LOADING, passing=True)
             return
         if not self._state.session.conversation.empty:
             await self._conversations.new()

@@ -69,8 +69,9 @@ class TurnRunner:
             for result in session.conversation.close_calls():
                 state.archive.said(session.conversation, result)
                 view.show_last(result)
-        view.transcript.add(UserMessage(shown or text, images=images), follow=True)
-        state.archive.said(session.conversation, session.ask(text, edited, images))
+        message = session.ask(text, edited, images)
+        view.transcript.add(UserMessage(shown or text, key=message.id, images=images), follow=True)
+        state.archive.said(session.conversation, message)
         if edited is not None:
             view.show_conversation()
         if session.phase is Phase.READY and state.settings is not None:
@@ -135,9 +136,12 @@ class TurnRunner:
         conversation, settings = self._state.session.conversation, self._state.settings
         if self._view.is_busy() or settings is None:
             return
+        selected = self._view.transcript.selected
         conversation.rewind_to(conversation.message(answer).parent)
         self._view.show_conversation()
         self.answer(settings, prefix)
+        if selected is not None and self._state.turn is not None:
+            self._view.transcript.select(self._state.turn.answer)
 
     @property
     def edits_answer(self) -> bool:
@@ -164,7 +168,7 @@ class TurnRunner:
             state.editing = last.id if answer is None else answer
             view.prompt.write_verbatim(state.session.conversation.message(state.editing).content)
             view.prompt.focus()
-            view.show_editing("the model goes on from the end of this text")
+            view.show_editing("the model goes on from the end of this text", state.editing)
             view.note("change the answer; Enter lets the model go on, beside the first one")
 
     def go_on_with(self, text: str) -> None:
@@ -178,7 +182,12 @@ class TurnRunner:
         """Makes what is written a new message."""
         self._state.editing = None
         self._view.prompt.verbatim = False
-        self._view.show_editing("")
+        self._view.end_editing()
+
+    def leave_edit(self) -> None:
+        """Leaves the message or answer that is being edited as it was."""
+        self.stop_editing()
+        self._view.prompt.write("")
 
     def edit(self, message: int | None = None) -> None:
         """Puts this message, or the user's last one, back into the prompt."""
@@ -200,12 +209,18 @@ class TurnRunner:
             return
         self._state.editing = chosen
         self._view.prompt.focus()
-        self._view.note("Enter sends it in place of the first one, which stays beside it")
+        self._view.show_editing("sent in place of the marked message", chosen)
 
     def switch(self, message: int, steps: int) -> None:
         """Shows the branch `steps` beside the one with this message."""
-        if not self._view.is_busy() and self._state.session.conversation.switch(message, steps):
+        conversation, selected = self._state.session.conversation, self._view.transcript.selected
+        if self._view.is_busy():
+            return
+        depth = [shown.id for shown in conversation.path()].index(message)
+        if conversation.switch(message, steps):
             self._branched()
+            if selected is not None:
+                self._view.select(conversation.path()[depth].id)
 
     def go_on_from(self, message: int | None) -> None:
         """Ends what is shown with this message; None shows an empty beginning. The next message is a new branch."""
@@ -253,6 +268,7 @@ class TurnRunner:
         state.turn = None
         self._figures.cancel()
         self._storing.cancel()
+        view.end_passing()
         outcome = turn.finish(last)
         self._archive(turn, turn.trace(last))
         view.show_figures(outcome.figures)
@@ -296,7 +312,7 @@ class TurnRunner:
     def stop(self) -> None:
         """Stops the running answer."""
         self._link.client.cancel()
-        self._view.note("stopping")
+        self._view.note("stopping", passing=True)
 
     def apply(self, settings: Settings, *, remember: bool = True) -> None:
         """Other settings from the next round on; the session keeps them unless `remember` is false."""
@@ -356,7 +372,7 @@ class TurnRunner:
     def _read_ahead(self) -> None:
         text, session = self._view.prompt.text.strip(), self._state.session
         if text and self._state.editing is None and session.settings is not None and session.phase is Phase.READY:
-            self._link.prepare(session, session.settings, text, self._tools.next_offer)
+            self._link.prepare(session, session.settings, text, session.offered(self._tools.next_offer))
 
     def _show_figures(self) -> None:
         if self._state.turn is not None:

@@ -21,6 +21,7 @@ from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.command_entry import CommandEntry
 from specchat.tui.transcript.conversation_pane import ConversationPane
 from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
@@ -61,6 +62,7 @@ class ChatView:
         self.prompt = Prompt(sources, history)
         self._entry_row = Horizontal(id="entry")
         self._mode = self._editing = ""
+        self._passing = False
 
     def compose(self) -> ComposeResult:
         """Rows from top to bottom; the side panel is beside the transcript if there is room."""
@@ -94,16 +96,33 @@ class ChatView:
         self._mode = mode
         self._show_above_prompt()
 
-    def show_editing(self, what: str) -> None:
-        """Says in the border of the prompt what becomes of what is edited in it; empty for a new message."""
-        self._editing = what
+    def show_editing(self, what: str, message: int) -> None:
+        """Says in the border of the prompt what becomes of this message's text in it, and marks the message."""
+        self._editing = f"{what} · Esc leaves it as it was"
+        self.transcript.mark_edited(self._entry_of(message))
         self._show_above_prompt()
+        self.prompt.refresh_bindings()
 
-    def note(self, text: str) -> None:
-        """Shows a text for a moment, in the header if there is room, else above the prompt."""
-        fits = self.header.has_room(text)
-        self.header.note(text if fits else "")
-        self.note_bar.show("" if fits else text)
+    def end_editing(self) -> None:
+        """Shows that the prompt holds a new message."""
+        self._editing = ""
+        self.transcript.mark_edited(None)
+        self._show_above_prompt()
+        self.prompt.refresh_bindings()
+
+    def select(self, message: int) -> None:
+        """Selects the entry that shows this message."""
+        self.transcript.select(self._entry_of(message))
+
+    def note(self, text: str, *, passing: bool = False) -> None:
+        """Shows a text above the prompt until the next key; a `passing` one also ends with what it is about."""
+        self._passing = passing
+        self.note_bar.show(text)
+
+    def end_passing(self) -> None:
+        """Hides a passing note, because what it is about has ended."""
+        if self._passing:
+            self.note("")
 
     def notice(self, text: str, *, failure: bool = False) -> None:
         """Adds a notice to the transcript, where it stays. The same one is not repeated directly."""
@@ -116,11 +135,11 @@ class ChatView:
     def is_busy(self) -> bool:
         """Whether an answer is being written, waits for the models, or calls tools; if so, a note says so."""
         if self._state.turn is not None:
-            self.note("Esc stops the answer first")
+            self.note("Esc stops the answer first", passing=True)
         elif self._state.calling:
-            self.note("Esc stops the call first")
+            self.note("Esc stops the call first", passing=True)
         elif self._state.waiting is not None:
-            self.note(LOADING)
+            self.note(LOADING, passing=True)
         return self._state.busy
 
     def needs_local(self, what: str) -> bool:
@@ -133,7 +152,7 @@ class ChatView:
     def show_header(self) -> None:
         """Shows the pair, the state of speculation and the length of the context."""
         turn = self._state.turn
-        self.header.show(self._state.session.header(turn.num_tokens if turn else 0))
+        self.header.show(self._state.session.header(turn.num_tokens if turn else 0, tools=self._state.num_tools))
 
     def show_figures(self, view: TurnView) -> None:
         """Shows the figures of a turn."""
@@ -141,8 +160,12 @@ class ChatView:
         self.dashboard_row.show(view)
 
     def show_outbox(self) -> None:
-        """Shows what is queued, and leaves its keys to it."""
-        outbox = self._state.outbox
+        """Shows what is queued, and leaves its keys to it; says at the outputs of commands whether they went."""
+        outbox, sent = self._state.outbox, self._state.sent
+        waiting = [*outbox.outputs, *(output for message in outbox.messages for output in message.outputs)]
+        for entry in self.transcript.entries:
+            if isinstance(entry, CommandEntry):
+                entry.show_way(waiting, sent.outputs if sent else ())
         self.outbox_bar.show(outbox)
         keys = ("up", "enter") if outbox.held else ("up",) if outbox.messages else ()
         self.prompt.left_to_queue = frozenset(keys)
@@ -191,6 +214,9 @@ class ChatView:
         self._state.outbox.give_back(sent.outputs)
         self.show_outbox()
         return True
+
+    def _entry_of(self, message: int) -> Entry | None:
+        return next((entry for entry in self.transcript.entries if message_id(entry) == message), None)
 
     def _show_above_prompt(self) -> None:
         self._entry_row.border_title = " · ".join(filter(None, (self._mode, self._editing)))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tui.chatting import Chat, answer, ask, chat, header, prompt, quiet, seen
+from app.tui.chatting import Chat, answer, ask, chat, note, prompt, quiet, seen
 from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.stats.advice import Advice, Answered, Cause, Memory
 from specchat.stats.summary import Figures
@@ -86,7 +86,7 @@ async def test_advice_stands_under_the_answer_and_a_key_takes_it(monkeypatch: py
         await pilot.press("ctrl+t")
         assert client.settings[-1].k == 8
         await pilot.press("ctrl+t")
-        assert "it is set so already" in header(pilot)
+        assert "it is set so already" in note(pilot)
         await ask_and_look_back(pilot)
         assert [turn.earlier_turns for turn in turns] == [0, 1]
         assert "Hi" in turns[1].prompt
@@ -109,7 +109,7 @@ async def test_a_stopped_answer_gets_no_advice(monkeypatch: pytest.MonkeyPatch) 
         await quiet(pilot)
         assert turns == []
         await pilot.press("ctrl+t")
-        assert "there is no advice to take" in header(pilot)
+        assert "there is no advice to take" in note(pilot)
 
 
 async def test_long_advice_is_wrapped_and_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,20 +5,24 @@ from pathlib import Path
 import pytest
 
 from app.tui.chatting import (
+    Chat,
     answer,
+    answers,
     ask,
     chat,
     command,
     header,
     note,
-    note_above_the_prompt,
     notices,
     parts,
     prompt,
     quiet,
+    seen,
     shown,
+    transcript,
 )
 from app.tui.scripted_client import ScriptedClient, script
+from specchat.tui.widgets.key_row import KeyRow
 
 
 async def test_another_answer_stands_beside_the_first_which_can_be_shown_again() -> None:
@@ -53,6 +57,7 @@ async def test_what_is_being_written_is_not_sent_in_place_of_an_old_message() ->
         prompt(pilot).write("New")
         parts(pilot).turns.edit()
         assert prompt(pilot).text == "New"
+        await pilot.pause()
         assert "send or delete what you are writing first" in note(pilot)
         await pilot.press("enter")
         await quiet(pilot)
@@ -151,7 +156,7 @@ async def test_the_sampling_of_now_is_kept_under_a_name_and_put_in_force_again()
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, "/temp 0.2")
         await command(pilot, "/preset save letters")
-        assert "saved: /preset letters is temperature 0.2" in header(pilot)
+        assert "saved: /preset letters is temperature 0.2" in note(pilot)
         await command(pilot, "/preset greedy")
         await command(pilot, "/preset letters")
         turned = parts(pilot).state.settings
@@ -161,13 +166,13 @@ async def test_the_sampling_of_now_is_kept_under_a_name_and_put_in_force_again()
         assert "letters: temperature 0.2" in notices(pilot)[-1]
         await command(pilot, "/preset forget letters")
         await command(pilot, "/preset letters")
-        assert "there is no preset letters" in note_above_the_prompt(pilot)
+        assert "there is no preset letters" in note(pilot)
 
 
 async def test_a_command_that_is_not_there_is_refused_in_one_line_and_stays_in_the_prompt() -> None:
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, "/regenn")
-        assert "/regen" in note_above_the_prompt(pilot)
+        assert "/regen" in note(pilot)
         assert prompt(pilot).text == "/regenn"
 
 
@@ -178,7 +183,8 @@ async def test_nothing_changes_the_branch_while_an_answer_runs() -> None:
         parts(pilot).turns.regenerate()
         parts(pilot).turns.go_on_from(None)
         parts(pilot).turns.edit()
-        assert "Esc stops the answer first" in header(pilot)
+        await pilot.pause()
+        assert "Esc stops the answer first" in note(pilot)
         assert len(client.asked) == 1
         client.go.set()
         await quiet(pilot)
@@ -245,3 +251,54 @@ async def test_an_edit_is_given_up_by_emptying_the_prompt() -> None:
         await pilot.press(*["backspace"] * len("Who?"))
         await ask(pilot, "Why?")
         assert shown(pilot) == ["Who?", " one", "Why?", " one"]
+
+
+def keys_shown(pilot: Chat) -> str:
+    row = pilot.app.screen.query_one(KeyRow)
+    return "".join(segment.text for segment in row.render_line(0))
+
+
+def rows_of(pilot: Chat, sign: str) -> list[str]:
+    return [row for row in seen(pilot) if row.startswith(sign)]
+
+
+@pytest.mark.parametrize("size", [(140, 40), (80, 24)])
+async def test_the_selected_message_is_edited_and_marked_until_esc_leaves_it_as_it_was(size: tuple[int, int]) -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client, size) as pilot:
+        await ask(pilot, "Who?", "Why?")
+        await pilot.press("tab", "up", "up", "up", "e")
+        await pilot.pause()
+        assert prompt(pilot).text == "Who?"
+        assert [row.split() for row in rows_of(pilot, "»")] == [["»", "Who?"]]
+        title = str(pilot.app.screen.query_one("#entry").border_title)
+        assert title.endswith("Esc leaves it as it was")
+        assert len(title) < 76, "it fits the narrowest usual terminal"
+        assert "Leave as it was" in keys_shown(pilot)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert prompt(pilot).text == ""
+        assert not rows_of(pilot, "»")
+        assert "Leave as it was" not in keys_shown(pilot)
+        assert not pilot.app.screen.query_one("#entry").border_title
+        await ask(pilot, "More")
+        assert shown(pilot) == ["Who?", " one", "Why?", " one", "More", " one"]
+
+
+async def test_the_selection_stays_after_another_answer_and_another_version() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?", "Why?")
+        client.rounds = script("> two")
+        await pilot.press("tab", "up", "up", "r")
+        await quiet(pilot)
+        assert transcript(pilot).selected is answer(pilot)
+        assert shown(pilot) == ["Who?", " two"]
+        await pilot.press("left")
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " one", "Why?", " one"]
+        assert transcript(pilot).selected is answers(pilot)[0]
+        await pilot.press("right")
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " two"]
+        assert transcript(pilot).selected is answer(pilot)

@@ -1,11 +1,14 @@
-"""The palette over the chat."""
+"""The palette over the chat, and a command that asks."""
+
+from pathlib import Path
 
 import pytest
 from textual.widgets import Input
 
-from app.tui.chatting import ask, chat, quiet
+from app.tui.chatting import ask, chat, command, notices, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import ReplayApp, SpecchatApp
+from specchat.tui.screens.overwrite import OverwriteScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.widgets.knobs import Knobs
 from support.sample_traces import sample_trace
@@ -54,3 +57,24 @@ async def test_what_is_chosen_in_the_palette_is_done() -> None:
                 await pilot.press("escape")
                 await quiet(pilot)
         assert pilot.app.screen.query_one(Knobs).display
+
+
+@pytest.mark.parametrize("size", [(140, 40), (80, 24)])
+async def test_an_export_asks_before_it_replaces_a_file(tmp_path: Path, size: tuple[int, int]) -> None:
+    path = tmp_path / "out.md"
+    path.write_text("mine")
+    async with chat(ScriptedClient(), size) as pilot:
+        await ask(pilot, "Why?")
+        for key in ("escape", "enter", "n"):
+            await command(pilot, f"/export markdown {path}")
+            assert isinstance(pilot.app.screen, OverwriteScreen)
+            await pilot.press(key)
+            await pilot.press("escape")
+            await quiet(pilot)
+            assert path.read_text() == "mine"
+        await command(pilot, f"/export markdown {path}")
+        await pilot.press("y")
+        await pilot.app.workers.wait_for_complete()
+        await quiet(pilot)
+        assert "Why?" in path.read_text()
+        assert notices(pilot)[-1].endswith(f"exported to {path}")

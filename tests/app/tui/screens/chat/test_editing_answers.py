@@ -91,6 +91,7 @@ async def test_what_is_being_written_is_not_overwritten() -> None:
         await pilot.press(*"draft")
         parts(pilot).turns.edit_answer()
         assert prompt(pilot).text == "draft"
+        await pilot.pause()
         assert "send or delete" in note(pilot)
 
 

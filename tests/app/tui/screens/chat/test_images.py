@@ -14,7 +14,6 @@ from app.tui.chatting import (
     chat,
     command,
     note,
-    note_above_the_prompt,
     parts,
     prompt,
     questions,
@@ -57,7 +56,7 @@ async def test_an_image_goes_to_the_model_and_is_shown_below_the_message() -> No
         assert Path(message.images[0]).read_bytes().startswith(b"\x89PNG")
         rows = seen(pilot)
         assert any("▣ photo.jpg (40 × 30)" in row for row in rows)
-        assert note_above_the_prompt(pilot) == ""
+        assert note(pilot) == ""
         assert sum("▀▀▀▀" in row for row in rows) == 12
         await send(pilot, "And now?")
         assert client.asked[-1][0].images == message.images

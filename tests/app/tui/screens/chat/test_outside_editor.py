@@ -94,6 +94,8 @@ async def test_an_editor_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPa
 async def test_a_missing_editor_is_one_line(monkeypatch: pytest.MonkeyPatch, value: str | None, why: str) -> None:
     if value is not None:
         monkeypatch.setenv("VISUAL", value)
+    else:
+        monkeypatch.setenv("PATH", "")
     async with chat(ScriptedClient()) as pilot:
         await pilot.press(*"why")
         await edit(pilot)

@@ -6,7 +6,7 @@ from app.tui.chatting import (
     chat,
     figures,
     header,
-    note_above_the_prompt,
+    note,
     prompt,
     questions,
     quiet,
@@ -26,7 +26,7 @@ async def test_k_turns_while_an_answer_streams_and_goes_to_the_engine_at_once() 
         assert client.settings[-1].k == 4, "one step from auto"
         await pilot.press("alt+up")
         assert client.settings[-1].k == 5
-        assert "k 5 from the next round on" in header(pilot)
+        assert "k 5 from the next round on" in note(pilot)
 
 
 async def test_the_knobs_change_what_the_engine_uses_next() -> None:
@@ -97,7 +97,7 @@ async def test_the_arrows_go_round_and_round_the_knobs() -> None:
 async def test_a_knob_says_why_a_typed_value_cannot_be() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f2", "9", "9", "enter")
-        assert "k is '99': use auto, or a whole number from 0 to 32" in note_above_the_prompt(pilot)
+        assert "k is '99': use auto, or a whole number from 0 to 32" in note(pilot)
 
 
 async def test_escape_stops_the_answer_and_keeps_what_was_said() -> None:
@@ -157,7 +157,7 @@ async def test_control_c_once_warns_and_twice_quits() -> None:
     async with chat(client) as pilot:
         await pilot.press("ctrl+c")
         await pilot.pause()
-        assert "Ctrl+C again quits" in header(pilot)
+        assert "Ctrl+C again quits" in note(pilot)
         assert pilot.app.is_running
         await pilot.press("ctrl+c")
         await pilot.pause()
@@ -170,7 +170,7 @@ async def test_control_c_copies_a_selection_instead() -> None:
         await pilot.press("a", "b", "shift+left", "ctrl+c")
         await pilot.pause()
         assert pilot.app.clipboard == "b"
-        assert "again quits" not in header(pilot)
+        assert "again quits" not in note(pilot)
 
 
 async def test_a_selection_in_the_trace_is_copied_without_soft_line_breaks() -> None:

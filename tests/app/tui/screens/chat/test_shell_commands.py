@@ -58,8 +58,27 @@ async def test_a_command_runs_when_the_user_agrees_and_goes_with_the_next_messag
         assert client.asked[0][0].content == "Why?\n\nOutput of `echo hello; exit 2` (exit code 2):\n\n```\nhello\n```"
         assert questions(pilot)[0].raw == "Why?\n[output of echo hello; exit 2: exit code 2, 1 line]"
         assert outgoing(pilot) == ""
+        assert commands(pilot) == ["! echo hello; exit 2\nhello\nexit code 2 · went with your message"]
         await ask(pilot, "More")
         assert client.asked[1][-1].content == "More"
+        assert commands(pilot) == ["! echo hello; exit 2\nhello\nexit code 2 · went with your message"]
+
+
+async def test_an_output_that_is_dropped_or_queued_says_so() -> None:
+    client = ScriptedClient(hold_after=1)
+    async with chat(client) as pilot:
+        await run(pilot, "!echo one", "a")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert commands(pilot)[-1].endswith("exit code 0 · was not sent")
+        await ask(pilot, "Why?")
+        await send(pilot, "!echo two")
+        await ended(pilot)
+        await send(pilot, "More")
+        assert commands(pilot)[-1].endswith("exit code 0 · goes with the next message"), "it is queued"
+        client.go.set()
+        await quiet(pilot)
+        assert commands(pilot)[-1].endswith("exit code 0 · went with your message")
 
 
 async def test_a_command_that_the_user_refuses_does_not_run_and_stays_in_the_prompt(tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ import pytest
 
 from app.tui.chatting import (
     Chat,
+    answer,
     answers,
     ask,
     chat,
     command,
     header,
+    note,
     notices,
     parts,
     prompt,
@@ -35,6 +37,7 @@ from specchat.tui.screens.tool_consent import ToolConsent
 from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.worker.protocol import ServerInfo
+from specchat_assets import TARGET_NAME
 from specchat_engine.prompt.messages import ToolCall
 from support.faulty_mcp_server import COMMAND
 from support.processes import running
@@ -337,7 +340,7 @@ async def test_calls_are_copied_and_exported_with_the_chat(tmp_path: Path) -> No
         await command(pilot, f"/export markdown {path}")
         await quiet(pilot)
         await command(pilot, "/copy chat")
-        assert "chat" in header(pilot)
+        assert note(pilot).startswith("chat ")
     text = path.read_text()
     assert "Calls `calculate` with:" in text
     assert '{"expression": "6 * 7"}' in text
@@ -399,3 +402,26 @@ async def test_only_a_named_file_is_read_and_only_in_this_chat(tmp_path: Path, m
         await quiet(pilot)
         await ask(pilot, "Hi")
         assert [tool["function"]["name"] for tool in client.offers[-1].functions] == ["current_time", "calculate"]
+
+
+@pytest.mark.parametrize("size", [(140, 40), (100, 30)])
+async def test_the_header_counts_the_tools_that_are_on(size: tuple[int, int]) -> None:
+    async with chat(ScriptedClient(), size) as pilot:
+        assert "tools" not in header(pilot)
+        await use(pilot)
+        assert "tools 2" in header(pilot)
+        await use(pilot, "/tools off builtin")
+        assert "tools" not in header(pilot)
+
+
+async def test_the_built_in_guide_says_once_that_it_never_learned_tools_and_does_not_get_them() -> None:
+    client = ScriptedClient()
+    app = SpecchatApp(chat_options(target=Path(TARGET_NAME)), client)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await quiet(pilot)
+        for text in (BUILT_IN, "/tools off builtin", BUILT_IN):
+            await use(pilot, text)
+        assert sum("never learned to call tools" in text for text in notices(pilot)) == 1
+        await ask(pilot, "How do I quit?")
+        assert "Ctrl+Q" in client.asked[-1][-1].content
+        assert answer(pilot).figures.endswith("from the help: stopping an answer and quitting")

@@ -8,6 +8,7 @@ from app.tui.chatting import (
     command,
     figures,
     header,
+    note,
     notices,
     parts,
     prompt,
@@ -187,7 +188,7 @@ async def test_the_conversation_stays_as_it_is_while_a_message_waits_for_the_mod
     async with app.run_test(size=(140, 40)) as pilot:
         await ask(pilot, "two")
         await command(pilot, "/clear")
-        assert "still loading" in header(pilot)
+        assert "still loading" in note(pilot)
         assert shown(pilot) == ["one", " Hello there world", "two"]
         client.go.set()
         await quiet(pilot)

@@ -1,6 +1,6 @@
 """vi's keys in the chat: switched while it runs, shown in the border, and Esc that still stops an answer."""
 
-from app.tui.chatting import Chat, answer, chat, command, header, prompt, quiet
+from app.tui.chatting import Chat, answer, chat, command, note, prompt, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import Appearance
@@ -15,7 +15,7 @@ async def test_the_keys_are_switched_while_the_chat_runs_and_the_border_shows_th
         assert not mode(pilot)
         await command(pilot, "/vi")
         assert mode(pilot) == "insert"
-        assert "vi's keys are on" in header(pilot)
+        assert "vi's keys are on" in note(pilot)
         await pilot.press(*"one", "escape")
         await pilot.pause()
         assert mode(pilot) == "normal"
