@@ -50,11 +50,10 @@ def wrapped(text: str, width: int, style: Style = Style.PLAIN, *, indent: str = 
 
 
 def position_bars(figures: Figures, width: int) -> list[Line]:
-    """A bar for each position of the drafts: the share of accepted tokens, and the number of drafted ones."""
+    """A bar for each place of the drafts: the share of drafts whose token there was accepted, and their number."""
     room = max(width, _LEAST) - 18
     lines: list[Line] = []
-    for place, (drafted, accepted) in enumerate(zip(figures.drafted_at, figures.accepted_at, strict=True), 1):
-        share = accepted / drafted
+    for place, (drafted, share) in enumerate(zip(figures.drafted_at, figures.accepted_by_place, strict=True), 1):
         lines.append(
             (
                 (f"{place:>3} ", Style.QUIET),

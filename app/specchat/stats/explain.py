@@ -180,8 +180,9 @@ def _alpha_and_rate(shown: Shown) -> str:
     if figures.alpha is None or figures.acceptance_rate is None:
         return "The acceptance rate counts every drafted token, α only those that were compared."
     discarded, accepted = figures.num_draft_tokens - figures.num_tested_tokens, figures.num_accepted_tokens
+    where = "after a rejected one or on another branch" if figures.num_siblings else "after a rejected one"
     return (
-        f"{discarded} tokens after a rejected one were discarded without a comparison. They count as drafted "
+        f"{discarded} tokens {where} were discarded. They count as drafted "
         f"({accepted}/{figures.num_draft_tokens} = {per_cent(figures.acceptance_rate)} accepted) but not as compared "
         f"({accepted}/{figures.num_tested_tokens} = α {figures.alpha:.2f})."
     )
@@ -192,8 +193,7 @@ def _by_position(shown: Shown) -> str:
     if not figures.drafted_at:
         return "How often the token at each position of a draft was accepted."
     last = len(figures.drafted_at)
-    first_share = figures.accepted_at[0] / figures.drafted_at[0]
-    last_share = figures.accepted_at[-1] / figures.drafted_at[-1]
+    first_share, last_share = figures.accepted_by_place[0], figures.accepted_by_place[-1]
     return (
         f"The first token of a draft was accepted in {per_cent(first_share)} of {figures.drafted_at[0]} drafts, "
         f"the one at position {last} in {per_cent(last_share)} of {figures.drafted_at[-1]}. A token is accepted only "
@@ -276,6 +276,9 @@ def _rounds(shown: Shown) -> str:
         return f"Each word is a round: {signs}"
     discarded = figures.num_draft_tokens - figures.num_tested_tokens
     counts = f"● {figures.num_accepted_tokens}, ○ {figures.num_rejected_tokens}, · {discarded}"
+    if figures.num_siblings:
+        rest = figures.num_draft_tokens - figures.num_accepted_tokens
+        counts = f"● {figures.num_accepted_tokens}, ○ and · {rest}, with those of other branches"
     return f"Each word is a round: {signs} In this answer: {counts}."
 
 

@@ -180,7 +180,7 @@ def _tau(view: TurnView) -> list[list[Styled]]:
 
 
 def _positions(view: TurnView, room: int) -> list[Styled]:
-    shares = view.by_position
+    shares = view.figures.accepted_by_place
     if not shares:
         return [("–", QUIET)]
     shown = levels(shares, 1.0)[:room]

@@ -147,7 +147,7 @@ def not_comparable(answer: Trace) -> str:
 
 
 def _rules(answer: Trace) -> list[str]:
-    """The rules that verified drafts, in order. Where a round of an old trace names none, those of the answer's begin."""
+    """The rules that verified drafts, in order. A round of an old trace names none: it had those of the start."""
     begun = (answer.start["verifier"], answer.start.get("thought_verifier", SAME))
     drafts = [(event.verifier,) if event.verifier else begun for event in answer.rounds if event.drafted]
     return [rule for rule in dict.fromkeys(chain.from_iterable(drafts)) if rule != SAME]
