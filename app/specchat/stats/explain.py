@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from specchat.stats.break_even import BreakEven
+from specchat.stats.line import shown_shares
 from specchat.stats.summary import Figures, Summary
-from specchat.terminal.blocks import per_cent
+from specchat.terminal.blocks import per_cent, percents
 from specchat.terminal.filter import clean_line
 from specchat_engine.load_options import MemoryUse
 
@@ -20,7 +21,7 @@ _FEW, _LITTLE, _MUCH = 0.2, 0.2, 0.3
 
 
 class Figure(StrEnum):
-    """The figures that the dashboard shows."""
+    """The figures that the dashboard shows, by the words that it shows beside them."""
 
     SPEED = "tok/s"
     SPEEDUP = "× plain"
@@ -28,11 +29,11 @@ class Figure(StrEnum):
     ALPHA = "α"
     TAU = "τ"
     ALPHA_AND_RATE = "α and acceptance"
-    BY_POSITION = "by position"
+    BY_POSITION = "by place"
     TIME = "time"
-    BREAK_EVEN = "break-even"
+    BREAK_EVEN = "α needed"
     K = "k"
-    SOURCES = "sources"
+    SOURCES = "drafts"
     MEMORY = "memory"
     SO_FAR = "so far"
     ROUNDS = "rounds"
@@ -205,14 +206,18 @@ def _time(shown: Shown) -> str:
     shares = shown.figures.shares
     if not shares:
         return "Where the time went: drafting, the target's passes, removing rejected tokens, and the rest."
-    back = f"removing rejected tokens {per_cent(shares['rollback'])}, " if shares["rollback"] >= 0.005 else ""
+    shares = shown_shares(shares)
+    whole = dict(zip(shares, percents(shares.values()), strict=True))
+    back = f"removing rejected tokens {whole['rollback']} %, " if "rollback" in whole else ""
     return (
-        f"Drafting took {per_cent(shares['draft'])} of the time, the target's passes {per_cent(shares['verify'])}, "
-        f"{back}sampling and everything else {per_cent(shares['other'])}."
+        f"Drafting took {whole['draft']} % of the time, the target's passes {whole['verify']} %, "
+        f"{back}sampling and everything else {whole['other']} %."
     )
 
 
 def _break_even(shown: Shown) -> str:
+    if shown.break_even is None and shown.figures.num_rounds and shown.figures.alpha is None:
+        return "Nothing was drafted, so there is no α that could be compared with the one needed."
     if shown.break_even is None:
         return "The α above which drafting pays off on this machine. It shows once the speed-up is known."
     sentence = shown.break_even.sentence()
@@ -232,7 +237,8 @@ def _sources(shown: Shown) -> str:
     if not drafts:
         return "Where drafts come from: a draft model, a head of the target, or lookup, which copies from earlier text."
     total = sum(drafts.values())
-    told = " and ".join(f"{per_cent(count / total)} from {clean_line(name)}" for name, count in drafts.items())
+    whole = zip(drafts, percents(count / total for count in drafts.values()), strict=True)
+    told = " and ".join(f"{share} % from {clean_line(name)}" for name, share in whole)
     return (
         f"{total} drafts: {told}. A draft model and a head predict; lookup copies what followed the same words before."
     )
