@@ -70,9 +70,9 @@ def ask_machine(*, bandwidth: bool = False) -> Place:
         found = json.loads(done.stdout.splitlines()[-1])
         machine = Machine(tuple(DeviceMemory(**device) for device in found["devices"]), frozenset(found["repacked"]))
         measured = Bandwidth(*(found["bandwidth"] or (0.0, 1.0)))
-        bandwidth = max(measured.bytes_per_second, known)
+        best = max(measured.bytes_per_second, known)
         disturbed = not known and measured.cpu_share < UNDISTURBED
-        place = Place(machine, int(found["cores"]), bandwidth or None, disturbed)
+        place = Place(machine, int(found["cores"]), best or None, disturbed)
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError) as error:
         _log.warning("this machine could not be queried: %s", error)
         return Place(Machine(()), 1)
