@@ -213,7 +213,7 @@ class Archive:
 
         said = conversation.path()
         answerer = model_name(loaded.target) if loaded else "answer"
-        traces = [trace for message in said if (trace := await self._sound_trace(message)) is not None]
+        traces = [trace for message in said if (trace := await self.sound_trace(message)) is not None]
         messages: list[SaidMessage] = []
         for message in said:
             role, content = with_calls(message.to_message())
@@ -228,7 +228,7 @@ class Archive:
         """Finishes all writes. Returns False if something could not be written."""
         return self._keeper.close()
 
-    async def _sound_trace(self, message: StoredMessage) -> Trace | None:
+    async def sound_trace(self, message: StoredMessage) -> Trace | None:
         """The trace of an answer; None if there is none or it is damaged."""
         if message.role != "assistant":
             return None

@@ -13,6 +13,7 @@ from specchat.chat.commands.invocations import LearnAction
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import is_guide, with_help
 from specchat.errors import LibraryError
+from specchat.models.formatting import brief_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
@@ -94,7 +95,8 @@ class Question(NamedTuple):
 class ChatSession:
     """One conversation with one pair. Each session has a new seed unless the options fix it.
 
-    `advice` is the advisor's last advice in this conversation, and `advisor` its memory.
+    `advice` is the advisor's last advice in this conversation, and `advisor` its memory. `answered_by` names the model
+    that gave the last answer of a stored conversation, empty if that is not known.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class ChatSession:
         self.advisor: Memory | None = None
         self.advice: Advice | None = None
         self.used = 0
+        self.answered_by = ""
         self.prediction = ""
         self.prompt_tokens: int | None = None
         self.machine: Mapping[str, Any] = {}
@@ -124,6 +127,13 @@ class ChatSession:
     def server(self) -> ServerInfo | None:
         """The server that answers; None if the models are on this machine, or not loaded yet."""
         return self.loaded.server if self.loaded else None
+
+    @property
+    def answerer(self) -> str:
+        """The name of the model that answers; until it is loaded, of the one that gave the stored answers."""
+        if self.loaded is not None:
+            return brief_name(self.loaded.target)
+        return self.answered_by or clean_line(self.options.target.stem)
 
     @property
     def seed(self) -> int:

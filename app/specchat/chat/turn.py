@@ -60,12 +60,6 @@ class TurnView:
         return self.shown.figures
 
     @property
-    def by_position(self) -> tuple[float, ...]:
-        """The share of accepted tokens at each position of the drafts."""
-        figures = self.figures
-        return tuple(hit / tried for hit, tried in zip(figures.accepted_at, figures.drafted_at, strict=True))
-
-    @property
     def sources(self) -> tuple[tuple[str, float], ...]:
         """Each source's share of the drafts, the largest first."""
         drafts = {name: figures.num_drafts for name, figures in self.shown.summary.by_source.items()}

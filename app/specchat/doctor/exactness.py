@@ -1,4 +1,5 @@
-"""Findings about one model: how the width of a pass changes its logits, and what `--exact` achieves and costs."""
+"""Findings about one model: what a perfect draft could gain, how the width of a pass changes its logits, and what
+`--exact` achieves and costs."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from statistics import median
 from time import perf_counter
 
 from specchat.doctor.report import Finding, Status
+from specchat.doctor.speculation import measured_limit
 from specchat.stats.noise import described
 from specchat_engine import Engine, LoadOptions, Message, Settings
 from specchat_engine.analysis.widths import WidthNoise, read_both_ways
@@ -25,9 +27,13 @@ _CONTEXT, _REPEATS = 1024, 3
 
 
 def exactness_findings(target: Path) -> Iterator[Finding]:
-    """Loads a model twice, as usual and with `--exact`, and compares. Raises EngineError if it cannot be loaded."""
+    """Loads a model twice, as usual and with `--exact`, and compares. What passes cost as usual is kept for later.
+
+    Raises EngineError if the model cannot be loaded.
+    """
     options = LoadOptions(n_ctx=_CONTEXT)
     with Engine.load(target, options=options) as usual:
+        yield from measured_limit(usual)
         session = usual.session(settings=Settings(k=0, drafter="none", max_tokens=_ANSWER), seed=1)
         answer = [token.id for each in session.answer([Message("user", _QUESTION)], 0) for token in each.emitted]
         text = [*session.prompt_ids, *(token for token in answer if token is not None)]

@@ -92,7 +92,7 @@ def recorded_pair(start: Mapping[str, Any]) -> str:
 def recorded_target(start: Mapping[str, Any]) -> str:
     """The name of the target in the start line of a trace; empty if it was not recorded."""
     target = _recorded(start, "target")
-    return model_name(target) if target else ""
+    return brief_name(target) if target else ""
 
 
 def _recorded(start: Mapping[str, Any], role: str) -> _Recorded | None:

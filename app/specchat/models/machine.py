@@ -13,7 +13,9 @@ from dataclasses import asdict, dataclass
 
 from specchat.files import replace_text
 from specchat.settings.paths import cache_folder
+from specchat.stats.summary import UNDISTURBED
 from specchat_engine.memory.placement import DeviceMemory, Machine
+from specchat_engine.threads.processors import Bandwidth
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 60.0
@@ -22,11 +24,15 @@ _MEASURE = "--bandwidth"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where models run. `bandwidth` is in bytes a second; None if it was not asked for or not measured."""
+    """Where models run. `bandwidth` is in bytes a second; None if it was not asked for or not measured.
+
+    `disturbed` says that it was only measured while other programs used the processors, so it may be larger.
+    """
 
     machine: Machine
     cores: int
     bandwidth: float | None = None
+    disturbed: bool = False
 
     @property
     def on_gpu(self) -> bool:
@@ -49,7 +55,7 @@ class Place:
 def ask_machine(*, bandwidth: bool = False) -> Place:
     """This machine as it is now, without devices if the query fails. Blocks for a second.
 
-    The bandwidth is the largest that was ever measured, since a busy machine measures too little.
+    The bandwidth is the largest that was ever measured while the machine was quiet, or else the present one.
     """
     known = (_known_bandwidth() or 0.0) if bandwidth else 0.0
     try:
@@ -63,11 +69,14 @@ def ask_machine(*, bandwidth: bool = False) -> Place:
         )
         found = json.loads(done.stdout.splitlines()[-1])
         machine = Machine(tuple(DeviceMemory(**device) for device in found["devices"]), frozenset(found["repacked"]))
-        place = Place(machine, int(found["cores"]), max(found["bandwidth"] or 0.0, known) or None)
+        measured = Bandwidth(*(found["bandwidth"] or (0.0, 1.0)))
+        best = max(measured.bytes_per_second, known)
+        disturbed = not known and measured.cpu_share < UNDISTURBED
+        place = Place(machine, int(found["cores"]), best or None, disturbed)
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError) as error:
         _log.warning("this machine could not be queried: %s", error)
         return Place(Machine(()), 1)
-    if place.bandwidth and place.bandwidth > known:
+    if place.bandwidth and place.bandwidth > known and not disturbed:
         _write_bandwidth(place.bandwidth)
     return place
 

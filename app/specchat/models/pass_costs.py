@@ -29,6 +29,16 @@ class PassCosts:
     costs: MeasuredCosts
     basis: str
 
+    @classmethod
+    def here(cls, costs: MeasuredCosts) -> PassCosts:
+        """Costs that were measured on this machine."""
+        return cls(costs, MEASURED_HERE)
+
+    @property
+    def is_here(self) -> bool:
+        """True if they were measured on this machine."""
+        return self.basis == MEASURED_HERE
+
     @property
     def relative(self) -> list[float]:
         """C(k+1)/C(1) by k."""
@@ -40,7 +50,7 @@ def pass_costs(quantisation: str, machine: Machine | None, measured: Measured) -
     if machine and machine.gpus():
         return None
     if here := measured.get(quantisation):
-        return PassCosts(here, MEASURED_HERE)
+        return PassCosts.here(here)
     known = catalog().costs
     name = quantisation if quantisation in known.curves else _nearest(quantisation)
     if name is None:

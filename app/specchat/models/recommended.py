@@ -37,6 +37,8 @@ _HEADS: Final = {
     "eagle3": "EAGLE-3 heads are published for it",
 }
 
+_BUSY: Final = "Other programs use the CPU now: expect more tok/s without them."
+
 _MUCH_CHEAPER: Final = 1.2
 """16 bits are offered where lookup can gain at least this many times what it can in the small format."""
 
@@ -58,8 +60,14 @@ def basis(place: Place) -> str:
 
 
 def note(place: Place, known: Sequence[Suggestion]) -> str:
-    """A line for a CPU on which no draft is known to gain; empty elsewhere."""
-    if place.on_gpu or not known or any(one.gains for one in known):
+    """For a CPU: whether no draft is known to gain there, and whether other programs used it; else empty."""
+    if place.on_gpu or not known:
+        return ""
+    return f"{_gains(known)} {_BUSY if place.disturbed else ''}".strip()
+
+
+def _gains(known: Sequence[Suggestion]) -> str:
+    if any(one.gains for one in known):
         return ""
     if any(one.speedup for one in known):
         return "No draft is known to gain on this CPU. Lookup does, on edits."

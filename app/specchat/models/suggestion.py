@@ -82,13 +82,14 @@ class Suggestion:
 
     @property
     def speed(self) -> str:
-        """The expected speed: `7 tok/s, edits at most 1.6 ×`."""
-        pace = f"{_words_of(self.pace)}, " if math.isfinite(self.pace) else ""
+        """The expected speed: `7.0 tok/s, up to 11 for edits`, or `up to 1.6 × for edits` if no pace is known."""
+        pace = f"{_words_of(self.pace)} tok/s, " if math.isfinite(self.pace) else ""
         if self.kind is Kind.PLAIN:
             return f"{pace}no gain"
         if self.speedup is None:
             return f"{pace}speed-up not known"
-        return f"{pace}{'' if self.pair else 'edits '}at most {self.speedup:.1f} ×"
+        most = _words_of(self.pace * self.speedup) if pace else f"{self.speedup:.1f} ×"
+        return f"{pace}up to {most} {'with a draft' if self.pair else 'for edits'}"
 
     @property
     def gains(self) -> bool:
@@ -107,8 +108,8 @@ def short_name(model: Model) -> str:
 
 
 def _words_of(pace: float) -> str:
-    """Tokens per second."""
-    return f"{pace:.0f} tok/s" if pace >= 10 else f"{pace:.1f} tok/s"
+    """Tokens per second in digits."""
+    return f"{pace:.0f}" if pace >= 10 else f"{pace:.1f}"
 
 
 def _shorter(draft: str, target: str) -> str:

@@ -123,7 +123,7 @@ def spoken_rejections(trace: Trace) -> Iterator[str]:
     """A line for each round in which the target rejected a token, and one with the totals."""
     rejected = 0
     for event in trace.rounds:
-        rejected += sum(token.outcome is Outcome.REJECTED for token in event.drafted)
+        rejected += event.num_rejected
         if line := _rejection(event):
             yield line
     accepted = sum(token.outcome is Outcome.ACCEPTED for event in trace.rounds for token in event.drafted)

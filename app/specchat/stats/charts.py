@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from specchat.stats.spread import Spread
 from specchat.stats.summary import Figures
-from specchat.terminal.blocks import bar, columns, cut, levels, number, per_cent, percent
+from specchat.terminal.blocks import bar, columns, cut, levels, number, percent, percents
 from specchat.terminal.filter import clean, clean_line
 from specchat_engine.decoding.rounds import Round
 
@@ -50,16 +50,15 @@ def wrapped(text: str, width: int, style: Style = Style.PLAIN, *, indent: str = 
 
 
 def position_bars(figures: Figures, width: int) -> list[Line]:
-    """A bar for each position of the drafts: the share of accepted tokens, and the number of drafted ones."""
-    room = max(width, _LEAST) - 18
+    """A bar for each place of the drafts: the share of drafts whose token there was accepted, and their number."""
+    room = max(width, _LEAST) - 19
     lines: list[Line] = []
-    for place, (drafted, accepted) in enumerate(zip(figures.drafted_at, figures.accepted_at, strict=True), 1):
-        share = accepted / drafted
+    for place, (drafted, share) in enumerate(zip(figures.drafted_at, figures.accepted_by_place, strict=True), 1):
         lines.append(
             (
                 (f"{place:>3} ", Style.QUIET),
                 (bar(share, room), Style.ACCEPTED),
-                (percent(share), Style.PLAIN),
+                (f" {percent(share)}", Style.PLAIN),
                 (f" of {drafted}"[:9], Style.QUIET),
             )
         )
@@ -76,14 +75,15 @@ def k_chart(rounds: Sequence[Round], width: int) -> list[Line]:
     reasons: dict[str, list[Round]] = {}
     for event in rounds:
         reasons.setdefault(_NUMBER.sub("#", event.reason), []).append(event)
-    common = sorted(reasons.values(), key=len, reverse=True)[:_REASONS]
+    common = sorted(reasons.values(), key=len, reverse=True)
+    shares = percents(len(events) / len(rounds) for events in common)
     lines: list[Line] = [
         (("k   ", Style.QUIET), (blocks, Style.ACCEPTED)),
-        *wrapped(f"0 to {most} in {len(rounds)} rounds", width, Style.QUIET, indent="    "),
+        *wrapped(f"k {_ks(rounds)} in {len(rounds)} rounds", width, Style.QUIET, indent="    "),
     ]
-    for events in common:
+    for events, share in zip(common[:_REASONS], shares, strict=False):
         told = clean_line(events[-1].reason) or "no reason given"
-        begin = f"{percent(len(events) / len(rounds))} "
+        begin = f"{share:>3} % "
         first, *rest = wrapped(f"k {_ks(events)}: {told}", width - len(begin), Style.QUIET)
         lines += [((begin, Style.PLAIN), *first), *(((" " * len(begin), Style.PLAIN), *line) for line in rest)]
     return lines
@@ -112,22 +112,24 @@ def kinds_table(by_name: Iterable[tuple[str, Figures]], width: int) -> list[Line
     """A row for each kind of content or source, with its share of the tokens; sentences where a table has no room."""
     named = [(clean_line(name), figures) for name, figures in by_name if figures.num_rounds]
     total = sum(figures.num_tokens for _, figures in named) or 1
+    shares = percents(figures.num_tokens / total for _, figures in named)
     if width < _TABLE:
-        return [line for name, figures in named for line in _kind(name, figures, total, width)]
+        rows = zip(named, shares, strict=True)
+        return [line for (name, figures), share in rows for line in _kind(name, figures, share, width)]
     head = f"{'':<10}{'tokens':>8}{'share':>7}{'α':>6}{'τ':>6}{'tok/s':>8}"
     lines: list[Line] = [((head, Style.QUIET),)]
-    for name, figures in named:
+    for (name, figures), share in zip(named, shares, strict=True):
         cells = (
-            f"{figures.num_tokens:>8}{per_cent(figures.num_tokens / total):>7}{number(figures.alpha, 6, 2)}"
+            f"{figures.num_tokens:>8}{f'{share} %':>7}{number(figures.alpha, 6, 2)}"
             f"{number(figures.block_efficiency, 6, 2)}{figures.tokens_per_second or 0:>8.0f}"
         )
         lines.append(((f"{cut(name, 9):<10}", Style.PLAIN), (cells, Style.PLAIN)))
     return lines if named else []
 
 
-def _kind(name: str, figures: Figures, total: int, width: int) -> list[Line]:
+def _kind(name: str, figures: Figures, share: int, width: int) -> list[Line]:
     told = (
-        f"{name}: {figures.num_tokens} tokens, {per_cent(figures.num_tokens / total)}, "
+        f"{name}: {figures.num_tokens} tokens, {share} %, "
         f"α {number(figures.alpha, 1, 2)}, τ {number(figures.block_efficiency, 1, 2)}, "
         f"{figures.tokens_per_second or 0:.0f} tok/s"
     )

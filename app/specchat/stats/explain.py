@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from specchat.stats.break_even import BreakEven
+from specchat.stats.line import shown_shares
 from specchat.stats.summary import Figures, Summary
-from specchat.terminal.blocks import per_cent
+from specchat.terminal.blocks import per_cent, percents
 from specchat.terminal.filter import clean_line
 from specchat_engine.load_options import MemoryUse
 
@@ -20,7 +21,7 @@ _FEW, _LITTLE, _MUCH = 0.2, 0.2, 0.3
 
 
 class Figure(StrEnum):
-    """The figures that the dashboard shows."""
+    """The figures that the dashboard shows, by the words that it shows beside them."""
 
     SPEED = "tok/s"
     SPEEDUP = "× plain"
@@ -28,11 +29,11 @@ class Figure(StrEnum):
     ALPHA = "α"
     TAU = "τ"
     ALPHA_AND_RATE = "α and acceptance"
-    BY_POSITION = "by position"
+    BY_POSITION = "by place"
     TIME = "time"
-    BREAK_EVEN = "break-even"
+    BREAK_EVEN = "α needed"
     K = "k"
-    SOURCES = "sources"
+    SOURCES = "drafts"
     MEMORY = "memory"
     SO_FAR = "so far"
     ROUNDS = "rounds"
@@ -180,8 +181,9 @@ def _alpha_and_rate(shown: Shown) -> str:
     if figures.alpha is None or figures.acceptance_rate is None:
         return "The acceptance rate counts every drafted token, α only those that were compared."
     discarded, accepted = figures.num_draft_tokens - figures.num_tested_tokens, figures.num_accepted_tokens
+    where = "after a rejected one or on another branch" if figures.num_siblings else "after a rejected one"
     return (
-        f"{discarded} tokens after a rejected one were discarded without a comparison. They count as drafted "
+        f"{discarded} tokens {where} were discarded. They count as drafted "
         f"({accepted}/{figures.num_draft_tokens} = {per_cent(figures.acceptance_rate)} accepted) but not as compared "
         f"({accepted}/{figures.num_tested_tokens} = α {figures.alpha:.2f})."
     )
@@ -192,8 +194,7 @@ def _by_position(shown: Shown) -> str:
     if not figures.drafted_at:
         return "How often the token at each position of a draft was accepted."
     last = len(figures.drafted_at)
-    first_share = figures.accepted_at[0] / figures.drafted_at[0]
-    last_share = figures.accepted_at[-1] / figures.drafted_at[-1]
+    first_share, last_share = figures.accepted_by_place[0], figures.accepted_by_place[-1]
     return (
         f"The first token of a draft was accepted in {per_cent(first_share)} of {figures.drafted_at[0]} drafts, "
         f"the one at position {last} in {per_cent(last_share)} of {figures.drafted_at[-1]}. A token is accepted only "
@@ -205,14 +206,18 @@ def _time(shown: Shown) -> str:
     shares = shown.figures.shares
     if not shares:
         return "Where the time went: drafting, the target's passes, removing rejected tokens, and the rest."
-    back = f"removing rejected tokens {per_cent(shares['rollback'])}, " if shares["rollback"] >= 0.005 else ""
+    shares = shown_shares(shares)
+    whole = dict(zip(shares, percents(shares.values()), strict=True))
+    back = f"removing rejected tokens {whole['rollback']} %, " if "rollback" in whole else ""
     return (
-        f"Drafting took {per_cent(shares['draft'])} of the time, the target's passes {per_cent(shares['verify'])}, "
-        f"{back}sampling and everything else {per_cent(shares['other'])}."
+        f"Drafting took {whole['draft']} % of the time, the target's passes {whole['verify']} %, "
+        f"{back}sampling and everything else {whole['other']} %."
     )
 
 
 def _break_even(shown: Shown) -> str:
+    if shown.break_even is None and shown.figures.num_rounds and shown.figures.alpha is None:
+        return "Nothing was drafted, so there is no α that could be compared with the one needed."
     if shown.break_even is None:
         return "The α above which drafting pays off on this machine. It shows once the speed-up is known."
     sentence = shown.break_even.sentence()
@@ -232,7 +237,8 @@ def _sources(shown: Shown) -> str:
     if not drafts:
         return "Where drafts come from: a draft model, a head of the target, or lookup, which copies from earlier text."
     total = sum(drafts.values())
-    told = " and ".join(f"{per_cent(count / total)} from {clean_line(name)}" for name, count in drafts.items())
+    whole = zip(drafts, percents(count / total for count in drafts.values()), strict=True)
+    told = " and ".join(f"{share} % from {clean_line(name)}" for name, share in whole)
     return (
         f"{total} drafts: {told}. A draft model and a head predict; lookup copies what followed the same words before."
     )
@@ -276,6 +282,9 @@ def _rounds(shown: Shown) -> str:
         return f"Each word is a round: {signs}"
     discarded = figures.num_draft_tokens - figures.num_tested_tokens
     counts = f"● {figures.num_accepted_tokens}, ○ {figures.num_rejected_tokens}, · {discarded}"
+    if figures.num_siblings:
+        rest = figures.num_draft_tokens - figures.num_accepted_tokens
+        counts = f"● {figures.num_accepted_tokens}, ○ and · {rest}, with those of other branches"
     return f"Each word is a round: {signs} In this answer: {counts}."
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from specchat.settings.options import DEFAULT_VERIFIER
 from specchat.settings.schema import LONGEST_ANSWER
 from specchat.store.records import State
-from specchat.terminal.blocks import per_cent
+from specchat.terminal.blocks import per_cent, percents
 from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.settings import LOSSY_VERIFIERS, SAME
 
@@ -58,8 +58,8 @@ def statistics_line(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
     judged nothing.
     """
     label = rule_in(start) if stats["num_draft_tokens"] else ""
-    shares = {name: share for name, share in time_shares(stats).items() if name != "rollback" or share >= 0.005}
-    times = " ".join(f"{name} {per_cent(share)}" for name, share in shares.items())
+    shares = shown_shares(time_shares(stats))
+    times = " ".join(f"{name} {share} %" for name, share in zip(shares, percents(shares.values()), strict=True))
     parts = (_tokens(stats), label, *_figures(stats), times, f"seed {start['seed']}")
     return " · ".join(part for part in parts if part)
 
@@ -82,6 +82,14 @@ def time_shares(stats: Mapping[str, Any]) -> dict[str, float]:
     times = {name: float(stats.get(f"{name}_ms", 0.0)) for name in ("draft", "verify", "rollback", "other")}
     total = sum(times.values()) if times["verify"] else 0.0
     return {name: time / total for name, time in times.items()} if total > 0 else {}
+
+
+def shown_shares(shares: Mapping[str, float], least: float = 0.005) -> dict[str, float]:
+    """The shares of the time as they are shown: a rollback below `least` counts as `other`."""
+    found = dict(shares)
+    if found.get("rollback", 1.0) < least:
+        found["other"] += found.pop("rollback")
+    return found
 
 
 def reading_words(progress: PromptProgress) -> str:

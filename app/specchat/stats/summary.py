@@ -6,13 +6,14 @@ within 1 %. `specchat_engine.codec` turns them into JSON, to be stored.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from specchat.stats.kinds import kinds_of_rounds
 from specchat.stats.spread import Spread
-from specchat_engine.decoding.rounds import Outcome, Round
+from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import Timed, TurnStats
 
 UNDISTURBED = 0.85
@@ -32,8 +33,9 @@ def is_disturbed(stats: Mapping[str, Any] | None) -> bool:
 class Figures(Timed):
     """Counts and milliseconds of some rounds; `a + b` are those of both.
 
-    At position i of the drafts, which in a tree several tokens may share, `drafted_at[i]` tokens were drafted,
-    `tested_at[i]` of them compared and `accepted_at[i]` accepted. `round_ms` is the distribution of the rounds' times.
+    `drafted_at[i]` drafts had a token at position i, which was compared in `tested_at[i]` of them and accepted in
+    `accepted_at[i]`. `num_siblings` are the further tokens that trees had at the same positions. `round_ms` is the
+    distribution of the rounds' times.
     """
 
     num_rounds: int = 0
@@ -42,6 +44,7 @@ class Figures(Timed):
     drafted_at: tuple[int, ...] = ()
     tested_at: tuple[int, ...] = ()
     accepted_at: tuple[int, ...] = ()
+    num_siblings: int = 0
     draft_ms: float = 0.0
     verify_ms: float = 0.0
     rollback_ms: float = 0.0
@@ -54,18 +57,18 @@ class Figures(Timed):
         stats = TurnStats()
         for event in rounds:
             stats.observe(event)
-        reached: list[list[Outcome]] = []
+        drafted, tested = Counter[int](), Counter[int]()
         for event in rounds:
-            for token, depth in zip(event.drafted, event.depths, strict=True):
-                reached += [[] for _ in range(depth + 1 - len(reached))]
-                reached[depth].append(token.outcome)
+            drafted.update({*event.depths})
+            tested.update(range(event.num_accepted + event.num_rejected))
         return cls(
             num_rounds=stats.num_rounds,
             num_tokens=stats.num_tokens,
             num_drafts=stats.num_drafts,
-            drafted_at=tuple(len(outcomes) for outcomes in reached),
-            tested_at=tuple(len(outcomes) - outcomes.count(Outcome.DISCARDED) for outcomes in reached),
-            accepted_at=_filled(tuple(stats.num_accepted_tokens_per_pos), len(reached)),
+            drafted_at=tuple(drafted[position] for position in range(len(drafted))),
+            tested_at=tuple(tested[position] for position in range(len(drafted))),
+            accepted_at=_filled(tuple(stats.num_accepted_tokens_per_pos), len(drafted)),
+            num_siblings=stats.num_draft_tokens - drafted.total(),
             draft_ms=stats.draft_ms,
             verify_ms=stats.verify_ms,
             rollback_ms=stats.rollback_ms,
@@ -85,7 +88,7 @@ class Figures(Timed):
     @property
     def num_draft_tokens(self) -> int:
         """The number of drafted tokens."""
-        return sum(self.drafted_at)
+        return sum(self.drafted_at) + self.num_siblings
 
     @property
     def num_accepted_tokens(self) -> int:
@@ -94,8 +97,13 @@ class Figures(Timed):
 
     @property
     def num_rejected_tokens(self) -> int:
-        """The number of rejected tokens: compared and unequal."""
+        """The number of places whose tokens were compared and all rejected."""
         return sum(self.tested_at) - sum(self.accepted_at)
+
+    @property
+    def accepted_by_place(self) -> tuple[float, ...]:
+        """The share of the drafts with a first, second, … token in which that token was accepted."""
+        return tuple(hit / tried for hit, tried in zip(self.accepted_at, self.drafted_at, strict=True))
 
     @property
     def mean_draft(self) -> float:

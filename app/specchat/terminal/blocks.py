@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -48,6 +49,19 @@ def columns(values: Sequence[float], width: int) -> tuple[float, ...]:
 def per_cent(share: float) -> str:
     """A share in running text: `6 %`."""
     return f"{share * 100:.0f} %"
+
+
+def percents(shares: Iterable[float]) -> list[int]:
+    """The shares of a whole in whole percents that add up to what the shares do: to 100 for all parts of a whole.
+
+    Each is rounded down, and those that lose most by that get the percents that are left.
+    """
+    exact = [100 * share for share in shares]
+    found = [math.floor(value) for value in exact]
+    left = round(sum(exact)) - sum(found)
+    for place in sorted(range(len(exact)), key=lambda place: found[place] - exact[place])[:left]:
+        found[place] += 1
+    return found
 
 
 def cut(text: str, width: int) -> str:

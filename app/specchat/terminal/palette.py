@@ -20,6 +20,15 @@ GREY = "#8c8c8c"
 ON_LIGHT: Mapping[str, str] = MappingProxyType({BLUE: "#0a5cad", ORANGE: "#a34a00", GREY: "#6a6f76"})
 """The same colours, dark enough for a white background."""
 
+SIXTEEN: Mapping[bool, Mapping[str, str]] = MappingProxyType(
+    {
+        True: MappingProxyType({BLUE: "#55ffff", ORANGE: "#ff5555", GREY: "#aaaaaa"}),
+        False: MappingProxyType({BLUE: "#5555ff", ORANGE: "#ff5555", GREY: "#555555"}),
+    }
+)
+"""The same colours from the sixteen of older terminals, by whether the background is dark: cyan or blue, bright red in
+place of the orange, which they lack, and a grey. They stand out from black or from white."""
+
 
 class Look(NamedTuple):
     """A colour (None for the default), rich's attributes, and the glyph in a round's ribbon."""

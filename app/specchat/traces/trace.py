@@ -15,6 +15,7 @@ from specchat.errors import TraceError
 from specchat.store.images import hashes_in
 from specchat.terminal.filter import clean_line
 from specchat.traces import checks
+from specchat_assets.quoted import question_in
 from specchat_engine.decoding.rounds import Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import round_line
@@ -79,8 +80,12 @@ class Trace(NamedTuple):
 
     @property
     def question(self) -> str:
-        """The user's message in this turn."""
-        asked = (str(message["content"]) for message in reversed(self.start["messages"]) if message["role"] == "user")
+        """The user's message in this turn, without the passage that the built-in guide gets with it."""
+        asked = (
+            question_in(str(message["content"]))
+            for message in reversed(self.start["messages"])
+            if message["role"] == "user"
+        )
         return next(asked, "")
 
     @property

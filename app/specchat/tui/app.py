@@ -22,7 +22,7 @@ from specchat.settings.paths import sessions_db
 from specchat.terminal.background import Background
 from specchat.terminal.filter import clean_line
 from specchat.traces.trace import Trace
-from specchat.tui.appearance import DARK, LIGHT, Appearance, outcome_variables
+from specchat.tui.appearance import DARK, LIGHT, Appearance, in_sixteen_colours, outcome_variables
 from specchat.tui.screens.chat.commands import palette
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.replay import ReplayScreen
@@ -45,8 +45,8 @@ class ThemedApp(TerminalApp):
     def __init__(self, appearance: Appearance | None = None, background: Background | None = None) -> None:
         super().__init__(background)
         self.HORIZONTAL_BREAKPOINTS = [*WIDTHS]
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
+        for theme in (DARK, LIGHT):
+            self.register_theme(in_sixteen_colours(theme) if self._has_sixteen else theme)
         self._appearance = appearance or Appearance()
         self._in_force = self._appearance.theme
         self.theme = self._in_force
@@ -78,7 +78,12 @@ class ThemedApp(TerminalApp):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The colours of outcomes for Textual's own themes."""
-        return outcome_variables(dark=self.current_theme.dark)
+        return outcome_variables(dark=self.current_theme.dark, sixteen=self._has_sixteen)
+
+    @property
+    def _has_sixteen(self) -> bool:
+        """Whether the terminal has sixteen colours."""
+        return self.console.color_system == "standard"
 
     def watch_theme(self, name: str) -> None:
         """Remembers the theme for the next start."""

@@ -10,7 +10,7 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from textual.app import App
 from textual.binding import Keymap
@@ -19,7 +19,7 @@ from textual.dom import DOMNode
 from textual.theme import BUILTIN_THEMES, Theme
 
 from specchat.errors import ConfigError
-from specchat.terminal.palette import BLUE, LOOKS, ON_LIGHT, ORANGE
+from specchat.terminal.palette import BLUE, GREY, LOOKS, ON_LIGHT, ORANGE, SIXTEEN
 from specchat.terminal.pieces import Ink, Piece
 from specchat.tui.keymap import known_bindings, read_keymap
 from specchat_engine.decoding.rounds import Outcome, TokenKind
@@ -31,8 +31,13 @@ _DARK_FOREGROUND = "#d7dae0"
 _LIGHT_FOREGROUND = "#1f2328"
 
 
-def outcome_variables(*, dark: bool) -> dict[str, str]:
-    """The theme variables of every outcome and kind of token, and `$quiet` for what matters less."""
+def outcome_variables(*, dark: bool, sixteen: bool = False) -> dict[str, str]:
+    """The theme variables of every outcome and kind of token, and `$quiet` for what matters less.
+
+    For terminals of `sixteen` colours each is one of these, and nothing is dim, since mixing gives another colour.
+    """
+    if sixteen:
+        return _of_sixteen(dark=dark)
     variables = {"quiet": "#8b93a0" if dark else "#5d646e"}
     for outcome, look in LOOKS.items():
         colour = look.colour or (_DARK_FOREGROUND if dark else _LIGHT_FOREGROUND)
@@ -41,6 +46,41 @@ def outcome_variables(*, dark: bool) -> dict[str, str]:
         variables[f"outcome-{outcome.value}"] = colour if dark else ON_LIGHT.get(colour, colour)
         variables[f"outcome-{outcome.value}-style"] = " ".join(look.attributes) or "none"
     return variables
+
+
+def _of_sixteen(*, dark: bool) -> dict[str, str]:
+    colours, foreground = SIXTEEN[dark], "#ffffff" if dark else "#000000"
+    variables = {"quiet": colours[GREY]}
+    for outcome, look in LOOKS.items():
+        variables[f"outcome-{outcome.value}"] = colours[look.colour] if look.colour else foreground
+        attributes = [attribute for attribute in look.attributes if attribute != "dim"]
+        variables[f"outcome-{outcome.value}-style"] = " ".join(attributes) or "none"
+    return variables
+
+
+def in_sixteen_colours(theme: Theme) -> Theme:
+    """The theme for a terminal of sixteen colours: each role has one of these."""
+    colours, dark = SIXTEEN[theme.dark], theme.dark
+    foreground, background = ("#ffffff", "#000000") if dark else ("#000000", "#ffffff")
+    blue, red, grey = colours[BLUE], colours[ORANGE], colours[GREY]
+    texts = {f"text-{name}": blue for name in ("primary", "secondary", "success")}
+    texts |= {f"text-{name}": red for name in ("accent", "warning", "error")}
+    texts |= {"text": foreground, "text-muted": grey, "text-disabled": grey}
+    own = {"footer-key-foreground": blue, "footer-description-foreground": foreground, "border": grey}
+    return replace(
+        theme,
+        primary=blue,
+        secondary=blue,
+        accent=red,
+        warning=red,
+        error=red,
+        success=blue,
+        foreground=foreground,
+        background=background,
+        surface=background,
+        panel=background,
+        variables=outcome_variables(dark=dark, sixteen=True) | own | texts,
+    )
 
 
 DARK = Theme(

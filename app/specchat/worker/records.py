@@ -14,7 +14,7 @@ from specchat.files import replace_text
 from specchat.settings.paths import cache_folder
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.cost_model import CostsByThreads
+from specchat_engine.policy.cost_model import CostCurve, CostsByThreads
 from specchat_engine.threads.choice import Choice, read_choices
 
 if TYPE_CHECKING:
@@ -94,10 +94,26 @@ def kept_costs() -> dict[str, MeasuredCosts]:
             quantisation, usable = str(weights["quantisation"]), weights["bytes"] >= _LARGE and not weights["experts"]
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
-        widths = curve.measured(0)
-        if usable and 1 in widths and max(widths) >= _WIDE:
-            found.setdefault(quantisation, MeasuredCosts(tuple(widths.items())))
+        if usable and (costs := _known_costs(curve)):
+            found.setdefault(quantisation, costs)
     return found
+
+
+def measure_costs(engine: Engine) -> MeasuredCosts | None:
+    """Measures what passes of a loaded pair cost, and adds that to its record. None if that isn't enough to tell.
+
+    The engine may give no answer meanwhile. Raises EngineError if a pass fails.
+    """
+    recall(engine)
+    for _ in engine.measuring():
+        pass
+    keep(engine)
+    return _known_costs(engine.controller.targets.best_known)
+
+
+def _known_costs(curve: CostCurve) -> MeasuredCosts | None:
+    widths = curve.measured(0)
+    return MeasuredCosts(tuple(widths.items())) if 1 in widths and max(widths) >= _WIDE else None
 
 
 def _kept() -> Iterator[Any]:

@@ -19,7 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-PASSAGES = Path(__file__).with_name("passages.json")
+from specchat_assets import quoted
+
+PASSAGES = quoted.PASSAGES
 INDEX = Path(__file__).with_name("index.npz")
 
 OWN = "own"
@@ -68,7 +70,7 @@ def is_question(message: str) -> bool:
 
 def quoting(message: str, passage: Passage) -> str:
     """The message as the guide gets it: followed by the passage, which it has learned to repeat."""
-    return f"{message}\n\nRepeat this text:\n\n{passage.text}"
+    return quoted.quoting(message, passage.text)
 
 
 def features(message: str, buckets: int) -> list[int]:

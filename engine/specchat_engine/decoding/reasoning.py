@@ -54,8 +54,8 @@ class ReasoningCounter:
                 one = ReasoningStats(num_tokens=1, num_draft_tokens=1, num_accepted_tokens=1, decode_ms=ms)
                 self._take(token.text, one)
             else:
-                rejected = int(token.outcome is Outcome.REJECTED)
-                self._count(ReasoningStats(num_draft_tokens=1, num_rejected_tokens=rejected), self._parser.inside)
+                self._count(ReasoningStats(num_draft_tokens=1), self._parser.inside)
+        self._count(ReasoningStats(num_rejected_tokens=event.num_rejected), self._parser.inside)
         if event.token.kind is not TokenKind.NONE:
             self._take(event.token.text, ReasoningStats(num_tokens=1, decode_ms=ms))
         if self._stats.num_tokens > before:

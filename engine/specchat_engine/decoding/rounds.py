@@ -147,6 +147,16 @@ class Round:
         return sum(token.outcome is Outcome.ACCEPTED for token in self.drafted)
 
     @property
+    def num_rejected(self) -> int:
+        """1 if the target rejected every token that was drafted for the place after the accepted ones, else 0.
+
+        In a tree, the siblings of an accepted token do not count: their place was guessed right.
+        """
+        accepted = self.num_accepted
+        places = zip(self.drafted, self.depths, strict=True)
+        return int(any(token.outcome is Outcome.REJECTED and depth == accepted for token, depth in places))
+
+    @property
     def num_emitted(self) -> int:
         """Tokens that this round added to the answer."""
         return self.num_accepted + (self.token.kind is not TokenKind.NONE)

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 from specchat_engine.codec import to_json
-from specchat_engine.decoding.rounds import Outcome, Round
+from specchat_engine.decoding.rounds import Round
 
 _DERIVED = ("acceptance_rate", "alpha", "block_efficiency", "tokens_per_second", "speedup")
 _NOT_TOLD = ("num_rejected_tokens", "plain_ms", "reasoning", "repeats")
 
 
 class Compared(Protocol):
-    """Drafted tokens that were compared with the target's, and α, which follows from them: the one place that computes
-    it."""
+    """Places of drafts that were compared with the target's tokens, and α, which follows from them: the one place that
+    computes it. A chain has one token for each place, a tree may have several; see `Round.num_rejected`."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ class Compared(Protocol):
 
     @property
     def num_tested_tokens(self) -> int:
-        """Drafted tokens that were compared: accepted or rejected, not discarded."""
+        """Places of drafts that were compared: accepted or rejected, not discarded."""
         return self.num_accepted_tokens + self.num_rejected_tokens
 
     @property
@@ -198,7 +198,7 @@ class TurnStats(Timed):
             self.num_drafts += 1
             self.num_draft_tokens += len(event.drafted)
             self.num_accepted_tokens += accepted
-            self.num_rejected_tokens += sum(token.outcome is Outcome.REJECTED for token in event.drafted)
+            self.num_rejected_tokens += event.num_rejected
             per_pos = self.num_accepted_tokens_per_pos
             per_pos += [0] * (accepted - len(per_pos))
             for position in range(accepted):

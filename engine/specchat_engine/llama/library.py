@@ -38,8 +38,8 @@ try:
 except (ImportError, OSError, RuntimeError, AttributeError) as error:
     raise NativeLibraryError(f"llama.cpp cannot be loaded: {error}", _AGAIN) from error
 
-LIBRARIES = Path(llama_cpp.__file__).parent / "lib"
-"""The folder of llama.cpp's libraries."""
+LIBRARIES = Path(os.environ.get("LLAMA_CPP_LIB_PATH") or Path(llama_cpp.__file__).parent / "lib")
+"""The folder of llama.cpp's libraries; the variable is the one that the binding reads."""
 
 _OF_LLAMA = re.compile(r"/lib(ggml|llama)[^/]*$")
 _VARIANT = re.compile(r"ggml-cpu-(?!exact)(\w+)")

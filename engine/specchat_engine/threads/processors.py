@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -66,18 +67,26 @@ def read_features(root: Path = Path("/")) -> frozenset[str]:
     return frozenset(next((names.split() for key, _, names in lines if key.strip() in _FEATURE_KEYS), ()))
 
 
-def measure_bandwidth(threads: int) -> float:
+class Bandwidth(NamedTuple):
+    """Bytes a second, and the share of the processor time that they wanted which the reading threads got."""
+
+    bytes_per_second: float
+    cpu_share: float
+
+
+def measure_bandwidth(threads: int) -> Bandwidth:
     """The bytes a second that this many threads read from memory together; the best of a few rounds. Takes under 1 s.
 
     Decoding on a CPU is bound by this.
     """
     shares = np.array_split(np.ones(_READ_BYTES // 8, np.float64), max(threads, 1))
-    best = 0.0
+    best = Bandwidth(0.0, 0.0)
     with ThreadPoolExecutor(len(shares)) as pool:
         for _ in range(_READS):
-            begin = perf_counter()
+            begin, computed = perf_counter(), process_time()
             list(pool.map(np.max, shares))
-            best = max(best, _READ_BYTES / (perf_counter() - begin))
+            seconds, computed = perf_counter() - begin, process_time() - computed
+            best = max(best, Bandwidth(_READ_BYTES / seconds, min(computed / seconds / len(shares), 1.0)))
     return best
 
 

@@ -30,7 +30,7 @@ def test_block_efficiency_counts_the_targets_own_token() -> None:
 
 
 def test_each_position_counts_only_the_rounds_that_drafted_so_far() -> None:
-    assert seen(" a b> c|~ a~> d").by_position == (0.5, 1.0)
+    assert seen(" a b> c|~ a~> d").figures.accepted_by_place == (0.5, 1.0)
 
 
 def test_the_shares_of_time_add_up() -> None:

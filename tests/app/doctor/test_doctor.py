@@ -172,8 +172,15 @@ def test_it_says_what_a_perfect_draft_could_bring_by_kind_of_weights() -> None:
         == "at most 2.6 × by a perfect draft of 15 tokens, with the costs measured here; a token takes 80 ms"
     )
     assert shown["BF16"].startswith(
-        "at most 3.9 × by a perfect draft of 15 tokens, with the costs of BF16 on 2 CPU cores"
+        "not measured here: 3.9 × by a perfect draft of 15 tokens with the costs of BF16 on another machine"
     )
+
+
+def test_costs_of_other_machines_are_notes_and_the_last_one_says_how_to_measure() -> None:
+    found = [one for one in examine() if one.section == "Speculation"]
+    assert found
+    assert {one.status for one in found} == {Status.NOTE}
+    assert "specchat doctor -m MODEL" in found[-1].remedy
 
 
 def test_on_a_gpu_passes_limit_no_draft(monkeypatch: pytest.MonkeyPatch) -> None:

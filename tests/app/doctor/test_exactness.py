@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from specchat.cli import main
+from specchat.worker.records import recall
+from specchat_engine import Engine
 from specchat_engine.llama.kernels import has_exact_kernels
 from support.tiny_models import TinyModels
 
@@ -17,6 +19,18 @@ def findings(model: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     assert main(["doctor", "-m", str(model), "--json"]) == 0
     lines = map(json.loads, capsys.readouterr().out.splitlines())
     return {line["name"]: line["value"] for line in lines if line.get("section") == "Exactness"}
+
+
+def test_what_a_perfect_draft_could_gain_is_measured_and_recorded(
+    tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "-m", str(tiny_models.target), "--json"]) == 0
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    (limit,) = (line for line in lines if line["section"] == "Speculation")
+    assert "with the costs measured here; a token takes" in limit["value"]
+    with Engine.load(tiny_models.target) as engine:
+        assert recall(engine)
+        assert engine.controller.targets.best_known.measured(0)[1] > 0
 
 
 @pytest.mark.skipif(not has_exact_kernels(), reason="this build has no second kernels")

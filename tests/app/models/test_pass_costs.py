@@ -65,7 +65,7 @@ def test_the_verdict_on_a_known_pair_uses_them_and_its_measured_speed_up() -> No
     assert speed_up(here).grade is Grade.WARNING
     assert here.speedup is not None
     assert here.speedup < 1.05
-    assert "Q4_K_M on 2 CPU cores" in speed_up(here).finding
+    assert "Q4_K_M on another machine, 2 CPU cores" in speed_up(here).finding
     on_gpu = judge_here(target, draft, LoadOptions(n_ctx=4096), GPU, {}, pair)
     assert on_gpu.speedup == pytest.approx(1.71)
     assert "at most 1.71×" in speed_up(on_gpu).finding

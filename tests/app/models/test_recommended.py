@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,17 @@ def test_a_two_core_cpu_is_promised_no_gain_from_a_draft_for_a_quantised_llama()
     assert note(place(25, 25.0), found) == "No draft is known to gain on this CPU. Lookup does, on edits."
 
 
+def test_the_gain_is_given_in_tokens_a_second_like_the_speed() -> None:
+    one = offered(suggestions(place(25, 25.0), {}), "llama-3.1-8b")
+    assert one.speedup is not None
+    assert one.speed == f"{one.pace:.1f} tok/s, up to {one.pace * one.speedup:.0f} for edits"
+
+
+def test_a_busy_machine_says_that_more_can_be_expected() -> None:
+    busy = replace(place(25, 25.0), disturbed=True)
+    assert note(busy, suggestions(busy, {})).endswith("Other programs use the CPU now: expect more tok/s without them.")
+
+
 def test_costs_that_were_measured_here_decide() -> None:
     flat = offered(suggestions(place(25, 25.0), FLAT), "llama-3.1-8b")
     assert flat.gains
@@ -64,7 +76,7 @@ def test_nothing_is_promised_above_what_was_measured_elsewhere() -> None:
                 if one.pair and one.pair.reported is not None:
                     assert one.speedup is not None
                     assert one.speedup <= one.pair.reported
-    assert offered(suggestions(place(64, 20.0, 24), {}), "llama-3.1-8b").speed == "at most 1.7 ×"
+    assert offered(suggestions(place(64, 20.0, 24), {}), "llama-3.1-8b").speed == "up to 1.7 × with a draft"
 
 
 def test_a_pair_that_its_source_found_slower_is_not_offered_for_a_gain() -> None:
@@ -121,7 +133,7 @@ def test_models_without_a_draft_are_offered_with_lookup() -> None:
         one = offered(found, target)
         assert one.draft == ""
         assert "no draft needed" in one.kind.value
-        assert "edits at most" in one.speed
+        assert one.speed.endswith("for edits")
     assert offered(found, "gpt-oss-20b").kind is Kind.EXPERTS
 
 

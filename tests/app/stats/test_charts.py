@@ -75,3 +75,10 @@ def test_a_table_compares_kinds() -> None:
 
 def test_where_nothing_happened_nothing_is_drawn() -> None:
     assert position_bars(Figures(), 80) == k_chart([], 80) == histogram(Spread(), 80) == kinds_table([], 80) == []
+
+
+def test_k_over_the_turn_names_the_ks_that_were_set() -> None:
+    text = as_text(k_chart([made_round(4, 2, k=4)] * 41, 60))
+    assert "k 4 in 41 rounds" in text
+    assert "0 to" not in text
+    assert "100 % k 4: fixed" in text

@@ -18,6 +18,11 @@ SHOWN = Shown(
 )
 
 
+def test_without_a_draft_nothing_says_that_the_needed_alpha_waits_for_a_speed_up() -> None:
+    shown = Shown(Summary.of_turn([made_round(0, 0)], {"speedup": 1.0}))
+    assert explain(Figure.BREAK_EVEN, shown).startswith("Nothing was drafted")
+
+
 def test_every_figure_has_an_explanation_with_and_without_numbers() -> None:
     for shown in (SHOWN, Shown(Summary())):
         sentences = explanations(shown)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,9 +10,9 @@ from hypothesis import strategies as st
 from specchat.stats.summary import Figures, Summary
 from specchat.store.turns import Counters
 from specchat_engine.codec import from_json, to_json
-from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.rounds import Round, TokenKind
 from specchat_engine.decoding.stats import TurnStats
-from support.drawn_rounds import made_round, rounds_drawn
+from support.drawn_rounds import made_round, rounds_drawn, sample_round
 
 
 def engine_stats(rounds: list[Round]) -> TurnStats:
@@ -70,6 +71,16 @@ def test_discarded_tokens_were_drafted_and_never_tested() -> None:
     assert figures.accepted_at == (2, 1, 0, 0)
     assert figures.alpha == pytest.approx(3 / 4)
     assert figures.acceptance_rate == pytest.approx(3 / 6)
+
+
+def test_the_tokens_of_a_tree_at_one_place_are_compared_once() -> None:
+    outcomes = [("a", "The"), ("a", " cat"), ("r", " dog"), ("d", " ran")]
+    tree = replace(sample_round(outcomes, (TokenKind.BONUS, " sat")), parents=(-1, 0, 0, 2))
+    figures = Figures.of([tree, made_round(2, 1)])
+    assert (figures.drafted_at, figures.tested_at, figures.accepted_at) == ((2, 2, 1), (2, 2, 0), (2, 1, 0))
+    assert figures.accepted_by_place == (1, 0.5, 0)
+    assert (figures.num_draft_tokens, figures.num_siblings) == (6, 1)
+    assert figures.alpha == engine_stats([tree, made_round(2, 1)]).alpha == pytest.approx(3 / 4)
 
 
 def test_turns_without_a_plain_cost_do_not_count_in_the_speed_up() -> None:

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from specchat.traces.exports.document import conversation
 from specchat.traces.trace import Trace
+from specchat_assets.guide import find, quoting
 from support.sample_traces import CAT, remote_trace, sample_trace, start_line
 
 
@@ -40,6 +42,16 @@ def test_the_question_is_the_last_message_of_the_user() -> None:
     ]
     assert Trace(start_line(messages=messages), ()).question == "second"
     assert Trace(start_line(messages=[]), ()).question == ""
+
+
+def test_the_passage_that_the_guide_gets_with_a_question_is_no_part_of_it() -> None:
+    passage = find("What is α?")
+    assert passage is not None
+    trace = sample_trace(CAT, question=quoting("What is α?", passage))
+    assert (trace.question, trace.asked) == ("What is α?", "What is α?")
+    assert conversation([trace])[0][1] == "What is α?"
+    own = "Here.\n\nRepeat this text:\n\nMy own text."
+    assert sample_trace(CAT, question=own).question == own
 
 
 def test_an_answer_that_was_branched_begins_with_what_it_was_given() -> None:

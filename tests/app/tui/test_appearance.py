@@ -1,5 +1,8 @@
 import pytest
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
 from textual.binding import Binding
+from textual.color import Color
 from textual.events import Key
 from textual.widgets import Static, TextArea
 
@@ -11,6 +14,8 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import DARK_NAME, LIGHT_NAME, Appearance, _holders, all_bindings, read_appearance
 from specchat.tui.keymap import read_keymap
 from specchat.tui.widgets.knobs import Knobs
+from specchat.tui.widgets.prompt import Prompt
+from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 
 def test_without_a_configuration_the_theme_is_our_dark_one() -> None:
@@ -20,6 +25,42 @@ def test_without_a_configuration_the_theme_is_our_dark_one() -> None:
 @pytest.mark.parametrize("name", ["nord", "textual-light", LIGHT_NAME])
 def test_textuals_themes_and_ours_can_be_configured(name: str) -> None:
     assert read_appearance(name, {}).theme == name
+
+
+NAMES = (DARK_NAME, LIGHT_NAME, "textual-dark", "textual-light")
+ROLES = ("quiet", *(f"outcome-{each.value}" for each in (*Outcome, *TokenKind)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_of_sixteen_colours_every_role_stands_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("COLORTERM", raising=False)
+    app = SpecchatApp(chat_options(), ScriptedClient(), Appearance(name))
+    async with app.run_test(size=(100, 30)):
+        shown = {role: in_sixteen(app.theme_variables[role]) for role in (*ROLES, "background", "surface")}
+        placeholder = app.screen.query_one(Prompt).get_component_rich_style("text-area--placeholder").color
+    assert placeholder is not None
+    for ground in (shown.pop("background"), shown.pop("surface")):
+        for colour in (*shown.values(), in_sixteen(placeholder.get_truecolor().hex)):
+            assert contrast(colour, ground) >= 3
+    assert shown["outcome-rejected"] == shown["outcome-correction"] == in_sixteen("#ff5555"), "in every theme"
+    assert len({shown[f"outcome-{each}"] for each in ("accepted", "rejected", "discarded", "plain")}) == 4
+
+
+def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
+    """The contrast of two colours as WCAG defines it."""
+
+    def luminance(colour: tuple[int, int, int]) -> float:
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in colour)]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def in_sixteen(value: str) -> tuple[int, int, int]:
+    """What a terminal of sixteen colours shows for a colour."""
+    return RichColor.parse(Color.parse(value).hex6).downgrade(ColorSystem.STANDARD).get_truecolor()
 
 
 def test_a_theme_that_there_is_not_is_refused_in_one_line() -> None:

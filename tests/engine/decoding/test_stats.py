@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -49,6 +50,20 @@ def test_the_rates(stats: TurnStats) -> None:
     assert stats.block_efficiency == pytest.approx(7 / 4)
     assert stats.tokens_per_second == pytest.approx(7 / 14e-3)
     assert (stats.decode_ms, stats.wall_ms, stats.rollback_ms) == (14.0, 30.0, 1.0)
+
+
+def test_the_siblings_of_an_accepted_token_cost_no_alpha() -> None:
+    stats = TurnStats()
+    tree = a_round(TokenKind.CORRECTION, ACCEPTED, ACCEPTED, REJECTED, REJECTED, REJECTED, DISCARDED)
+    stats.observe(replace(tree, parents=(-1, 0, 0, 1, 1, 3)))
+    assert (stats.num_draft_tokens, stats.num_accepted_tokens) == (6, 2)
+    assert stats.alpha == pytest.approx(2 / 3), "the third place was compared and missed, by both of its tokens"
+
+
+def test_a_tree_whose_trunk_is_right_has_an_alpha_of_one() -> None:
+    stats = TurnStats()
+    stats.observe(replace(a_round(TokenKind.BONUS, ACCEPTED, ACCEPTED, REJECTED), parents=(-1, 0, 0)))
+    assert stats.alpha == 1
 
 
 def test_the_speed_up_waits_for_a_measurement(stats: TurnStats) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from specchat_engine import EngineError
 from specchat_engine.llama.library import (
     CONTEXT_DEFAULTS,
+    LIBRARIES,
     MODEL_DEFAULTS,
     PINNED,
     api,
@@ -99,6 +102,19 @@ def test_the_libraries_in_use_tell_whether_the_build_is_portable() -> None:
     cpus = {name.removeprefix("libggml-cpu-") for name in names if name.startswith("libggml-cpu-")}
     variants = cpus - {"exact"}
     assert cpu_variant() == (variants.pop() if variants else "")
+
+
+def test_libraries_in_another_folder_are_named_by_that_folder(tmp_path: Path) -> None:
+    """So `doctor` names it, and a portable build loads its code from there."""
+    other = tmp_path / "other"
+    shutil.copytree(LIBRARIES, other, symlinks=True)
+    code = "from specchat_engine.llama import library as used; print(used.LIBRARIES); print(*used.loaded_libraries())"
+    env = {**os.environ, "LLAMA_CPP_LIB_PATH": str(other)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    named, loaded = done.stdout.splitlines()
+    assert named == str(other)
+    if sys.platform == "linux":
+        assert any(Path(each).parent == other for each in loaded.split() if "libllama" in each)
 
 
 def test_loading_the_libraries_prints_nothing() -> None:

@@ -129,4 +129,6 @@ def test_this_machine_has_cores_and_a_process_bound_to_one_has_one(monkeypatch: 
 
 
 def test_memory_is_read_at_a_plausible_speed() -> None:
-    assert 1e8 < measure_bandwidth(1) < 1e13
+    found = measure_bandwidth(1)
+    assert 1e8 < found.bytes_per_second < 1e13
+    assert 0 < found.cpu_share <= 1

@@ -16,22 +16,28 @@ FIGURES: Mapping[str, Figure] = MappingProxyType(
         "accepted": Figure.ACCEPTED,
         "alpha": Figure.ALPHA,
         "tau": Figure.TAU,
-        "positions": Figure.BY_POSITION,
-        "break-even": Figure.BREAK_EVEN,
+        "by place": Figure.BY_POSITION,
+        "alpha needed": Figure.BREAK_EVEN,
         "time": Figure.TIME,
         "drafts": Figure.SOURCES,
         "k": Figure.K,
         "memory": Figure.MEMORY,
-        "tokens": Figure.SO_FAR,
+        "so far": Figure.SO_FAR,
         "rounds": Figure.ROUNDS,
         "verifier": Figure.VERIFIER,
     }
 )
-"""The names that are offered. The signs of the screen, such as α and tok/s, are understood as well."""
+"""The names that are offered: the words of the screen, with letters for its signs. The signs, such as α and tok/s, are
+understood as well."""
 
 _SIGNS: Mapping[str, Figure] = MappingProxyType(
     {figure.value: figure for figure in Figure}
-    | {"by place": Figure.BY_POSITION, "α needed": Figure.BREAK_EVEN, "ribbon": Figure.ROUNDS}
+    | {
+        "positions": Figure.BY_POSITION,
+        "break-even": Figure.BREAK_EVEN,
+        "tokens": Figure.SO_FAR,
+        "ribbon": Figure.ROUNDS,
+    }
 )
 
 

@@ -74,10 +74,10 @@ def by_position(shown: Shown) -> Explanation:
     paragraphs = [explain(Figure.BY_POSITION, shown)]
     value = ""
     if figures.drafted_at:
-        counts = zip(figures.accepted_at, figures.drafted_at, strict=True)
-        shares = [f"{place}: {per_cent(hit / tried)} of {tried}" for place, (hit, tried) in enumerate(counts, 1)]
+        places = zip(figures.accepted_by_place, figures.drafted_at, strict=True)
+        shares = [f"{place}: {per_cent(share)} of {drafts}" for place, (share, drafts) in enumerate(places, 1)]
         paragraphs.append(f"{', '.join(shares)}.")
-        value = per_cent(figures.accepted_at[0] / figures.drafted_at[0])
+        value = per_cent(figures.accepted_by_place[0])
     paragraphs.append("Where the share becomes small, longer drafts are mostly wasted: that is what a smaller k saves.")
     return Explanation("by place", tuple(paragraphs), figures_place("Acceptance"), value)
 
@@ -85,9 +85,10 @@ def by_position(shown: Shown) -> Explanation:
 def _parts(shown: Shown) -> str:
     figures = shown.figures
     discarded = figures.num_draft_tokens - figures.num_tested_tokens
+    how = "after a rejected one or on another branch" if figures.num_siblings else "without a comparison"
     return (
         f"{_counted(figures.num_rejected_tokens, 'token')} {_were(figures.num_rejected_tokens)} compared and rejected, "
-        f"{discarded} {_were(discarded)} discarded without a comparison."
+        f"{discarded} {_were(discarded)} discarded {how}."
     )
 
 

@@ -16,6 +16,7 @@ from specchat.terminal.filter import clean
 from specchat.terminal.palette import LOOKS, ON_LIGHT, Look
 from specchat.terminal.pieces import Ink
 from specchat.traces.trace import Trace
+from specchat_assets.quoted import question_in
 from specchat_engine.decoding.rounds import Outcome, TokenKind
 from specchat_engine.errors import SettingError
 from specchat_engine.prompt.messages import Message
@@ -62,6 +63,7 @@ def _told(message: Mapping[str, Any]) -> tuple[str, str]:
         role, content = with_calls(Message.of(message))
     except SettingError:
         role, content = message["role"], message["content"]
+    content = question_in(content) if role == "user" else content
     return role, with_images(content, map(short_name, hashes_in(message)))
 
 

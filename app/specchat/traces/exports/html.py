@@ -19,7 +19,7 @@ from specchat.terminal.palette import word_of
 from specchat.terminal.pieces import Ink, Inker
 from specchat.traces.exports.document import Document, figures_of, shapes, values, when_dark
 from specchat.traces.trace import Trace
-from specchat_engine.decoding.rounds import Outcome, Round
+from specchat_engine.decoding.rounds import Round
 
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 """Characters that could end a script element, begin a comment, or confuse an old parser."""
@@ -94,7 +94,7 @@ def _round_data(event: Round, inker: Inker) -> dict[str, Any]:
         "pieces": _pieces(event, inker),
         "drafted": len(event.drafted),
         "accepted": event.num_accepted,
-        "rejected": sum(token.outcome is Outcome.REJECTED for token in event.drafted),
+        "rejected": event.num_rejected,
         "emitted": event.num_emitted,
         "ms": [round(time, 3) for time in (ms.draft, ms.verify, ms.rollback, ms.other)],
     }

@@ -11,8 +11,8 @@ from textual.content import Content
 
 from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure
-from specchat.stats.line import UNKNOWN
-from specchat.terminal.blocks import bar, columns, cut, levels, number, per_cent, percent, speed
+from specchat.stats.line import UNKNOWN, shown_shares
+from specchat.terminal.blocks import bar, columns, cut, levels, number, per_cent, percent, percents, speed
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import LOOKS
 from specchat_engine.load_options import MemoryUse
@@ -60,7 +60,7 @@ def rows(view: TurnView, width: int) -> list[Row]:
         gap,
         Row(
             [
-                _label("accepted"),
+                _label(Figure.ACCEPTED),
                 (bar(view.figures.acceptance_rate or 0.0, room - 6), ACCEPTED),
                 " ",
                 percent(view.figures.acceptance_rate),
@@ -70,19 +70,19 @@ def rows(view: TurnView, width: int) -> list[Row]:
         ),
         Row([_label("α"), number(view.figures.alpha, 5, 2), *_compared(view)], 0, Figure.ALPHA),
         *_flowing("τ", _tau(view), width, 1, Figure.TAU),
-        Row([_label("by place"), *_positions(view, room)], 3, Figure.BY_POSITION),
-        Row([_label("α needed"), *_gauge(view, room)], 4, Figure.BREAK_EVEN),
+        Row([_label(Figure.BY_POSITION), *_positions(view, room)], 3, Figure.BY_POSITION),
+        Row([_label(Figure.BREAK_EVEN), *_gauge(view, room)], 1, Figure.BREAK_EVEN),
         *_break_even(view, width),
-        Row([_label("time"), *_shaded(_times(view), room)], 2, Figure.TIME),
+        Row([_label(Figure.TIME), *_shaded(_times(view), room)], 2, Figure.TIME),
         *_flowing("in %", _named(_times(view), view.figures.num_rounds > 0), width, 5, Figure.TIME),
-        Row([_label("drafts"), *_sources(view)], 4, Figure.SOURCES),
+        Row([_label(Figure.SOURCES), *_sources(view)], 4, Figure.SOURCES),
         Row([_label("k"), *_lengths(view, room)], 1, Figure.K),
         Row([" " * _LABEL, (cut(clean_line(view.shown.reason), room), QUIET)], 3, Figure.K),
         gap,
         Row([_label("tok/s"), (_curve(view.history, room), ACCEPTED)], 6, Figure.SPEED),
         *_memory(view.shown.memory, width),
         Row(
-            [_label("so far"), f"{view.figures.num_tokens} tokens in {view.figures.num_rounds} rounds"],
+            [_label(Figure.SO_FAR), f"{view.figures.num_tokens} tokens in {view.figures.num_rounds} rounds"],
             8,
             Figure.SO_FAR,
         ),
@@ -103,7 +103,7 @@ def strip(view: TurnView, width: int) -> Content:
     groups: list[list[Styled]] = [
         [(speed(view.tokens_per_second), STRONG), (" tok/s ", QUIET)],
         _speedup(view, of="expected" if view.expected else "plain"),
-        [(" acc ", QUIET), (bar(figures.acceptance_rate or 0.0, 6), ACCEPTED), percent(figures.acceptance_rate)],
+        [(" acc ", QUIET), (bar(figures.acceptance_rate or 0.0, 5), ACCEPTED), f" {percent(figures.acceptance_rate)}"],
         [("  α ", QUIET), number(figures.alpha, 4, 2)],
         [("  τ ", QUIET), number(tau, 4, 2)],
     ]
@@ -180,7 +180,7 @@ def _tau(view: TurnView) -> list[list[Styled]]:
 
 
 def _positions(view: TurnView, room: int) -> list[Styled]:
-    shares = view.by_position
+    shares = view.figures.accepted_by_place
     if not shares:
         return [("–", QUIET)]
     shown = levels(shares, 1.0)[:room]
@@ -209,7 +209,7 @@ def _break_even(view: TurnView, width: int) -> list[Row]:
     """What the gauge says, in at least two rows. An empty second one is a gap."""
     found = view.shown.break_even
     words = _no_break_even(view) if found is None else found.sentence()
-    told = [Row([(line, QUIET)], 2, Figure.BREAK_EVEN) for line in textwrap.wrap(words, width)]
+    told = [Row([(line, QUIET)], 1, Figure.BREAK_EVEN) for line in textwrap.wrap(words, width)]
     return [*told, *[Row((), _GAP)] * (2 - len(told))]
 
 
@@ -222,14 +222,14 @@ def _no_break_even(view: TurnView) -> str:
     return "the speed-up is not known" if view.final else "waits for the speed-up"
 
 
+_LONG_ROLLBACK = 0.02
 _NO_TIMES = {"draft": 0.0, "verify": 0.0, "rollback": 0.0, "other": 0.0}
 
 
 def _times(view: TurnView) -> list[tuple[str, float]]:
-    """The shares of the decoding time. There is room for three; a long rollback replaces `other`."""
-    shares = view.figures.shares or _NO_TIMES
-    last = ("back", shares["rollback"]) if shares["rollback"] >= 0.02 else ("other", shares["other"])
-    return [("draft", shares["draft"]), ("verify", shares["verify"]), last]
+    """The shares of the decoding time, with that of a long rollback as `back`."""
+    shares = shown_shares(view.figures.shares or _NO_TIMES, _LONG_ROLLBACK)
+    return [("back" if name == "rollback" else name, share) for name, share in shares.items()]
 
 
 def _shaded(shares: Sequence[tuple[str, float]], room: int) -> Iterator[Styled]:
@@ -243,14 +243,16 @@ def _shaded(shares: Sequence[tuple[str, float]], room: int) -> Iterator[Styled]:
 
 
 def _named(shares: Sequence[tuple[str, float]], known: bool) -> Iterator[list[Styled]]:
-    for (glyph, style), (name, share) in zip(_SHADES, shares, strict=False):
-        yield [(glyph, style), (f" {name} ", QUIET), f"{share * 100:.0f}".ljust(4) if known else "–   "]
+    whole = percents(share for _, share in shares)
+    for (glyph, style), (name, _), share in zip(_SHADES, shares, whole, strict=False):
+        yield [(glyph, style), (f" {name} ", QUIET), f"{share}".ljust(4) if known else "–   "]
 
 
 def _sources(view: TurnView) -> list[Styled]:
     if not view.sources:
         return [("none yet" if not view.final else "none", QUIET)]
-    return ["  ".join(f"{clean_line(name)} {per_cent(share).rjust(5)}" for name, share in view.sources)]
+    whole = percents(share for _, share in view.sources)
+    return ["  ".join(f"{clean_line(name)} {share:>3} %" for (name, _), share in zip(view.sources, whole, strict=True))]
 
 
 def _lengths(view: TurnView, room: int) -> list[Styled]:
@@ -280,7 +282,7 @@ def _memory(use: MemoryUse | None, width: int) -> list[Row]:
     total = f"{whole / scale:.{decimals}f} {unit}".ljust(9) if whole else "–".ljust(9)
     shaded = _shaded(shares, max(width - _LABEL, 12) - 9) if whole else ()
     return [
-        Row([_label("memory"), total, *shaded], 5, Figure.MEMORY),
+        Row([_label(Figure.MEMORY), total, *shaded], 5, Figure.MEMORY),
         *_flowing("", legend, width, 7, Figure.MEMORY),
     ]
 

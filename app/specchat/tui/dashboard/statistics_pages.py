@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from textual.content import Content
 
@@ -11,10 +11,11 @@ from specchat.stats.causes import causes
 from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, wrapped
 from specchat.stats.explain import Figure, Shown, explain, in_short
 from specchat.stats.limits import limit, limits
+from specchat.stats.line import shown_shares
 from specchat.stats.summary import Figures, Summary
 from specchat.stats.what_if_chart import what_if_chart
 from specchat.store.turns import Counters
-from specchat.terminal.blocks import bar, number, per_cent, percent
+from specchat.terminal.blocks import bar, number, per_cent, percent, percents
 from specchat.terminal.filter import clean_line
 from specchat.tui.recording import Stored
 
@@ -189,15 +190,17 @@ def _rate(figures: Figures) -> str:
 
 def _time(figures: Figures, width: int) -> list[Line]:
     """A bar for each part of the decoding time."""
-    room = max(min(width, 72) - _LABEL - 12, 8)
-    parts: Sequence[tuple[str, float]] = [(name, share) for name, share in figures.shares.items() if share >= 0.005]
+    room = max(min(width, 72) - _LABEL - 13, 8)
+    shares = shown_shares(figures.shares)
+    whole = percents(shares.values())
     return [
         (
             (f"{'time ' + name:<{_LABEL}}", Style.QUIET),
             (bar(share, room), Style.TARGET if name == "draft" else Style.ACCEPTED),
-            (percent(share), Style.PLAIN),
+            (f" {rounded:>3} %", Style.PLAIN),
         )
-        for name, share in parts
+        for (name, share), rounded in zip(shares.items(), whole, strict=True)
+        if rounded
     ]
 
 

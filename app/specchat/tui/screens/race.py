@@ -166,10 +166,11 @@ def most_lead(race: Race) -> int:
 
 
 def lead_line(race: Race, seconds: float, most: int, width: int) -> Content:
-    """A bar from the middle towards the side that leads, and the lead in tokens."""
-    lead = race.lead(seconds)
+    """A bar from the middle towards the side that leads, and the lead in tokens: the last one before either ended."""
+    end = min(race.plain.duration, race.speculative.duration)
+    lead = race.lead(min(seconds, end))
     ahead = _NAMES[lead > 0]
-    text = f"  {ahead} leads by {abs(lead)}" if lead else "  level"
+    text = f"  {ahead} {'won' if seconds >= end else 'leads'} by {abs(lead)}" if lead else "  level"
     room = (width - 30) // 2
     if room < _LEAST_BAR:
         return Content(f"lead{text}").truncate(width)

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -25,7 +26,7 @@ from specchat.tui.screens.inspector import known
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.analysis.widths import tie_width
 from specchat_engine.sampling.noise import gumbel, turn_seed
-from specchat_engine.settings import SAME
+from specchat_engine.settings import LOSSY_VERIFIERS, SAME
 
 _PROGRESS = 0.2
 _TURNED = "Changing sampling parameters while an answer streams also makes the texts differ."
@@ -131,18 +132,25 @@ def compared(answer: Trace, plain: Trace) -> Compared:
 
 def not_comparable(answer: Trace) -> str:
     """Why the answer cannot be compared; empty if it can."""
-    rule, temperature = answer.start["verifier"], answer.start.get("params", {}).get("temperature", 0)
     if answer.is_remote:
         return "a server gave this answer: only one of an engine on this machine can be decoded again"
-    if not answer.start["lossless"]:
-        if (thoughts := answer.start.get("thought_verifier", SAME)) != SAME:
-            return f"the rule {thoughts} for thoughts is lossy: it promises no text that could be compared"
-        return f"the rule {rule} is lossy: it promises no text that could be compared"
-    if rule != DEFAULT_VERIFIER and temperature:
-        return f"the rule {rule} keeps the target's law and not its text: compare it at temperature 0"
+    rules = _rules(answer)
+    if lossy := next((rule for rule in rules if rule in LOSSY_VERIFIERS), ""):
+        part = " for thoughts" if lossy == answer.start.get("thought_verifier") else ""
+        return f"the rule {lossy}{part} is lossy: it promises no text that could be compared"
+    other = next((rule for rule in rules if rule != DEFAULT_VERIFIER), "")
+    if other and answer.start.get("params", {}).get("temperature", 0):
+        return f"the rule {other} keeps the target's law and not its text: compare it at temperature 0"
     if not any(event.drafted for event in answer.rounds):
         return "nothing was drafted in this answer: it is plain already"
     return ""
+
+
+def _rules(answer: Trace) -> list[str]:
+    """The rules that verified drafts, in order. A round of an old trace names none: it had those of the start."""
+    begun = (answer.start["verifier"], answer.start.get("thought_verifier", SAME))
+    drafts = [(event.verifier,) if event.verifier else begun for event in answer.rounds if event.drafted]
+    return [rule for rule in dict.fromkeys(chain.from_iterable(drafts)) if rule != SAME]
 
 
 def describe_gap(

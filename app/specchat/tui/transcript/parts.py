@@ -52,11 +52,10 @@ class Part:
         return " · ".join(part for part in (time, tokens, *(self._rates() if self.over else ())) if part)
 
     def _rates(self) -> Iterator[str]:
-        accepted, rejected = self.tokens[Ink.ACCEPTED], self.tokens[Ink.REJECTED]
         counted = ReasoningStats(
             num_tokens=self.num_tokens,
-            num_accepted_tokens=accepted,
-            num_rejected_tokens=rejected,
+            num_accepted_tokens=self.tokens[Ink.ACCEPTED],
+            num_rejected_tokens=self.tokens[Ink.CORRECTION],  # one for each place, also in a tree
             decode_ms=self.ms,
         )
         if speed := counted.tokens_per_second:

@@ -37,7 +37,8 @@ def _flat(text: str) -> str:
 
 
 class Listing(OptionList, Generic[T]):
-    """Shows `items` with one of them chosen. When the width changes, rows are drawn again and the choice is kept."""
+    """Shows `items` with one of them chosen. When the width changes, rows are drawn again and the choice is kept, also
+    if it is none."""
 
     def __init__(self, draw: Draw[T], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, compact=True, markup=False)
@@ -59,7 +60,7 @@ class Listing(OptionList, Generic[T]):
         """Show other items. Choose the one at `place`, or else keep the position."""
         wanted = self.highlighted if place is None else place
         self._items = [*items]
-        self._redraw(wanted)
+        self._redraw(wanted or 0)
 
     def move(self, how: str) -> None:
         """Handle `cursor_up`, `cursor_down`, `page_up` or `page_down` for a widget that has the keyboard."""
@@ -72,8 +73,8 @@ class Listing(OptionList, Generic[T]):
     def _redraw(self, wanted: int | None) -> None:
         width = max(self.scrollable_content_region.width, _NARROWEST)
         self.set_options([Option(self._draw(item, width)) for item in self._items])
-        if self._items:
-            self.highlighted = min(wanted or 0, len(self._items) - 1)
+        if self._items and wanted is not None:
+            self.highlighted = min(wanted, len(self._items) - 1)
 
 
 def row(width: int, sign: Content, left: str, *right: tuple[str, int], style: str = "") -> Content:

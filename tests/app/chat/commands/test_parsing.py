@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.figures import FIGURES
+from specchat.chat.commands.invocations import ExplainFigure
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS, message_text, parse
 from specchat.stats.explain import Figure
@@ -213,3 +215,15 @@ def test_anything_after_a_slash_is_read_or_rejected_in_one_line(name: str, argum
     found = parse(f"/{name} {argument}", SOURCES)
     assert isinstance(found, asked.Invocation | asked.Refusal)
     assert not isinstance(found, asked.Refusal) or found.reason == clean_line(found.reason)
+
+
+def test_every_label_of_the_panel_is_a_figure_that_can_be_explained() -> None:
+    for figure in (*Figure, "by place", "α needed", "so far", "drafts", "memory"):
+        assert parse(f"/explain {figure}", SOURCES) == ExplainFigure(Figure(figure))
+    for name, figure in FIGURES.items():
+        assert parse(f"/explain {name}", SOURCES) == ExplainFigure(figure)
+        assert name in (figure, *_LETTERS)
+
+
+_LETTERS = ("speed", "speedup", "alpha", "tau", "alpha needed")
+"""The names that stand for the signs tok/s, × plain, α, τ and α needed."""

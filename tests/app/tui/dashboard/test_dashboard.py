@@ -76,6 +76,15 @@ def test_a_low_panel_keeps_what_matters_most() -> None:
     assert "so far" not in text
 
 
+@pytest.mark.parametrize("width", [33, 45, 60])
+def test_what_the_gauge_says_never_stands_without_its_label(width: int) -> None:
+    sentence = turn(60).shown.break_even
+    assert sentence is not None
+    for height in range(1, 40):
+        rows = "\n".join(texts(panel(turn(60), width, height)))
+        assert sentence.sentence()[:12] not in rows or "α needed" in rows
+
+
 def test_a_high_panel_shows_more_rounds() -> None:
     assert "\n".join(shown(turn(120), 50)).count("◇") > "\n".join(shown(turn(120), 24)).count("◇")
 

@@ -1,13 +1,19 @@
 import re
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from app.tui.scripted_client import script
 from specchat.chat.turn import TurnModel, TurnView
-from specchat.terminal.blocks import bar, columns, levels, percent
-from specchat.tui.dashboard.figures import strip
+from specchat.stats.charts import as_text, position_bars
+from specchat.stats.summary import Figures
+from specchat.terminal.blocks import bar, columns, levels, percent, percents
+from specchat.tui.dashboard.figures import Styled, rows, strip
 from specchat_engine.decoding.costs import MeasuredCosts
+from support.drawn_rounds import made_round
 
 
 def turn(rounds: int) -> TurnView:
@@ -23,6 +29,38 @@ def test_a_bar_always_has_its_width(share: float) -> None:
 
 def test_a_percentage_always_has_five_cells() -> None:
     assert {len(percent(share)) for share in (None, 0, 0.076, 0.76, 1)} == {5}
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=8))
+def test_the_percents_of_all_parts_add_up_to_a_hundred(counts: list[int]) -> None:
+    shares = [count / sum(counts) for count in counts]
+    found = percents(shares)
+    assert sum(found) == 100
+    assert all(abs(whole - 100 * share) < 1 for whole, share in zip(found, shares, strict=True))
+
+
+def test_the_parts_of_the_time_add_up_in_the_panel_also_with_a_long_rollback() -> None:
+    for ms in ((0.5, 2.0, 0.1), (1.0, 1.0, 1.0), (0.18, 0.585, 0.235)):
+        for rollback in (0.0, 0.02, 0.4):
+            event = made_round(4, 2, ms=ms)
+            model = TurnModel()
+            model.observe([replace(event, ms=replace(event.ms, rollback=rollback))])
+            line = " ".join("".join(map(text_of, row.parts)) for row in rows(model.view(), 80))
+            shown = re.search(r"in %.*?drafts", line)
+            assert shown
+            assert sum(map(int, re.findall(r" (\d+)", shown[0]))) == 100
+
+
+def text_of(part: Styled) -> str:
+    return part if isinstance(part, str) else part[0]
+
+
+def test_a_full_bar_does_not_touch_its_percentage() -> None:
+    for rounds in (1, 9):
+        model = TurnModel()
+        model.observe(script(" a b c> d") * rounds)
+        assert "█ 100 %" in strip(model.view(), 78).plain
+    assert "█ 100 %" in as_text(position_bars(Figures.of(script(" a b c> d")), 60))
 
 
 def test_levels_are_as_high_as_their_share() -> None:

@@ -109,6 +109,13 @@ def test_the_bar_is_full_at_the_largest_lead_and_points_to_the_leader() -> None:
     assert "█" not in lead_line(race, 0.0, most, 100).plain
 
 
+def test_at_the_end_the_bar_shows_by_how_much_the_faster_one_won() -> None:
+    race = Race.of(SLOW, FAST)
+    line = lead_line(race, race.duration, most_lead(race), 100).plain
+    assert line.endswith("speculative won by 3")
+    assert "█" in line
+
+
 def test_a_clock_stops_when_its_answer_ends() -> None:
     race = Race.of(SLOW, FAST)
     assert "0:00.40 ■" in lane_title("speculative", race.speculative, 0.7, 80).plain

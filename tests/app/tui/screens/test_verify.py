@@ -106,6 +106,25 @@ def test_only_what_promises_the_same_text_is_compared(changes: dict[str, object]
     assert (why in result_text) if why else result_text == ""
 
 
+@pytest.mark.parametrize(
+    ("begun", "later", "why"),
+    [
+        ("coupled", "typical", "the rule typical is lossy"),
+        ("coupled", "rejection", "the rule rejection keeps"),
+        ("typical", "coupled", "the rule typical is lossy"),
+    ],
+)
+def test_a_rule_that_was_changed_within_the_answer_counts(begun: str, later: str, why: str) -> None:
+    rounds = (*(replace(event, verifier=begun) for event in CAT), *(replace(event, verifier=later) for event in CAT))
+    answer = sample_trace(rounds, verifier=begun, lossless=begun != "typical", params={"temperature": 0.8})
+    assert why in not_comparable(answer)
+
+
+def test_a_rule_that_verified_no_draft_does_not_count() -> None:
+    rounds = tuple(replace(event, verifier="coupled") for event in CAT)
+    assert not_comparable(sample_trace(rounds, verifier="typical", lossless=False)) == ""
+
+
 def test_a_plain_answer_is_not_compared_with_itself() -> None:
     assert "plain already" in not_comparable(sample_trace(ONE_BY_ONE))
 

@@ -14,6 +14,7 @@ from specchat.chat.server_limits import COMPARISON, INSPECTION, learns_nothing
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError, TraceError
 from specchat.manual.sections import Place
+from specchat.models.formatting import recorded_pair
 from specchat.stats.charts import Line, wrapped
 from specchat.stats.explain import Figure, Shown
 from specchat.stats.summary import Summary
@@ -178,23 +179,25 @@ class AnswerWindows:
         self._owner.app.push_screen(VerifyScreen(trace, Recording(self._client, question, same), explain))
 
     async def statistics(self, page: str = "Turn") -> None:
-        """Opens the statistics at this tab."""
+        """Opens the statistics at this tab; before the models are loaded, those of a stored answer."""
         session = self._state.session
-        loaded, settings, conversation = session.loaded, session.settings, session.conversation.id
-        if loaded is None or settings is None:
+        loaded, conversation = session.loaded, session.conversation.id
+        answer = self._view.answer_in_view()
+        trace = None if answer is None or self._state.is_running(answer) else await self._trace(answer)
+        if loaded is None and trace is None:
             self._view.note(LOADING, passing=True)
             return
-        pair = loaded.pair_name
+        pair = loaded.pair_name if loaded else recorded_pair(trace.start) if trace else ""
         try:
             stored = await self._state.archive.do(lambda store: stored_of(store, conversation, pair))
         except SpecchatError as error:
             self._view.note(str(error))
             return
-        answer = self._view.answer_in_view()
-        trace = None if answer is None or self._state.is_running(answer) else await self._trace(answer)
         turn = None
         if trace is not None:
-            turn = answered(trace, settings_at_start(trace, settings), loaded.drafters, session.k_max)
+            settings = settings_at_start(trace, session.settings or Settings())
+            drafters = loaded.drafters if loaded else (settings.drafter,)
+            turn = answered(trace, settings, drafters, session.k_max)
         self._owner.app.push_screen(StatisticsScreen(pages(turn, stored, pair) | {"Learning": self._learned}, page))
 
     def _learned(self, width: int) -> list[Line]:

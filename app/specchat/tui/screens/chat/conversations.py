@@ -16,10 +16,12 @@ from specchat.chat.conversation import Conversation
 from specchat.chat.knobs import settings_from
 from specchat.chat.saved_texts import saved_roles
 from specchat.chat.session import new_conversation
-from specchat.chat.turn import TurnView
+from specchat.chat.turn import TurnModel, TurnView
 from specchat.errors import SpecchatError
+from specchat.models.formatting import recorded_target
 from specchat.store.records import new_seed
 from specchat.tools.consent import Consent
+from specchat.traces.trace import Trace
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
@@ -187,11 +189,14 @@ class Conversations:
         if conversation is None:
             self._view.note("this session is not there any more")
             return False
+        last = conversation.last("assistant")
+        trace = await self._state.archive.sound_trace(last) if last else None
         self._turns.leave()
-        self._enter(conversation)
+        self._enter(conversation, trace)
         return True
 
-    def _enter(self, conversation: Conversation) -> None:
+    def _enter(self, conversation: Conversation, last: Trace | None = None) -> None:
+        """Shows a conversation, with the figures and the context of the `last` answer if its trace is known."""
         view = self._view
         view.give_back()
         if count := self._state.outbox.clear():
@@ -200,9 +205,16 @@ class Conversations:
         self._state.consent, self._state.named_files = Consent(), ()
         view.show_outbox()
         self._turns.stop_editing()
-        self._state.session = self._state.session.renewed(conversation)
+        self._state.session = session = self._state.session.renewed(conversation)
+        figures = TurnView()
+        if last is not None:
+            session.answered_by = recorded_target(last.start)
+            session.used = (last.stats["prompt_tokens"] or 0) + last.stats["num_tokens"]
+            model = TurnModel(memory=session.loaded.memory if session.loaded else None)
+            model.observe(last.rounds)
+            figures = model.final_view(last.stats)
         view.show_conversation()
-        view.show_figures(TurnView())
+        view.show_figures(figures)
         view.show_header()
         self.on_enter()
 

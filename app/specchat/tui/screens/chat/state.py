@@ -11,7 +11,6 @@ from specchat.chat.archive import Archive
 from specchat.chat.outbox import Outbox, QueuedMessage
 from specchat.chat.session import ChatSession, Question
 from specchat.chat.turn import TurnModel, TurnView
-from specchat.models.formatting import brief_name
 from specchat.stats.line import repeating_words, rule_label, with_ending
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean
@@ -57,7 +56,7 @@ class RunningTurn:
         self._start: Mapping[str, Any] = {}
         self._rounds: list[Round] = []
         self._text: list[str] = []
-        self.answer = Answer(brief_name(session.loaded.target) if session.loaded else "answer", view, key=message.id)
+        self.answer = Answer(session.answerer, view, key=message.id)
 
     @property
     def num_tokens(self) -> int:

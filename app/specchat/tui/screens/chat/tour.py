@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from specchat.stats.line import UNKNOWN
 from specchat.tui.screens.chat.conversations import Conversations
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
@@ -62,7 +63,7 @@ STEPS = (
     Step(
         "a copy",
         "What the prompt says already needs no draft model: lookup finds the words again and proposes what followed "
-        "them. Drafting takes no time at all now.",
+        "them. These drafts take almost no time: compare the shares of draft and verify.",
         _LIST,
         8,
         "lookup",
@@ -120,7 +121,8 @@ class Tour:
 
     def answered(self, figures: str) -> None:
         """Goes to the next step after any answer; its line of figures is shown first."""
-        self._told = f"That was {figures}. " if figures else ""
+        why = " (×?: no plain pass was timed while the machine was as busy)" if UNKNOWN in figures else ""
+        self._told = f"That was {figures}{why}. " if figures else ""
         self._place = min(self._place + 1, len(STEPS))
 
 

@@ -13,7 +13,6 @@ from specchat.chat.commands.reading import Sources
 from specchat.chat.conversation import Conversation
 from specchat.chat.history import History
 from specchat.chat.turn import TurnView
-from specchat.models.formatting import brief_name
 from specchat.remote.limits import needs_this_machine
 from specchat.stats.line import ending_in
 from specchat.store.records import StoredMessage, ToolUse
@@ -229,7 +228,7 @@ class ChatView:
         if message.role != "assistant":
             return UserMessage(message.content, key=message.id, siblings=siblings, images=message.images)
         return Answer.stored(
-            brief_name(session.loaded.target) if session.loaded else "answer",
+            session.answerer,
             message.content,
             message.figures or ending_in(message.state),
             trace=partial(self._state.archive.rounds, message.id),

@@ -1,13 +1,15 @@
 import os
 from pathlib import Path
 
-from app.tui.chatting import answers, ask, chat, questions, quiet, transcript
+from app.tui.chatting import answers, ask, chat, header, questions, quiet, seen, transcript, wait_until
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import sessions_db
 from specchat.store import Store, StoredMessage, ToolUse, new_id
 from specchat.tui.app import SpecchatApp
+from specchat.tui.dashboard.dashboard import Dashboard
 from specchat.tui.screens.chat.conversations import MAX_SESSIONS, MIN_TOKENS, PromptCaches
+from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat_engine.prompt.messages import ToolCall
 from support.stored import begun, said
@@ -27,6 +29,24 @@ async def test_a_session_goes_on_in_another_start_with_its_settings() -> None:
         await ask(pilot, "more")
         assert [message.content for message in client.asked[-1]] == ["Hi", " Hello there world", "more"]
         assert client.settings[-1].k == 3
+
+
+async def test_a_resumed_session_has_its_figures_and_names_before_the_models_are_loaded() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await ask(pilot)
+        told, name = pilot.app.screen.query_one(Dashboard).shown.figures, seen(pilot)[2]
+    client = ScriptedClient(hold_loading=True)
+    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
+    async with app.run_test(size=(140, 40)) as pilot:
+        await wait_until(lambda: len(answers(pilot)) == 1)
+        await pilot.pause(0.2)
+        assert name in seen(pilot)
+        assert name.strip() != "answer"
+        assert pilot.app.screen.query_one(Dashboard).shown.figures == told
+        assert "ctx 0" not in header(pilot)
+        await pilot.press("f7")
+        await wait_until(lambda: isinstance(pilot.app.screen, StatisticsScreen))
+        client.go.set()
 
 
 async def test_calls_of_a_stored_session_are_shown_with_their_results_and_sent_again() -> None:

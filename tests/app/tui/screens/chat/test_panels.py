@@ -65,3 +65,15 @@ async def test_a_click_explains_what_is_under_it() -> None:
         await pilot.click(Dashboard, offset=(5, row + 1))
         await pilot.pause()
         assert "The first token of a draft was accepted" in " ".join(text(pilot).split())
+
+
+async def test_the_legend_is_shown_once_on_a_very_wide_screen() -> None:
+    async with chat(ScriptedClient(), (200, 50)) as pilot:
+        await quiet(pilot)
+        legend = pilot.app.screen.query_one("#legend")
+        assert panel(pilot).display
+        assert not legend.display, "it stands below the panel"
+        await press(pilot, "f9")
+        await press(pilot, "f9")
+        assert not panel(pilot).display
+        assert legend.display
