@@ -30,14 +30,16 @@ def replace_text(path: Path, text: str) -> None:
 
 def open_regular(path: Path) -> BinaryIO:
     """Opens a regular file for reading. Raises OSError, also for a pipe or a device: reading one may never end."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - the caller closes it
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return os.fdopen(descriptor, "rb")
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a file, and a pipe without a writer too, at once."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def bounded_text(path: Path, most: int, *, pipes: bool = False) -> str:

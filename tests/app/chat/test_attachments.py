@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -156,10 +157,10 @@ def test_a_device_is_refused_instead_of_read(folder: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path, *_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", str(path))
+    def refuse(path: str, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     assert complaint("@src/app.py", folder) == "src/app.py cannot be read: Permission denied; check the path"
 
 
