@@ -32,7 +32,6 @@ def random_eagle(path: Path, target: Path, seed: int = 1, layers: Sequence[int] 
     embedding = model.embedding.weight.detach()
     config = replace(model.config, layers=1)
     head = _lively(EagleHead(config, embedding, embedding, config.width, seed))
-    head.adapt(torch.linspace(0.5, 2.0, 3 * config.width))
     write_eagle(path, head, layers, config.width, "a random head", "F32")
     return head
 

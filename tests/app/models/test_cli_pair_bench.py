@@ -20,7 +20,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TinyModels:
     folder.mkdir()
     found = write_tiny_pair(folder)
     write_preferences(Preferences(folders=(str(folder),)))
-    monkeypatch.setattr("specchat.models.library.builtin_pair", lambda: ())
+    monkeypatch.setattr("specchat.models.sources.builtin_pair", lambda: ())
     return found
 
 
@@ -64,7 +64,7 @@ def test_a_draft_that_cannot_be_loaded_is_reported_and_the_others_are_timed(
 def test_without_any_possible_draft_it_says_so(
     tmp_path: Path, tiny_models: TinyModels, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat.models.library.builtin_pair", lambda: ())
+    monkeypatch.setattr("specchat.models.sources.builtin_pair", lambda: ())
     assert main(["models", "pair", str(tiny_models.target), "--bench"]) == 1
     assert "no model on this machine can draft for target" in capsys.readouterr().err
 

@@ -3,8 +3,9 @@ from rich.color import Color as RichColor
 from rich.color import ColorSystem
 from textual.binding import Binding
 from textual.color import Color
+from textual.containers import VerticalScroll
 from textual.events import Key
-from textual.widgets import Static, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from app.tui.chatting import chat, prompt
 from app.tui.scripted_client import ScriptedClient, chat_options
@@ -81,7 +82,7 @@ def test_all_screens_and_widgets_are_known_by_their_keys() -> None:
 
 
 def test_every_key_of_ours_can_be_given_to_another_one() -> None:
-    textuals = {id(binding) for binding in TextArea.BINDINGS}
+    textuals = {id(binding) for widget in (TextArea, Input, VerticalScroll) for binding in widget.BINDINGS}
     nameless = [
         (holder.__name__, binding)
         for holder in dict.fromkeys(_holders())

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import gguf
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 
 from specchat_engine.training.distill import divergence
+from specchat_engine.training.gguf_reader import tensor_weights
+from specchat_engine.training.head_files import write_eagle
 from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead
 from specchat_engine.training.model import ModelConfig
@@ -94,3 +100,13 @@ def test_later_tokens_are_trained_on_the_heads_own_output() -> None:
     for step in range(DRAFTED):
         torch.testing.assert_close(one[step][:, :6], two[step][:, :6])
     assert not torch.allclose(one[0][:, 6], two[0][:, 6])
+
+
+def test_a_head_whose_states_were_scaled_is_written_for_states_as_they_are(tmp_path: Path) -> None:
+    head = EagleHead(CONFIG, torch.randn(20, 16), torch.randn(20, 16), 16, seed=1)
+    states = torch.randn(3, 48)
+    head.adapt(torch.linspace(0.1, 9.0, 48))
+    write_eagle(tmp_path / "head.gguf", head, (0, 1, 2), 16, "a head", "F32")
+    tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(tmp_path / "head.gguf").tensors}
+    torch.testing.assert_close(functional.linear(states, tensor_weights(tensors["fc.weight"])), head.own_width(states))
+    assert not torch.allclose(functional.linear(states, head.fuse.weight), head.own_width(states))

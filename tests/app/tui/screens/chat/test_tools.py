@@ -11,7 +11,6 @@ import pytest
 
 from app.tui.chatting import (
     Chat,
-    answer,
     answers,
     ask,
     chat,
@@ -424,4 +423,3 @@ async def test_the_built_in_guide_says_once_that_it_never_learned_tools_and_does
         assert sum("never learned to call tools" in text for text in notices(pilot)) == 1
         await ask(pilot, "How do I quit?")
         assert "Ctrl+Q" in client.asked[-1][-1].content
-        assert answer(pilot).figures.endswith("from the help: stopping an answer and quitting")
