@@ -90,7 +90,7 @@ def test_imported_conversations_are_found_by_their_tag(specchat: Specchat, envir
     terminal = specchat("chat", width=80, height=24)
     ready(terminal)
     terminal.keys("C-o")
-    terminal.wait_for("Sessions")
+    terminal.wait_for("type to search")
     terminal.keys("-l", "#chatgpt rounds")
     terminal.wait_for(r"Rounds and drafts +#chatgpt(.|\n)*1 found")
     terminal.keys("Enter")
