@@ -22,7 +22,7 @@ def closed(terminal: Terminal) -> None:
 def find(terminal: Terminal, text: str) -> None:
     """Opens the list of sessions, searches, and opens the first result."""
     terminal.keys("C-o")
-    terminal.wait_for("Sessions")
+    terminal.wait_for("type to search")
     terminal.keys(*text)
     terminal.wait_for(rf"Sessions(.|\n)*{text}(.|\n)*message")
     terminal.keys("Enter")
