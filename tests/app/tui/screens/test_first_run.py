@@ -64,8 +64,8 @@ async def test_a_fitting_pair_opens_its_details() -> None:
         if "For real work" not in text:
             pytest.skip("no known pair fits this machine")
         await until(pilot, lambda: "tok/s" in words(pilot))
-        text = words(pilot)
         await pilot.press("down", "down")
+        text = words(pilot)
         chosen = next(row for row in text.splitlines() if " GB" in row and "tok/s" in row).split("  ")[1].strip()
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ModelsScreen))
