@@ -31,6 +31,11 @@ def builtin_pair() -> tuple[Path, Path]:
     return target, draft
 
 
+def is_guide(target: Path) -> bool:
+    """Whether this target is the built-in guide."""
+    return target.name == TARGET_NAME
+
+
 def builtin_heads() -> tuple[Path, ...]:
     """The paths of those heads for the built-in target that are there."""
     return tuple(path for path in (MODELS / name for name in HEAD_NAMES) if path.is_file())

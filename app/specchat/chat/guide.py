@@ -6,15 +6,10 @@ from pathlib import Path
 
 from specchat.chat.mentions import mentions
 from specchat.terminal.filter import clean_line
-from specchat_assets import TARGET_NAME
+from specchat_assets import is_guide
 
 NO_CALLS = "The built-in guide never learned to call tools: it answers without them. Other models get them."
 """What to say once where tools are on for the guide."""
-
-
-def is_guide(target: Path) -> bool:
-    """Whether this target is the built-in guide."""
-    return target.name == TARGET_NAME
 
 
 def with_help(question: str, target: Path) -> tuple[str, str]:

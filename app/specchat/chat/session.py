@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from specchat.chat.attachments import text_of_file
 from specchat.chat.commands.invocations import LearnAction
 from specchat.chat.conversation import Conversation, title_of
-from specchat.chat.guide import is_guide, with_help
+from specchat.chat.guide import with_help
 from specchat.errors import LibraryError
 from specchat.models.formatting import brief_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
@@ -21,6 +21,8 @@ from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, new_seed
 from specchat.terminal.filter import clean_line
 from specchat.worker.protocol import NO_TOOLS, ChatMessage, Ended, Loaded, Offer, Prefix, ServerInfo
+from specchat_assets import is_guide
+from specchat_assets.quoted import question_in
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings, answer_reserve
 
@@ -88,8 +90,9 @@ class Question(NamedTuple):
 
     def quoted_in(self, answer: str) -> str:
         """`source` if this answer says the passage word for word, as far as it goes; else nothing."""
-        said, asked = (" ".join(text.split()) for text in (answer, self.messages[-1].content))
-        return self.source if said and said in asked else ""
+        asked = self.messages[-1].content
+        said, passage = (" ".join(text.split()) for text in (answer, asked.removeprefix(question_in(asked))))
+        return self.source if said and said in passage else ""
 
 
 class ChatSession:

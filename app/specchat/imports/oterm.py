@@ -11,13 +11,11 @@ from urllib.parse import quote
 
 from specchat.errors import UnreadableExport
 from specchat.imports.json_stream import LONGEST
-from specchat.imports.records import ImportedChat, ImportedMessage, in_turn
+from specchat.imports.records import MOST_SECONDS, ImportedChat, ImportedMessage, in_turn
 from specchat.imports.values import text
 
 SOURCE = "oterm"
 
-MOST_SECONDS = 600.0
-"""The most seconds in which a store is read."""
 _STEPS = 10_000
 """The number of SQLite's steps between looks at the clock."""
 

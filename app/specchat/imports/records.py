@@ -8,6 +8,9 @@ from itertools import groupby
 
 ROLES = ("user", "assistant")
 
+MOST_SECONDS = 600.0
+"""The most seconds in which an export is read."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImportedMessage:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from specchat.errors import StoreError, UnreadableExport
 from specchat.imports.reading import SkippedChat, read_export
-from specchat.imports.records import ImportedChat
+from specchat.imports.records import MOST_SECONDS, ImportedChat
 from specchat.store.records import StoredMessage, StoredSession, preview_of
 from specchat.store.store import Store
 from specchat.store.tags import tag_of
@@ -56,9 +56,6 @@ class Imported:
             self.empty + other.empty,
             self.skipped + other.skipped,
         )
-
-
-MOST_SECONDS = 600.0
 
 
 def import_file(

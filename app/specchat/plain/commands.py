@@ -15,7 +15,7 @@ from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
 from specchat.chat.commands.tagging import OfTags, do_tag, with_signs
 from specchat.chat.explaining import shown_of
-from specchat.chat.guide import NO_CALLS, is_guide
+from specchat.chat.guide import NO_CALLS
 from specchat.chat.knobs import settings_from
 from specchat.chat.outbox import with_outputs
 from specchat.chat.saved_texts import saved_prompts, saved_roles
@@ -38,6 +38,7 @@ from specchat.store.images import StoredImage
 from specchat.store.records import StoredMessage
 from specchat.terminal.editor import edited, editor_command
 from specchat.traces.trace import Trace, read_trace
+from specchat_assets import is_guide
 from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.settings import USUAL_K, Settings
 

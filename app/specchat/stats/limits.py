@@ -9,6 +9,7 @@ from specchat_engine.decoding.rounds import LimitedBy, Round
 
 _DRAFTED: dict[LimitedBy, str] = {
     "pace": "a longer draft was not expected to be worth its time",
+    "confidence": "the drafter was too unsure of the last token",
     "loss cap": "a longer draft could lose more than drafts on this kind of text may lose",
     "few samples": "too little is known of this drafter on this kind of text",
     "longest": "this drafter drafts no more at a time",
@@ -30,7 +31,6 @@ _CHANGES: dict[LimitedBy, str] = {
     "rows": "load with a larger --k-max",
     "fixed": "/k auto chooses it in every round",
 }
-_UNSURE = "the drafter was too unsure of the last token"
 _OFTEN = 0.1
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -62,7 +62,7 @@ def limits(rounds: Sequence[Round]) -> list[str]:
     )
     told = []
     for (drafted, cause, reason), count in causes.most_common():
-        why = {"confidence": _UNSURE, **_DRAFTED}.get(cause, "") if drafted else _PLAIN.get(cause, reason)
+        why = _DRAFTED.get(cause, "") if drafted else _PLAIN.get(cause, reason)
         if why and count >= _OFTEN * len(rounds):
             what = "drafted no more" if drafted else "drafted nothing"
             change = f"; {_CHANGES[cause]}" if cause in _CHANGES else ""

@@ -50,7 +50,7 @@ from specchat.worker.streams import unexpected
 from specchat.worker.summary import split, system_of, with_summary, write_summary
 from specchat.worker.tool_calls import called, prompt_of
 from specchat.worker.upkeep import Upkeep
-from specchat_assets import TARGET_NAME
+from specchat_assets import is_guide
 from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
@@ -174,7 +174,7 @@ class Work:
         engine = self._engine = opened.engine
         self._draft, self._learned_name = opened.draft, opened.learned_name
         recall(engine)
-        if Path(command.target).name == TARGET_NAME:
+        if is_guide(Path(command.target)):
             engine.controller.most_plain = _MOST_PLAIN
         self._upkeep = Upkeep(engine)
         self._send(describe(opened))

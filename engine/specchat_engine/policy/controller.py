@@ -195,8 +195,9 @@ class Controller:
         for other in situation.prospects:
             if other is not drafter and other.evidence != "match":
                 self.acceptance.of(self._kind, other.name, other.evidence).forget()
-        gained = self._gained(situation, decision.drafter, outcome) if decision.drafter and tried else _CAP_PER_ROUND
-        gained = 0.0 if tried and situation.due else gained
+        gained = _CAP_PER_ROUND
+        if drafter is not None and tried:
+            gained = 0.0 if situation.due else self._gained(situation, drafter, outcome)
         self._plain_rounds = 0 if tried else self._plain_rounds + 1
         self._caps[self._kind] = max(_CAP_LEAST, min(_CAP_MOST, self._cap + gained))
         if drafter is None or not tried:

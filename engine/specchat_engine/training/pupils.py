@@ -260,7 +260,7 @@ def head_config(header: Header, feed_forward: int) -> ModelConfig:
 
 def usual_sizes(lessons: Sequence[Lesson]) -> Tensor:
     """The median size of each number of the states [their width], over a sample of the lessons."""
-    sample = [lesson.states[place::_STRIDE] for place, lesson in enumerate(lessons[:_SAMPLED])]
+    sample = [lesson.states[place % _STRIDE :: _STRIDE] for place, lesson in enumerate(lessons[:_SAMPLED])]
     return torch.from_numpy(np.median(np.abs(np.concatenate(sample).astype(np.float32)), axis=0))
 
 

@@ -129,6 +129,7 @@ def test_a_passage_is_quoted_without_the_turns_before_and_named_only_where_it_is
     assert question.quoted_in(f"{passage} ") == question.source != ""
     assert question.quoted_in(passage.partition(" ")[0]) == question.source, "it was stopped"
     assert question.quoted_in(passage.replace("Ctrl+Q", "Ctrl+0")) == ""
+    assert question.quoted_in("How do I quit?") == "", "that is the question"
     assert question.quoted_in("") == ""
 
 

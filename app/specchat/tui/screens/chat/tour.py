@@ -10,7 +10,7 @@ from specchat.tui.screens.chat.conversations import Conversations
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import LOADING, ChatView
-from specchat_assets import TARGET_NAME
+from specchat_assets import is_guide
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
 _FACT = "What is speculative decoding?"
@@ -155,7 +155,7 @@ class TourGuide:
         if not self._state.session.conversation.empty:
             await self._conversations.new()
         self._before = self._state.settings
-        self._tour = Tour(builtin=self._state.session.options.target.name == TARGET_NAME)
+        self._tour = Tour(builtin=is_guide(self._state.session.options.target))
         self._next_step(self._tour)
 
     def leave(self) -> None:
