@@ -32,6 +32,7 @@ from support.memory_models import tells_weights
 from support.tiny_models import TinyModels
 
 HELLO = (ChatMessage("user", "What is speculative decoding?"),)
+STORY = (ChatMessage("user", "Tell me a short story about a fox."),)
 SETTINGS = Settings(k=4, max_tokens=40)
 MANY = 10**9
 
@@ -89,6 +90,15 @@ def test_an_answer_of_the_built_in_pair_goes_on_from_any_token_of_it(builtin: Wo
         started = next(event for event in events if isinstance(event, Started))
         assert started.line["prefix"] == ids[:length]
         assert end_of(whole).text.startswith(started.line["prefix_text"])
+
+
+def test_the_built_in_pair_drafts_in_every_fourth_round_whatever_that_costs(builtin: WorkerClient) -> None:
+    blunt = replace(SETTINGS, k="auto", drafter="model", sharpness=0.1, sampling=SamplingParams(temperature=1.5))
+    for turn in range(3):
+        events = builtin.generate(STORY, turn=turn, attempt=0, seed=7, settings=replace(blunt, max_tokens=100))
+        rounds = [event for event in events if isinstance(event, Round)]
+        drafted = [bool(event.drafted) for event in rounds[:-1]]  # the last may have no room for a draft
+        assert all(any(drafted[at : at + 4]) for at in range(len(drafted) - 3))
 
 
 def test_an_answer_of_the_built_in_pair_goes_on_from_an_edited_text(builtin: WorkerClient) -> None:

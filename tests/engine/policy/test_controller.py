@@ -107,11 +107,14 @@ def test_a_draft_model_that_is_never_right_is_left_alone() -> None:
 def test_a_pair_to_be_watched_drafts_in_every_fourth_round_though_that_costs_time() -> None:
     controller = knowing(0.3)
     controller.most_plain = 3
-    drafted = [decision.drafter is not None for decision in play(controller, 80, 0.3, right=0)]
+    drafted = [decision.drafter is not None for decision in play(controller, 240, 0.3, right=0)]
     assert all(any(drafted[at : at + 4]) for at in range(len(drafted) - 3))
-    assert sum(drafted[40:]) == 10
+    assert sum(drafted[200:]) == 10
     assert controller.due is False
-    assert controller.decide(situation(match=30)).drafter is LOOKUP, "what such drafts lose leaves others their cap"
+    uncharged = controller.decide(situation(match=6))
+    assert (uncharged.drafter, uncharged.limited_by) == (LOOKUP, "pace"), (
+        "what such drafts lose leaves others their cap"
+    )
 
 
 def test_a_draft_model_whose_passes_lead_to_no_token_is_left_alone() -> None:

@@ -16,7 +16,7 @@ from specchat_engine.training.head_files import write_eagle
 from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead
 from specchat_engine.training.model import ModelConfig
-from specchat_engine.training.pupils import overlap
+from specchat_engine.training.pupils import overlap, usual_sizes
 from specchat_engine.training.teacher import Lesson, pack_lessons
 
 CONFIG = ModelConfig(vocab_size=20, width=16, layers=1, heads=2, kv_heads=1, feed_forward=16, context=32)
@@ -110,3 +110,14 @@ def test_a_head_whose_states_were_scaled_is_written_for_states_as_they_are(tmp_p
     tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(tmp_path / "head.gguf").tensors}
     torch.testing.assert_close(functional.linear(states, tensor_weights(tensors["fc.weight"])), head.own_width(states))
     assert not torch.allclose(functional.linear(states, head.fuse.weight), head.own_width(states))
+
+
+def test_the_sizes_of_states_are_those_of_most_tokens_also_of_short_lessons() -> None:
+    lessons = [lesson([1, 2, 3], seed=seed) for seed in range(60)]
+    for one in lessons:
+        one.states[:, 5] *= 100
+    lessons[0].states[0] = 9_000  # the first token of a text often has a state of its own
+    sizes = usual_sizes(lessons)
+    others = sizes[torch.arange(48) != 5]
+    assert 50 * others.median() < sizes[5] < 200 * others.median()
+    assert others.max() < 3
