@@ -9,10 +9,10 @@ from textual.binding import Binding, BindingType
 
 from specchat.terminal.filter import clean, clean_line
 from specchat.tools.consent import Verdict
-from specchat.tui.screens.asking import AskingScreen
+from specchat.tui.screens.question import QuestionScreen
 
 
-class ConsentScreen(AskingScreen[Verdict]):
+class ConsentScreen(QuestionScreen[Verdict]):
     """Shows the command and asks."""
 
     KEYS = "Enter once · a in this chat · Esc no"

@@ -8,10 +8,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from specchat.terminal.filter import clean_line
-from specchat.tui.screens.asking import AskingScreen
+from specchat.tui.screens.question import QuestionScreen
 
 
-class OverwriteScreen(AskingScreen[bool]):
+class OverwriteScreen(QuestionScreen[bool]):
     """Shows the file and asks. Enter does not replace it."""
 
     KEYS = "y yes · Esc no"

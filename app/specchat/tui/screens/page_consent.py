@@ -7,10 +7,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from specchat.terminal.filter import clean_line
-from specchat.tui.screens.asking import AskingScreen
+from specchat.tui.screens.question import QuestionScreen
 
 
-class PageConsentScreen(AskingScreen[bool]):
+class PageConsentScreen(QuestionScreen[bool]):
     """Shows the addresses and asks."""
 
     KEYS = "Enter yes · Esc no"
