@@ -36,7 +36,6 @@ class DraftModels:
         """None yet. `open_texts` makes the memories of all places in a context of llama.cpp."""
         self.at: list[Drafting] = [{} for _ in range(options.parallel)]
         self.infos: dict[str, ModelInfo] = {}
-        self.removed: set[str] = set()
         self._target = target
         self._options = options
         self._threads = threads
@@ -57,15 +56,6 @@ class DraftModels:
     def models(self) -> list[LlamaModel]:
         """Their weights."""
         return [context.model for context in self.contexts.values()]
-
-    @property
-    def memory(self) -> dict[str, int]:
-        """How many bytes of main memory each takes; 0 for one on a GPU."""
-        taken = {}
-        for name, context in self.contexts.items():
-            sizes = context.model.weight_bytes, context.buffers.cache, context.buffers.compute
-            taken[name] = 0 if context.on_gpu else sum(size or 0 for size in sizes)
-        return taken
 
     def load(self, path: Path, *, tokenizer: bool) -> LlamaModel:
         """The weights of a draft model, where drafts are to be. Raises ModelFileError."""
@@ -109,20 +99,7 @@ class DraftModels:
         context.exchange(model).close()
         self.infos[name] = info_of(context)
 
-    def remove(self, name: str) -> LlamaContext:
-        """Frees a draft model; returns its memory, which is closed. Raises PairError if there is none of this name."""
-        if name not in self.infos:
-            raise PairError(f"{name!r} cannot be unloaded: no draft model of this name is loaded")
-        context, _ = self.at[0][name]
-        for drafting in self.at:
-            del drafting[name]
-        del self.infos[name]
-        self.removed.add(name)
-        context.close()
-        context.model.close()
-        return context
-
-    def check_alone(self, done: str) -> None:
-        """Raises EngineError if several answers can be given at a time; `done` is what would be done."""
+    def check_alone(self) -> None:
+        """Raises EngineError if several answers can be given at a time: no draft model is exchanged then."""
         if self._options.parallel > 1:
-            raise EngineError(f"a draft model is {done} where one answer is given at a time: use parallel 1")
+            raise EngineError("a draft model is exchanged where one answer is given at a time: use parallel 1")

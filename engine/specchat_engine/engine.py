@@ -42,7 +42,6 @@ from specchat_engine.llama.vision import Vision, projector_for
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount
 from specchat_engine.loaded import info_of, is_base, machine, recommended_by, template_of, versions
-from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import ALONE, SessionModel
@@ -51,7 +50,6 @@ from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, seve
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
-from specchat_engine.policy.unloading import draft_to_unload
 from specchat_engine.prompt.thinking import ThinkingSwitch
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
@@ -141,7 +139,6 @@ class Engine:
         first = contexts[0] if contexts else None
         self.threads = Threads(self._target, first, self._processors, asked, with_threads, contexts[1:])
         self.target = info_of(self._target)
-        self._recorded_draft = self.draft
         self.recommended = recommended_by(target)
         self.controller = Controller()
         self.head = head[0] if head else None
@@ -312,11 +309,6 @@ class Engine:
         )
 
     @property
-    def draft_memory(self) -> dict[str, int]:
-        """How many bytes of main memory each draft model takes, by the name of its drafter; 0 for one on a GPU."""
-        return self._drafts.memory
-
-    @property
     def machine(self) -> dict[str, Any]:
         """The machine, and the thread counts at this moment."""
         return machine(self.threads.in_force)
@@ -400,8 +392,6 @@ class Engine:
             memory = f"this target's memory ({self.header.architecture}) cannot hold several continuations"
             because = "with exact on drafts are chains" if self.options.exact == "on" else memory
             raise SettingError(f"tree is {settings.tree}, and {because}: use 0")
-        if settings.drafter in self._drafts.removed:
-            raise SettingError(f"the drafter {settings.drafter!r} was unloaded: use another, or load the models again")
         AllowedDrafters.under(settings, self.drafters)
         if settings.drafter == "lookahead" and "lookahead" not in self.drafters:
             raise SettingError(
@@ -485,12 +475,9 @@ class Engine:
 
     @property
     def identity(self) -> str:
-        """What the record of a pair belongs to: the files, the build, the devices and the machine.
-
-        It stays the same when a draft model is unloaded.
-        """
+        """What the record of a pair belongs to: the files, the build, the devices and the machine."""
         options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO, mmproj=AUTO)
-        infos = (self.target, self._recorded_draft)
+        infos = (self.target, self.draft)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
             models.append(repr(self.head))
@@ -543,7 +530,7 @@ class Engine:
         context, translation = self._drafts.at[0].get(name, (None, None))
         if context is None:
             raise PairError(f"{path.name} cannot be exchanged for the draft model: none is loaded")
-        self._drafts.check_alone("exchanged")
+        self._drafts.check_alone()
         header, old = read_model(path), context.model
         if bool(check_pair(self.header, header)) != bool(translation) or header.n_vocab != old.header.n_vocab:
             raise PairError(f"{path.name} is not a version of {old.path.name}: load the models with it instead")
@@ -554,33 +541,6 @@ class Engine:
             except EngineError:
                 model.close()
                 raise
-            if name == ModelDrafter.name:
-                self._recorded_draft = self.draft
-
-    def draft_to_unload(self, host: DeviceMemory, asked: str = "") -> str | None:
-        """The drafter whose draft model should make room if main memory is as `host` says; see `policy.unloading`.
-
-        None where several answers can be given at a time.
-        """
-        if self.options.parallel > 1:
-            return None
-        known = self.controller
-        return draft_to_unload(host.free, host.total, self.draft_memory, known.gains, known.acceptance.share_of, asked)
-
-    def unload_draft(self, name: str) -> None:
-        """Frees the weights and the cache of a draft model; sessions draft without it from the next answer on.
-
-        No other draft model gets its name. Raises PairError if none of this name is loaded, and EngineError while an
-        answer is being given, or where several can be given at a time.
-        """
-        with self._lock:
-            self._drafts.check_alone("unloaded")
-            if self._target.user is not None:
-                raise EngineError("an answer is being given on these models: unload a draft model when it has ended")
-            self.threads.remove(self._drafts.remove(name))
-            self.drafters = tuple(one for one in self.drafters if one != name)
-            if name == ModelDrafter.name:
-                self.translated_because = ""
 
     def _passed(self, notices: list[str], passes: Passes) -> None:
         if self.threads.passed(passes):

@@ -13,7 +13,6 @@ import pytest
 
 from specchat_engine import Engine, LoadOptions, Message, Round, SamplingParams, Session, Settings
 from specchat_engine.errors import DecodeError, EngineError, SettingError
-from specchat_engine.memory.placement import DeviceMemory
 from support.tiny_models import EngineFiles
 
 OPTIONS = LoadOptions(threads=1, parallel=4, n_ctx=512)
@@ -164,16 +163,9 @@ def test_a_place_that_is_not_there_is_refused(engine: Engine) -> None:
         engine.session(place=4)
 
 
-def test_a_draft_that_is_to_be_exchanged_or_unloaded_needs_one_answer_at_a_time(
-    engine: Engine, files: EngineFiles
-) -> None:
+def test_a_draft_is_exchanged_where_one_answer_is_given_at_a_time(engine: Engine, files: EngineFiles) -> None:
     with pytest.raises(EngineError, match="parallel 1"):
         engine.exchange_draft(files.draft)
-    with pytest.raises(EngineError, match="parallel 1"):
-        engine.unload_draft("model")
-    for _ in range(60):
-        engine.controller.gains.observe("prose", "model", 2.0, 1)
-    assert engine.draft_to_unload(DeviceMemory("CPU", "cpu", 0, 10**10)) is None
 
 
 def test_a_draft_that_is_added_drafts_in_every_place(files: EngineFiles) -> None:

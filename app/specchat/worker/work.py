@@ -11,7 +11,6 @@ from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
 from specchat.learning import BackgroundTraining, Learned, Learning
-from specchat.models.formatting import format_size
 from specchat.texts import Collections, Refreshing
 from specchat.worker.gate import Gate
 from specchat.worker.loading import Progress, by_hundredths, describe, open_models, open_what_fits, progress_told
@@ -54,8 +53,6 @@ from specchat_assets import is_guide
 from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
-from specchat_engine.llama.machine import this_machine
-from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.settings import Settings
 
@@ -72,15 +69,11 @@ _STOPPED: dict[type[Command], str] = {
 class Work:
     """Holds the engine and does what the commands ask. Events go to `send`.
 
-    `main_memory` tells how much memory is free. Only the listening thread calls `hear`, and only the working thread
-    calls everything else.
+    Only the listening thread calls `hear`, and only the working thread calls everything else.
     """
 
-    def __init__(
-        self, send: Callable[[Event], None], main_memory: Callable[[], DeviceMemory] = lambda: this_machine().host
-    ) -> None:
+    def __init__(self, send: Callable[[Event], None]) -> None:
         self._send = send
-        self._main_memory = main_memory
         self._gate = Gate()
         self._cancelled = threading.Event()
         self._guard = threading.Lock()
@@ -203,8 +196,7 @@ class Work:
         learned = learning.of(Path(engine.target.path), self._draft)
         used = engine.further.get(self._learned_name)
         current = learned.current.resolve()
-        was_unloaded = self._learned_name and not used
-        if was_unloaded or current == (Path(used.path) if used else self._draft).resolve():
+        if current == (Path(used.path) if used else self._draft).resolve():
             return learned
         with suppress(EngineError):
             if used:
@@ -231,18 +223,6 @@ class Work:
             tested = [(files[name], counts) for name, counts in recorder.tested.items() if name in files]
             learned.saw(len(turn.best), turn.kind, tested)
             self._training.begin(Path(engine.target.path), learned)
-
-    def _make_room(self, engine: Engine, asked: str) -> None:
-        """Unloads a draft model that does not pay if memory is short, and says so. It is never the one `asked` for."""
-        memory = self._main_memory()
-        name = engine.draft_to_unload(memory, asked)
-        info = engine.further.get(name, engine.draft) if name else None
-        if not (name and info):
-            return
-        engine.unload_draft(name)
-        why = f"memory is short ({format_size(memory.free)} free), and it has not made answers faster"
-        back = "It comes back when the models are loaded again, as at the next start."
-        self._send(Notice(f"{name} ({Path(info.path).name}) was unloaded: {why}. {back}"))
 
     def _unload(self) -> None:
         with self._guard:
@@ -287,7 +267,6 @@ class Work:
             self._upkeep.keep()
             if "store" in self._engine.drafters:
                 self._refreshing.after_answer(Path(self._engine.target.path))
-            self._make_room(self._engine, session.settings.drafter)
         reason, stats = session.end_reason or "error", session.stats.to_json()
         answer = called(session, command)
         self._send(Ended(reason, session.text, stats, session.costs, answer.calls, answer.content))

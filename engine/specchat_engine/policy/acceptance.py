@@ -42,9 +42,6 @@ RUNNER_UP, COUNTED = "runner-up", "counted runner-up"
 AGREED, VOTE = "agreed match", "vote"
 """The evidence for tokens that a match adds to a draft with which it agrees, and whose evidence that is."""
 
-OWN_EVIDENCE = ("confidence", "nothing")
-"""The evidence for the tokens that a draft model or a head drafts."""
-
 PASTED = "pasted"
 _LONG_REQUEST = 280
 _CODE = re.compile(
@@ -256,16 +253,6 @@ class Acceptance:
         if key not in self._posteriors:
             self._posteriors[key] = Posterior(EVIDENCE[evidence])
         return self._posteriors[key]
-
-    def share_of(self, drafter: str) -> float:
-        """Returns the share of a drafter's compared tokens that were accepted, over all kinds; 0 without any."""
-        own = [
-            known
-            for (_, name, evidence), known in self._posteriors.items()
-            if name == drafter and evidence in OWN_EVIDENCE
-        ]
-        tested = sum(posterior.tested for posterior in own)
-        return sum(posterior.accepted for posterior in own) / tested if tested else 0.0
 
     def sharpness(self, kind: str, drafter: str) -> Sharpness:
         """Returns how much a drafter should sharpen its rows on a kind of text."""

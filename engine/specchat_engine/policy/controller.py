@@ -16,7 +16,7 @@ from typing import Any
 
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
-from specchat_engine.models import ALONE, Company
+from specchat_engine.models import Company
 from specchat_engine.policy.acceptance import (
     AGREED,
     EVIDENCE,
@@ -32,7 +32,6 @@ from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCo
 from specchat_engine.policy.drift import Drift
 from specchat_engine.policy.policy import Confidences, Decision, Outcome, Possible, Situation, decide
 from specchat_engine.policy.sharpness import Sharpness
-from specchat_engine.policy.unloading import Gains
 from specchat_engine.settings import USUAL_K
 
 _FIRST_DRAFT = 3
@@ -75,9 +74,8 @@ class Controller:
     """Decides before each round, and learns after it. There is one for each pair, and its sessions share it.
 
     `targets` has the cost of target passes, `drafts` the cost of drafts by the drafter's name. Draft models all compute
-    with the same number of threads. `gains` has what each drafter's rounds really gained, and `drift` notices drafters
-    that are accepted less often than they used to be. After `most_plain` plain rounds a draft is due, whatever it
-    costs; None for a pair that is not there to be watched.
+    with the same number of threads. `drift` notices drafters that are accepted less often than they used to be. After
+    `most_plain` plain rounds a draft is due, whatever it costs; None for a pair that is not there to be watched.
     """
 
     most_plain: int | None = None
@@ -87,7 +85,6 @@ class Controller:
         self.targets = CostsByThreads()
         self.drafts: dict[str, DraftCosts] = {}
         self.acceptance = Acceptance()
-        self.gains = Gains()
         self.drift = Drift()
         self._caps: dict[str, float] = {}
         self._kind = ""
@@ -125,7 +122,7 @@ class Controller:
         other = Controller()
         other.threads, other.targets, other.drafts = self.threads, self.targets, self.drafts
         other.acceptance, other.drift = self.acceptance, self.drift
-        other._caps, other.gains, other.most_plain = self._caps, self.gains, self.most_plain
+        other._caps, other.most_plain = self._caps, self.most_plain
         return other
 
     @property
@@ -203,10 +200,6 @@ class Controller:
         if drafter is None or not tried:
             return
         self._made[drafter.name] += 1
-        if timed:
-            steady_ms = outcome.milliseconds - self._reading_ms(situation, drafter)
-            took = self._in_plain_rounds(max(steady_ms, outcome.milliseconds / 2), situation.depth, outcome.company)
-            self.gains.observe(self._kind, drafter.name, took, outcome.emitted)
         runner_up = evidence_for_runner_up(drafter)
         for value, replaced in outcome.runners_up:
             self._learn_tokens(drafter.name, runner_up, (value,), int(replaced))
@@ -401,12 +394,6 @@ class Controller:
         """What a plain pass costs an answer; 0 before one was timed."""
         return _own_part(self.target.at(1 + round(company.usual_tokens), depth) or 0.0, company)
 
-    def _in_plain_rounds(self, milliseconds: float, depth: int, company: Company = ALONE) -> float:
-        """A time in plain rounds; 0 before one was timed."""
-        plain_ms = self._plain_ms(depth, company)
-        overhead_ms = 0.0 if company.answers else self._overhead_ms
-        return milliseconds / (plain_ms + overhead_ms) if plain_ms else 0.0
-
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start."""
         return {
@@ -414,7 +401,6 @@ class Controller:
             "drafts": {name: costs.to_json() for name, costs in self.drafts.items()},
             "acceptance": self.acceptance.to_json(),
             "caps": {kind: round(cap, 3) for kind, cap in self._caps.items()},
-            "gains": self.gains.to_json(),
             "usual": self.drift.to_json(),
         }
 
@@ -428,7 +414,6 @@ class Controller:
             controller.drafts = {str(name): DraftCosts.from_json(one) for name, one in kept.get("drafts", {}).items()}
             controller.acceptance = Acceptance.from_json(kept.get("acceptance", {}))
             controller._caps = {str(kind): min(_CAP_MOST, float(cap)) for kind, cap in kept.get("caps", {}).items()}
-            controller.gains.take(kept.get("gains", {}))
             controller.drift.take(kept.get("usual", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error

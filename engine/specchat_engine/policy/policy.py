@@ -113,11 +113,6 @@ class Outcome:
     matched: Mapping[DrafterTraits, Sequence[bool]] = field(default_factory=dict)
     company: Company = ALONE
 
-    @property
-    def milliseconds(self) -> float:
-        """The time of the whole round."""
-        return self.verify_ms + self.draft_ms + self.other_ms
-
 
 @dataclass(frozen=True, slots=True)
 class Confidences:

@@ -90,13 +90,6 @@ class Threads:
         self._drafts = (*self._drafts, draft)
         self._apply()
 
-    def remove(self, draft: ThreadedModel) -> None:
-        """Leaves a draft model alone from now on. The others keep the number of threads that was chosen."""
-        self._drafts = tuple(one for one in self._drafts if one is not draft)
-        if self._draft is draft:
-            self._draft = None
-        self._apply()
-
     def ask(self, target: ThreadCount, draft: ThreadCount) -> None:
         """Asks for other numbers, in force from the next pass on. May be called from any thread."""
         self._asked = target, draft

@@ -152,7 +152,7 @@ def test_a_trial_that_gains_is_followed_by_drafts() -> None:
 def lost(decisions: list[Decision], slope: float, right: int) -> float:
     """How many plain rounds these decisions lost."""
     outcomes = [outcome_of(decision, right, slope) for decision in decisions]
-    return sum(outcome.milliseconds - outcome.emitted for outcome in outcomes)
+    return sum(one.verify_ms + one.draft_ms + one.other_ms - one.emitted for one in outcomes)
 
 
 @pytest.mark.parametrize("slope", [0.01, 0.1, 0.4, 0.8])
