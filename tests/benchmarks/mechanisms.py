@@ -70,7 +70,10 @@ VARIANTS: Mapping[str, Sequence[tuple[Any, str, Any]]] = {
     "three nodes (±1.2 deviations): the mean alone": [(controller, "_NODE", 0.0)],
     "short first drafts (3)": [(controller, "_FIRST_DRAFT", 99)],
     "1.02 × before drafting": [(policy, "_WORTH_IT", 1.0)],
+    "the most that a draft that explores may lose (2): 99": [(policy, "_EXPLORES", 99.0)],
     "reading spread over drafts (16): in full": [(controller, "_DRAFTS", 1.0), (controller, "_DRAFTS_WEIGHT", 0.0)],
+    "learning over how many drafts (0.3): 0": [(controller, "_DRAFTS_WEIGHT", 0.0)],
+    "holding a plain decision (6): 0": [(controller, "_HOLD", 0)],
 }
 
 
@@ -99,7 +102,9 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("recordings", type=Path, nargs="*", default=[REAL_RECORDING, RECORDING])
-    recordings: Sequence[Path] = parser.parse_args().recordings
+    parser.add_argument("--only", default="", help="mechanisms whose names have this")
+    asked = parser.parse_args()
+    recordings: Sequence[Path] = asked.recordings
     console = Console()
     columns = [
         (path, name, machine)
@@ -111,6 +116,8 @@ def main() -> None:
         console.print(f"{path.name}, {name}: first answers {first:.3f} × plain, sessions {session:.3f} × plain")
     table = Table("without", "first answers", "sessions", "worst")
     for mechanism, patches in VARIANTS.items():
+        if asked.only not in mechanism:
+            continue
         with without(patches):
             found = [speeds(recorded(path), machine) for path, _, machine in columns]
         first, session = (

@@ -49,7 +49,8 @@ class CostCurve:
 
     When a machine slows down, everything slows down. So times are divided by the machine's current slowness, 1 at
     first, and old times stay comparable. Noise only makes passes slower, so the cost of a size is the lower third of
-    its kept times rather than their median.
+    its kept times rather than their median. What was not measured yet is taken from a curve that this one resembles, if
+    there is one.
     """
 
     def __init__(self, slope: float) -> None:
@@ -63,6 +64,13 @@ class CostCurve:
         self._timed: dict[int, dict[int, deque[float]]] = {}
         self._curves: dict[int, dict[int, float]] = {}
         self._lines: dict[tuple[int, int], NDArray[np.float64]] = {}
+        self._model: CostCurve | None = None
+
+    def resemble(self, other: CostCurve) -> None:
+        """Takes what was not measured here from another curve, in proportion."""
+        self._model = other if other is not self else None
+        self._curves.clear()
+        self._lines.clear()
 
     def observe(self, size: int, depth: int, milliseconds: float, timed_ms: float | None = None) -> None:
         """Learns what a size took at this depth of the context. `timed_ms` is the time of its passes alone, if that
@@ -105,7 +113,7 @@ class CostCurve:
 
     def at(self, size: int, depth: int) -> float | None:
         """The expected milliseconds of a size of 1 or more; None before anything was measured."""
-        known = self._blended(depth) if self._usual else {}
+        known = self._blended(depth)
         if size in known:
             return self._slowness * known[size]
         curve = self.curve(depth, size)
@@ -118,7 +126,7 @@ class CostCurve:
         disturbed. Beyond the largest size the last slope continues, but not steeper than the initial slope. If larger
         sizes cost more than that, trying them will show it.
         """
-        if not self._usual:
+        if not self._blended(depth):
             return None
         at = _nearest(self._usual, depth), most
         if at not in self._lines:
@@ -162,15 +170,27 @@ class CostCurve:
         zone = _nearest(self._usual, depth)
         if zone in self._curves:
             return self._curves[zone]
-        usual = dict(sorted(self._usual[zone].items()))
+        own = self._usual.get(zone, {})
+        usual = dict(sorted({**self._in_proportion(own, depth), **own}.items()))
         known = dict(usual)
-        for size, cost in usual.items():
+        for size, cost in own.items():
             count = len(self._times[zone][size])
             if size > 1 and count < _TRUSTED and len(usual) > 1:
                 guess = _on_line(size, [other for other in usual if other != size], usual)
                 known[size] = (count * cost + _GUESSED * guess) / (count + _GUESSED)
-        self._curves[zone] = known
+        if own:
+            self._curves[zone] = known
         return known
+
+    def _in_proportion(self, own: Mapping[int, float], depth: int) -> dict[int, float]:
+        """The costs of the sizes at which the resembled curve was measured, as much higher or lower as the nearest of the
+        own costs is."""
+        costs = self._model.measured(depth) if self._model else {}
+        if not (costs and own):
+            return costs
+        sizes = [*costs]
+        nearest = {size: min(own, key=lambda other: abs(other - size)) for size in sizes}
+        return {size: costs[size] * own[near] / _on_line(near, sizes, costs) for size, near in nearest.items()}
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start: the milliseconds of each size at each depth, and the number of times."""
@@ -199,7 +219,8 @@ class CostCurve:
 class CostsByThreads:
     """A curve for each number of threads; `current` is the one of the threads in force.
 
-    What was learned before the number of threads was known is assigned to the first number that is set.
+    What was learned before the number of threads was known is assigned to the first number that is set. What one
+    number of threads was not measured at costs in proportion to what it does with the best-known number.
     """
 
     def __init__(self, slope: float = _TARGET_SLOPE) -> None:
@@ -225,7 +246,8 @@ class CostsByThreads:
         """Sets the number of threads in force."""
         if threads != self._threads:
             unknown = self._curves.pop(0, None)
-            self._curves.setdefault(threads, unknown or CostCurve(self._slope))
+            curve = self._curves.setdefault(threads, unknown or CostCurve(self._slope))
+            curve.resemble(self.best_known)
             self._threads = threads
 
     def to_json(self) -> dict[str, Any]:
@@ -252,7 +274,7 @@ class DraftCosts:
         """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well."""
         passes = [_passes(drafter, length) for length in range(most + 1)]
         curve = self.by_threads.current
-        timed, times = curve.curve(depth, passes[-1]) if passes[-1] else None, curve.total
+        timed, times = curve.curve(depth, passes[-1]) if passes[-1] else None, self.by_threads.best_known.total
         weight = 0.0 if timed is None else 1.0 if times >= _CALIBRATED else times / (times + _GUESSED)
         return [
             (1 - weight) * _STEP_SHARE * plain_ms * count + (weight * timed[count] if timed else 0.0)
@@ -306,7 +328,7 @@ def _on_line(size: int, sizes: Sequence[int], costs: Mapping[int, float]) -> flo
 
 
 def _nearest(zones: Iterable[int], depth: int) -> int:
-    return min(zones, key=lambda zone: abs(zone - _zone(depth)))
+    return min(zones, key=lambda zone: abs(zone - _zone(depth)), default=_zone(depth))
 
 
 def _zone(depth: int) -> int:

@@ -366,13 +366,21 @@ def test_reading_in_a_round_does_not_count_as_drafting() -> None:
     assert costs.read_ms == pytest.approx(0.1, rel=0.1)
 
 
+def test_drafts_that_cost_too_much_are_not_tried_again_because_the_number_of_threads_changed() -> None:
+    controller = knowing(1.0, step=0.5)
+    controller.use_threads(2, 2)
+    assert not drafted_by_model(play(controller, 40, 1.0, right=9))
+    controller.use_threads(1, 1)
+    assert not drafted_by_model(play(controller, 40, 1.0, right=9))
+
+
 def test_other_thread_counts_have_their_own_costs() -> None:
     controller = knowing(0.1)
     controller.use_threads(2, 1)
     assert controller.target.at(1, 0) == pytest.approx(1.0)
     controller.use_threads(4, 4)
-    assert controller.target.at(1, 0) is None
-    assert controller.costs_of("model").by_threads.current.at(1, 0) is None
+    controller.target.observe(1, 0, 3.0)
+    assert controller.target.at(1, 0) == pytest.approx(3.0)
     controller.use_threads(2, 1)
     assert controller.target.at(1, 0) == pytest.approx(1.0)
 

@@ -188,13 +188,55 @@ def test_costs_belong_to_a_number_of_threads() -> None:
     costs.use(2)
     assert costs.current.at(1, 0) == pytest.approx(10.0), "learned before the number was known"
     costs.use(4)
-    assert costs.current.at(1, 0) is None
     costs.current.observe(1, 0, 6.0)
     again = CostsByThreads.from_json(json.loads(json.dumps(costs.to_json())))
     assert (again.of(2).at(1, 0), again.of(4).at(1, 0)) == (pytest.approx(10.0), pytest.approx(6.0))
 
 
+@given(curves, st.floats(0.2, 5.0))
+def test_another_number_of_threads_has_the_steps_of_the_known_one_until_it_was_measured(
+    curve: list[float], slower: float
+) -> None:
+    costs = CostsByThreads()
+    costs.use(2)
+    for width in (1, 2, 3, 4, 16):
+        for _ in range(8):
+            costs.current.observe(width, 0, curve[width])
+    costs.use(1)
+    assert costs.current.curve(0, 16) == pytest.approx(costs.of(2).curve(0, 16))
+    costs.current.observe(1, 0, slower * curve[1])
+    expected = [slower * each for each in costs.of(2).curve(0, 16) or ()]
+    assert costs.current.curve(0, 16) == pytest.approx(expected)
+    assert costs.current.seen(2) == 0, "what was taken over was not measured"
+
+
+def test_what_a_number_of_threads_was_measured_at_is_its_own() -> None:
+    costs = CostsByThreads()
+    for width, milliseconds in ((1, 10.0), (2, 16.0), (4, 20.0)):
+        for _ in range(8):
+            costs.current.observe(width, 0, milliseconds)
+    costs.use(2)
+    costs.use(1)
+    for _ in range(15):
+        costs.current.observe(1, 0, 20.0)
+        costs.current.observe(2, 0, 36.0)
+    assert costs.current.curve(0, 4) == pytest.approx([0, 20.0, 36.0, 40.5, 45.0])
+    assert costs.of(2).at(2, 0) == pytest.approx(16.0)
+    assert [*costs.to_json()["1"]["0"]] == ["1", "2"], "only what was measured is kept"
+
+
 MODEL = DrafterTraits("model", evidence="confidence", cost="step")
+
+
+def test_a_draft_costs_about_the_same_with_another_number_of_threads() -> None:
+    costs = DraftCosts()
+    for length in (1, 5) * 4:
+        costs.observe(MODEL, length, 0, 5.0 * length)
+    costs.by_threads.use(2)
+    costs.by_threads.use(1)
+    assert costs.expected(MODEL, 0, 3, 10.0) == pytest.approx([0, 5, 10, 15])
+    costs.observe(MODEL, 1, 0, 10.0)
+    assert costs.expected(MODEL, 0, 3, 10.0) == pytest.approx([0, 10, 20, 30])
 
 
 def test_before_a_draft_was_timed_a_step_costs_a_tenth_of_a_plain_pass() -> None:
