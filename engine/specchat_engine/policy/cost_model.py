@@ -183,8 +183,8 @@ class CostCurve:
         return known
 
     def _in_proportion(self, own: Mapping[int, float], depth: int) -> dict[int, float]:
-        """The costs of the sizes at which the resembled curve was measured, as much higher or lower as the nearest of the
-        own costs is."""
+        """The costs of the sizes at which the resembled curve was measured, as much higher or lower as the nearest own
+        cost is."""
         costs = self._model.measured(depth) if self._model else {}
         if not (costs and own):
             return costs
