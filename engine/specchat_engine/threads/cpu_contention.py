@@ -28,8 +28,8 @@ _STARVED, _BATCHES, _STARVED_BATCHES = 0.75, 4, 3
 """They are also tried if the threads computed for less than 0.75 of the time in three of the last four batches of
 passes. That needs no undisturbed pass to compare with."""
 
-_TRIAL_PASSES, _HOPELESS = 12, 2.0
-"""A trial ends after 12 passes, or as soon as it has taken twice the time that they would have taken without it."""
+_TRIAL_PASSES, _MOST_LOST = 12, 2.0
+"""A trial ends after 12 passes, or as soon as it has lost the time of two passes without it."""
 
 _SLOPE = 0.35
 """What a further token costs, roughly, in passes over one token."""
@@ -135,7 +135,7 @@ class CpuContention:
         """Ends a trial once it has shown enough."""
         usual, tried, more = _level(self._recent), self._trial, self._tried < self._settled
         took, with_all = sum(each.took for each in tried), sum(each.with_all for each in tried)
-        hopeless = took > _HOPELESS * usual * with_all / len(tried) * _TRIAL_PASSES
+        hopeless = took > usual * with_all * (1 + _MOST_LOST / len(tried))
         if len(tried) < _TRIAL_PASSES and not hopeless:
             return
         if not hopeless and took < (_MORE_BELOW if more else _FEWER_BELOW) * usual * with_all:

@@ -119,7 +119,7 @@ def test_costs_belong_to_a_thread_count_and_come_back_with_it() -> None:
     controller.target.observe(1, 0, 10.0)
     controller.costs_of("model").by_threads.current.observe(1, 0, 1.0)
     controller.use_threads(4, 1)
-    assert controller.target.at(1, 0) is None
+    assert not controller.target.measured(0)
     assert controller.costs_of("model").by_threads.current.at(1, 0) == pytest.approx(1.0)
     controller.target.observe(1, 0, 6.0)
     kept = Controller.from_json(controller.to_json())
@@ -136,7 +136,7 @@ def test_what_was_learned_before_a_count_was_named_belongs_to_the_first_that_has
     controller.use_threads(2, 0)
     assert controller.target.at(1, 0) == pytest.approx(10.0)
     controller.use_threads(4, 0)
-    assert controller.target.at(1, 0) is None
+    assert not controller.target.measured(0)
 
 
 def test_thread_counts_of_a_target_take_turns_and_every_pass_leaves_the_model_as_it_was() -> None:

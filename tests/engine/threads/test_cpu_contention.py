@@ -134,6 +134,18 @@ def test_a_trial_that_stalls_ends_with_its_first_pass() -> None:
     assert machine.contention.count == 1
 
 
+def test_a_trial_that_only_loses_ends_before_it_has_lost_the_time_of_three_passes() -> None:
+    machine = Machine(2, busy=1)
+    machine.passes(300)
+    machine.rest(61)
+    contention, pass_ms, lost = machine.contention, 3.6 * 1.125, 0.0
+    contention.passed([(1, pass_ms, 0.0)], machine.now, machine.computed)
+    while contention.count == 2:
+        lost += 0.5 * pass_ms
+        contention.passed([(1, 1.5 * pass_ms, 0.0)], machine.now, machine.computed)
+    assert 0 < lost < 3 * pass_ms
+
+
 def test_widths_are_compared_with_themselves() -> None:
     machine = Machine(4)
     for _ in range(60):

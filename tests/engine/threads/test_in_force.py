@@ -229,26 +229,6 @@ def test_threads_that_change_in_mid_answer_leave_the_text_as_it_is(engine: Engin
     assert len(texts[0]) > 20
 
 
-@pytest.mark.parametrize("gone", [0, 1])
-def test_draft_models_keep_the_chosen_number_of_threads_when_another_one_goes(gone: int) -> None:
-    pair, second = Pair(("auto", "auto")), ThreadedScript(fewer_are_better, max_rows=1)
-    pair.threads.add(second)
-    pair.try_all()
-    assert pair.draft.threads == second.threads == pair.threads.in_force.draft == 1
-    drafts = [pair.draft, second]
-    removed, left = drafts.pop(gone), drafts[0]
-    pair.threads.remove(removed)
-    assert (left.threads, pair.threads.in_force.draft) == (1, 1)
-    pair.threads.ask(4, 2)
-    assert (left.threads, removed.threads, pair.threads.in_force.draft) == (2, 1, 2)
-    removed.made.clear()
-    pair.threads.ask("auto", "auto")
-    pair.try_all(DAY.replace(year=2030))
-    assert removed.made == []
-    pair.threads.remove(left)
-    assert pair.threads.in_force.draft == 0
-
-
 def test_threads_show_in_no_logit_of_a_wide_pass_and_of_a_single_one_in_its_last_bits_behind_256_tokens(
     engine: Engine,
 ) -> None:
