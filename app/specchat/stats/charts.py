@@ -86,6 +86,8 @@ def k_chart(rounds: Sequence[Round], width: int) -> list[Line]:
         begin = f"{share:>3} % "
         first, *rest = wrapped(f"k {_ks(events)}: {told}", width - len(begin), Style.QUIET)
         lines += [((begin, Style.PLAIN), *first), *(((" " * len(begin), Style.PLAIN), *line) for line in rest)]
+    if others := sum(shares[_REASONS:]):
+        lines.append(((f"{others:>3} % ", Style.PLAIN), ("other reasons", Style.QUIET)))
     return lines
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,6 +77,13 @@ def test_a_table_compares_kinds() -> None:
 
 def test_where_nothing_happened_nothing_is_drawn() -> None:
     assert position_bars(Figures(), 80) == k_chart([], 80) == histogram(Spread(), 80) == kinds_table([], 80) == []
+
+
+def test_the_shares_of_the_reasons_for_k_add_up() -> None:
+    rounds = [made_round(2, 1, k=2, reason=reason) for reason in "aaabbcdefg"]
+    text = as_text(k_chart(rounds, 60))
+    assert "30 % other reasons" in text
+    assert sum(int(share) for share in re.findall(r"(\d+) %", text)) == 100
 
 
 def test_k_over_the_turn_names_the_ks_that_were_set() -> None:

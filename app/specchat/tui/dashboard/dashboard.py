@@ -151,7 +151,8 @@ def panel(view: TurnView, width: int, height: int, marked: Figure | None = None)
     rounds = min(max(room - len(figures), _USUAL_RIBBON), _LONGEST_RIBBON)
     all_rows = [*figures, *ribbon(view, width - 1, rounds)]
     shown = fitting(all_rows, room, marked)
-    lines = [_line(row.parts, width, marked is not None and row.figure is marked) for row in shown]
+    of_marked = [at for at, row in enumerate(shown) if marked and row.figure is marked]
+    lines = [_line(row.parts, width, at in of_marked, at in of_marked[:1]) for at, row in enumerate(shown)]
     filling = [_NOTHING] * (room - len(shown)) if below else []
     return Panel((*lines, *filling, *below), tuple(row.figure for row in shown))
 
@@ -189,6 +190,6 @@ def _explanation(marked: Figure, view: TurnView, width: int) -> list[Content]:
     return [Content.styled("─" * width, "$border"), *(Content(f" {line}") for line in lines)]
 
 
-def _line(parts: Sequence[Styled], width: int, here: bool) -> Content:
-    line = Content.assemble(("▸" if here else " ", "bold $primary"), *parts).truncate(width)
-    return line.stylize("bold") if here else line
+def _line(parts: Sequence[Styled], width: int, strong: bool, marked: bool) -> Content:
+    line = Content.assemble(("▸" if marked else " ", "bold $primary"), *parts).truncate(width)
+    return line.stylize("bold") if strong else line

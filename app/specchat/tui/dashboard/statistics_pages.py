@@ -36,6 +36,8 @@ _TOLD = (
     Figure.SOURCES,
     Figure.BREAK_EVEN,
 )
+_DISTURBED = "other programs disturbed this answer"
+_UNKNOWN = "too little was measured while the machine was as busy as during this answer"
 _NOT_YET = "Nothing recorded yet: statistics start with the first answer."
 
 
@@ -60,9 +62,7 @@ def turn_page(turn: Answered, width: int) -> list[Line]:
     if turn.prediction is not None:
         lines += [*_title("What if: tokens/s over k"), *what_if_chart(turn.prediction, width)]
     elif turn.rounds:
-        busy = "other programs disturbed this answer"
-        few = "too little was measured, or not in the state in which the machine was during this answer"
-        why = f"What if: no prediction for other values of k, because {busy if turn.disturbed else few}."
+        why = f"What if: no prediction for other values of k, because {_DISTURBED if turn.disturbed else _UNKNOWN}."
         lines += [_EMPTY, *wrapped(why, width, Style.QUIET)]
     lines += [*_title("k over the turn"), *k_chart(turn.rounds, width)]
     return lines + details(turn.summary, width)
@@ -168,7 +168,9 @@ def _no_advice(turn: Answered) -> str:
     if not turn.figures.shares:
         return "No advice: a server decides how it drafts, and does not tell what its passes take."
     if turn.disturbed:
-        return "No advice: other programs disturbed this answer, so its times say little about k and the draft."
+        return f"No advice: {_DISTURBED}, so its times say little about k and the draft."
+    if turn.prediction is None:
+        return f"No advice about k and the draft: {_UNKNOWN}."
     return "Nothing: k, drafter and draft suit this text."
 
 

@@ -170,8 +170,8 @@ def lead_line(race: Race, seconds: float, most: int, width: int) -> Content:
     end = min(race.plain.duration, race.speculative.duration)
     lead = race.lead(min(seconds, end))
     ahead = _NAMES[lead > 0]
-    text = f"  {ahead} {'won' if seconds >= end else 'leads'} by {abs(lead)}" if lead else "  level"
-    room = (width - 30) // 2
+    text = f"  {ahead} {'won' if seconds >= end else 'leads'} by {abs(lead)} tokens" if lead else "  level"
+    room = (width - 34) // 2
     if room < _LEAST_BAR:
         return Content(f"lead{text}").truncate(width)
     length = round(room * abs(lead) / most) if most else 0

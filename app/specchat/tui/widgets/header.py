@@ -10,6 +10,10 @@ from specchat.tui.widgets.lines import Lines
 
 _APART = 4
 """The least blanks between the three parts together."""
+_GAPS = 3
+"""The blanks between them where the name of the pair is cut."""
+_MOST_OF_A_NAME = 0.9
+"""The share of the pair's name that is kept where the name is cut for the context."""
 _LEAST_NAME = 6
 """The least cells for a model's name beside its server's host."""
 
@@ -55,7 +59,9 @@ def header(view: HeaderView, width: int) -> Content:
     status = _status(view)
     names = (view.pair, *view.shorter)
     without = [*(("", "", thinking, name) for name in names), ("", "", "", names[-1])]
-    narrowest = [("", "", used, names[-1])] if view.when_full else without
+    room = width - cell_len(status) - cell_len(used) - _GAPS
+    nearly_fits = not thinking and room >= _MOST_OF_A_NAME * cell_len(names[-1])
+    narrowest = [("", "", used, names[-1])] if view.when_full or nearly_fits else without
     for app, word, right, pair in (
         ("specchat   ", "speculation ", f"{near}   seed {view.seed}", view.pair),
         ("specchat   ", "speculation ", near, view.pair),
@@ -77,7 +83,7 @@ def header(view: HeaderView, width: int) -> Content:
         before = min(half, free - 2)
         return Content("").join([left, Content(" " * before), chip, Content(" " * (free - before)), end])
     chip = chip.truncate(max(width // 2, width - left.cell_length - end.cell_length - 3), ellipsis=True)
-    room = max(width - chip.cell_length - end.cell_length - 3, 0)
+    room = max(width - chip.cell_length - end.cell_length - _GAPS, 0)
     left = Content.styled(_shortened(pair, view.host, room), "$text-secondary")
     gap = max(width - left.cell_length - chip.cell_length - end.cell_length - 2, 1)
     return Content("").join([left, Content("  "), chip, Content(" " * gap), end]).truncate(width)

@@ -103,16 +103,16 @@ def test_the_bar_is_full_at_the_largest_lead_and_points_to_the_leader() -> None:
     most = most_lead(race)
     assert most == 6
     line = lead_line(race, 0.3, most, 100).plain
-    assert line == "░" * 35 + "│" + "█" * 35 + "  speculative leads by 6"
+    assert line == "░" * 33 + "│" + "█" * 33 + "  speculative leads by 6 tokens"
     behind = lead_line(Race.of(FAST, SLOW), 0.3, most, 100).plain
-    assert behind == "░" * 0 + "█" * 35 + "│" + "░" * 35 + "  plain leads by 6"
+    assert behind == "█" * 33 + "│" + "░" * 33 + "  plain leads by 6 tokens"
     assert "█" not in lead_line(race, 0.0, most, 100).plain
 
 
 def test_at_the_end_the_bar_shows_by_how_much_the_faster_one_won() -> None:
     race = Race.of(SLOW, FAST)
     line = lead_line(race, race.duration, most_lead(race), 100).plain
-    assert line.endswith("speculative won by 3")
+    assert line.endswith("speculative won by 3 tokens")
     assert "█" in line
 
 

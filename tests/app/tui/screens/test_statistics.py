@@ -1,5 +1,6 @@
 """The pages of statistics, where their figures come from, and their window."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,13 @@ def test_the_why_page_gives_reasons_below_the_figures() -> None:
     text = as_text(why_page(TURN, 78))
     assert "32 tokens in" in text
     assert text.index("compared") < text.index("What could be gained")
+
+
+def test_the_why_page_gives_no_advice_about_what_it_could_not_compare() -> None:
+    unknown = replace(TURN, stats={key: value for key, value in TURN.stats.items() if key != "speedup"})
+    text = as_text(why_page(unknown, 140))
+    assert "Not compared with plain" in text
+    assert "No advice about k and the draft: too little was measured" in text
 
 
 def test_settings_and_costs_are_those_of_the_trace() -> None:
