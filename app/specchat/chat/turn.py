@@ -49,11 +49,6 @@ class TurnView:
     final: bool = False
     repeats: int = 0
 
-    @classmethod
-    def before(cls, memory: MemoryUse | None) -> TurnView:
-        """The view before the first turn of a pair."""
-        return cls(Shown(Summary(), memory=memory))
-
     @property
     def figures(self) -> Figures:
         """The counts and times of all rounds."""

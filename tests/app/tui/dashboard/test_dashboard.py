@@ -3,8 +3,9 @@ from rich.cells import cell_len
 
 from app.tui.scripted_client import ended, script
 from specchat.chat.turn import TurnModel, TurnView
-from specchat.stats.explain import Figure
+from specchat.stats.explain import Figure, Shown
 from specchat.stats.explanations.figures import explain_figures
+from specchat.stats.summary import Summary
 from specchat.tui.dashboard.dashboard import MARKABLE, Panel, explanation, following, panel
 from specchat.tui.dashboard.figures import strip
 from specchat_engine.decoding.costs import MeasuredCosts
@@ -190,7 +191,7 @@ def test_k_is_shown_over_the_turn_with_its_reason() -> None:
 
 
 def test_memory_is_known_before_the_first_turn() -> None:
-    assert any("memory   64 MB" in row for row in shown(TurnView.before(MEMORY)))
+    assert any("memory   64 MB" in row for row in shown(TurnView(Shown(Summary(), memory=MEMORY))))
 
 
 def test_a_click_finds_the_figure_of_its_row() -> None:

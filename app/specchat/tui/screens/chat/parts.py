@@ -174,7 +174,9 @@ class ChatParts:
             self.conversations.use_stored_settings()
         self.view.download_bar.show_unfinished()
         if state.turn is None:
-            self.view.show_figures(TurnView.before(event.memory))
+            if not first_time:
+                self.view.show_figures(TurnView())
+            self.view.show_memory(event.memory)
         resumed, self.conversations.resumed = self.conversations.resumed, None
         if resumed == state.session.conversation.id and state.turn is None and state.waiting is None:
             self.screen.run_worker(self.conversations.restore_prompt_cache(), group="prompt cache")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from textual.app import ComposeResult
@@ -35,6 +36,7 @@ from specchat.tui.widgets.note_bar import NoteBar
 from specchat.tui.widgets.outbox_bar import OutboxBar
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.step_bar import StepBar, TourBar
+from specchat_engine.load_options import MemoryUse
 
 LOADING = "the model is still loading"
 
@@ -62,6 +64,7 @@ class ChatView:
         self._entry_row = Horizontal(id="entry")
         self._mode = self._editing = ""
         self._passing = False
+        self._figures = TurnView()
 
     def compose(self) -> ComposeResult:
         """Rows from top to bottom; the side panel is beside the transcript if there is room."""
@@ -98,6 +101,7 @@ class ChatView:
     def show_editing(self, what: str, message: int) -> None:
         """Says in the border of the prompt what becomes of this message's text in it, and marks the message."""
         self._editing = f"{what} · Esc leaves it as it was"
+        self.transcript.leave()
         self.transcript.mark_edited(self._entry_of(message))
         self._show_above_prompt()
         self.prompt.refresh_bindings()
@@ -155,8 +159,13 @@ class ChatView:
 
     def show_figures(self, view: TurnView) -> None:
         """Shows the figures of a turn."""
+        self._figures = view
         self.dashboard.show(view)
         self.dashboard_row.show(view)
+
+    def show_memory(self, memory: MemoryUse | None) -> None:
+        """Shows what the loaded models take beside the figures that are shown."""
+        self.show_figures(replace(self._figures, shown=self._figures.shown._replace(memory=memory)))
 
     def show_outbox(self) -> None:
         """Shows what is queued, and leaves its keys to it; says at the outputs of commands whether they went."""
@@ -218,7 +227,8 @@ class ChatView:
         return next((entry for entry in self.transcript.entries if message_id(entry) == message), None)
 
     def _show_above_prompt(self) -> None:
-        self._entry_row.border_title = " · ".join(filter(None, (self._mode, self._editing)))
+        title = " · ".join(filter(None, (self._mode, self._editing)))
+        self._entry_row.border_title = f" {title} " if title else ""
 
     def _entry(self, conversation: Conversation, message: StoredMessage) -> Entry:
         session = self._state.session

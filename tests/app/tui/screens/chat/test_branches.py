@@ -272,11 +272,13 @@ async def test_the_selected_message_is_edited_and_marked_until_esc_leaves_it_as_
         assert prompt(pilot).text == "Who?"
         assert [row.split() for row in rows_of(pilot, "»")] == [["»", "Who?"]]
         title = str(pilot.app.screen.query_one("#entry").border_title)
-        assert title.endswith("Esc leaves it as it was")
+        assert title == f" {title.strip()} ", "a blank keeps it apart from the border"
+        assert title.endswith("Esc leaves it as it was ")
         assert len(title) < 76, "it fits the narrowest usual terminal"
         assert "Leave as it was" in keys_shown(pilot)
         await pilot.press("escape")
         await pilot.pause()
+        assert transcript(pilot).selected is None, "what is written now has nothing to do with the message"
         assert prompt(pilot).text == ""
         assert not rows_of(pilot, "»")
         assert "Leave as it was" not in keys_shown(pilot)

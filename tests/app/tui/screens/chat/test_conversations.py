@@ -1,8 +1,9 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from app.tui.chatting import answers, ask, chat, header, questions, quiet, seen, transcript, wait_until
-from app.tui.scripted_client import ScriptedClient, chat_options
+from app.tui.scripted_client import LOADED, ScriptedClient, chat_options
 from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import sessions_db
 from specchat.store import Store, StoredMessage, ToolUse, new_id
@@ -11,6 +12,7 @@ from specchat.tui.dashboard.dashboard import Dashboard
 from specchat.tui.screens.chat.conversations import MAX_SESSIONS, MIN_TOKENS, PromptCaches
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.transcript.tool_entry import ToolEntry
+from specchat_engine.load_options import MemoryUse
 from specchat_engine.prompt.messages import ToolCall
 from support.stored import begun, said
 
@@ -35,7 +37,8 @@ async def test_a_resumed_session_has_its_figures_and_names_before_the_models_are
     async with chat(ScriptedClient()) as pilot:
         await ask(pilot)
         told, name = pilot.app.screen.query_one(Dashboard).shown.figures, seen(pilot)[2]
-    client = ScriptedClient(hold_loading=True)
+    memory = MemoryUse(60_000_000, 4_000_000, 0, 0)
+    client = ScriptedClient(hold_loading=True, load_events=(replace(LOADED, memory=memory),))
     app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
     async with app.run_test(size=(140, 40)) as pilot:
         await wait_until(lambda: len(answers(pilot)) == 1)
@@ -46,7 +49,11 @@ async def test_a_resumed_session_has_its_figures_and_names_before_the_models_are
         assert "ctx 0" not in header(pilot)
         await pilot.press("f7")
         await wait_until(lambda: isinstance(pilot.app.screen, StatisticsScreen))
+        await pilot.press("escape")
         client.go.set()
+        await quiet(pilot)
+        assert pilot.app.screen.query_one(Dashboard).shown.figures == told, "and after they are loaded"
+        assert pilot.app.screen.query_one(Dashboard).shown.memory == memory
 
 
 async def test_calls_of_a_stored_session_are_shown_with_their_results_and_sent_again() -> None:

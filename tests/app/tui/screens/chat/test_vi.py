@@ -6,8 +6,8 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import Appearance
 
 
-def mode(pilot: Chat) -> str | None:
-    return pilot.app.screen.query_one("#entry").border_title
+def mode(pilot: Chat) -> str:
+    return str(pilot.app.screen.query_one("#entry").border_title or "").strip()
 
 
 async def test_the_keys_are_switched_while_the_chat_runs_and_the_border_shows_the_mode() -> None:
