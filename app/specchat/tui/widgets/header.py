@@ -93,8 +93,9 @@ def _shortened(pair: str, host: str, room: int) -> str:
     """The pair in at most `room` cells. What is left out comes before the host, if there is room for that."""
     end = f" at {host}" if host else ""
     if cell_len(end) + _LEAST_NAME > room:
-        return Content(pair).truncate(room, ellipsis=True).plain
-    return f"{Content(pair.removesuffix(end)).truncate(room - cell_len(end), ellipsis=True).plain}{end}"
+        end = ""
+    name = Content(pair.removesuffix(end)).truncate(room - cell_len(end), ellipsis=True).plain
+    return f"{name.replace(' …', '…')}{end}"
 
 
 def _status(view: HeaderView) -> str:
