@@ -192,7 +192,7 @@ class ChatParts:
             self.panels.offer_docs(turn.answer, turn.message.id, last.text)
             if settings is not None and session.server is None:
                 self.screen.run_worker(self.advisor.look_back(session, settings, turn, last), group="advice")
-            self.tour.answered(turn.answer.figures)
+            self.tour.answered(turn.answer)
             self.queue.answered()
         else:
             self.queue.hold()

@@ -10,6 +10,8 @@ from specchat.tui.screens.chat.conversations import Conversations
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import LOADING, ChatView
+from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.body import View
 from specchat_assets import is_guide
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
@@ -170,10 +172,11 @@ class TourGuide:
         prompt.focus()
         self._restore()
 
-    def answered(self, figures: str) -> None:
-        """Goes to the next step after an answer with this line of figures."""
+    def answered(self, answer: Answer) -> None:
+        """Goes to the next step after an answer, and leaves the answer in the colours that the steps speak of."""
         if self._tour is not None:
-            self._tour.answered(figures)
+            answer.show(View.TRACE)
+            self._tour.answered(answer.figures)
             self._next_step(self._tour)
 
     def _next_step(self, tour: Tour) -> None:

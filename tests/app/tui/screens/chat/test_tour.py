@@ -2,11 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import Chat, ask, chat, header, prompt, questions, quiet
+from app.tui.chatting import Chat, answer, ask, chat, header, prompt, questions, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.stats.advice import Advice, Answered, Cause
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.tour import STEPS, Tour
+from specchat.tui.transcript.body import View
 from specchat.tui.widgets.step_bar import TourBar
 from specchat_assets import TARGET_NAME
 from specchat_engine.settings import Settings
@@ -67,6 +68,7 @@ async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkey
         assert (client.settings[-1].k, client.settings[-1].sampling.temperature) == (5, 1.2)
         assert "Tour 2 of 5" in bar(pilot)
         assert "That was 938 tok/s" in bar(pilot)
+        assert answer(pilot).view is View.TRACE, "the steps speak of its colours"
         await pilot.app.workers.wait_for_complete()
         assert [turn.settings.sampling.temperature for turn in looked_back] == [0.0]
         await pilot.press("escape")
