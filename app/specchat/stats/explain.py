@@ -237,6 +237,7 @@ def _sources(shown: Shown) -> str:
     if not drafts:
         return "Where drafts come from: a draft model, a head of the target, or lookup, which copies from earlier text."
     total = sum(drafts.values())
+    drafts = dict(sorted(drafts.items(), key=lambda source: -source[1]))
     whole = zip(drafts, percents(count / total for count in drafts.values()), strict=True)
     told = " and ".join(f"{share} % from {clean_line(name)}" for name, share in whole)
     return (

@@ -54,12 +54,13 @@ def per_cent(share: float) -> str:
 def percents(shares: Iterable[float]) -> list[int]:
     """The shares of a whole in whole percents that add up to what the shares do: to 100 for all parts of a whole.
 
-    Each is rounded down, and those that lose most by that get the percents that are left.
+    Each is rounded down, and those that lose most by that get the percents that are left; of two that lose as much,
+    the larger one, so that the order of the shares does not matter.
     """
     exact = [100 * share for share in shares]
     found = [math.floor(value) for value in exact]
     left = round(sum(exact)) - sum(found)
-    for place in sorted(range(len(exact)), key=lambda place: found[place] - exact[place])[:left]:
+    for place in sorted(range(len(exact)), key=lambda place: (found[place] - exact[place], -exact[place]))[:left]:
         found[place] += 1
     return found
 

@@ -46,6 +46,9 @@ def test_numbers_are_the_turns_own() -> None:
     assert explain(Figure.MEMORY, SHOWN).startswith("The target 4.2 GB, its cache 300 MB, compute buffers 90 kB: 4.5")
     assert "100 % of 2 drafts" in explain(Figure.BY_POSITION, SHOWN)
     assert "50 % from model and 50 % from lookup" in explain(Figure.SOURCES, SHOWN)
+    rounds = [*[made_round(2, 2)] * 3, *[made_round(2, 2, source="lookup")] * 5]
+    mixed = SHOWN._replace(summary=Summary.of_turn(rounds))
+    assert "63 % from lookup and 37 % from model" in explain(Figure.SOURCES, mixed), "as the panel shows them"
 
 
 def shown(speedup: float | None, ms: tuple[float, float, float] = (0.02, 2.0, 0.1), share: float = 1.0) -> Shown:

@@ -39,6 +39,11 @@ def test_the_percents_of_all_parts_add_up_to_a_hundred(counts: list[int]) -> Non
     assert all(abs(whole - 100 * share) < 1 for whole, share in zip(found, shares, strict=True))
 
 
+def test_the_percents_of_shares_do_not_depend_on_their_order() -> None:
+    assert percents([0.375, 0.625]) == [37, 63]
+    assert percents([0.625, 0.375]) == [63, 37]
+
+
 def test_the_parts_of_the_time_add_up_in_the_panel_also_with_a_long_rollback() -> None:
     for ms in ((0.5, 2.0, 0.1), (1.0, 1.0, 1.0), (0.18, 0.585, 0.235)):
         for rollback in (0.0, 0.02, 0.4):
