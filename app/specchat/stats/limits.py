@@ -22,7 +22,7 @@ _DRAFTED: dict[LimitedBy, str] = {
 }
 _PLAIN: dict[LimitedBy, str] = {
     "pace": "no draft was expected to be worth its time",
-    "loss cap": "a draft could lose more than drafts on this kind of text may lose; plain rounds raise that",
+    "loss cap": "a draft could lose more than drafts on this kind of text may lose; plain rounds raise this limit",
 }
 _CHANGES: dict[LimitedBy, str] = {
     "loss cap": "/k 5 drafts in every round",
