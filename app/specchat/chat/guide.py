@@ -46,4 +46,5 @@ def docs_words(question: str, answer: str, target: Path) -> str:
     words = clean_line(key_words(question))
     if len(words) > _MOST_WORDS:
         words = words[:_MOST_WORDS].rpartition(" ")[0]
-    return words if words and Search(docs(), aside=DESIGN).find(words, 1) else ""
+    is_named = any(letter.isalpha() for letter in words)  # a sum is nothing to look up
+    return words if is_named and Search(docs(), aside=DESIGN).find(words, 1) else ""

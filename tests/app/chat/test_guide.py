@@ -40,6 +40,10 @@ def test_no_search_is_offered_for_what_is_answered_for_other_models_and_where_th
     assert docs_words("What is it?", DOES_NOT_KNOW, GUIDE) == ""
 
 
+def test_no_search_is_offered_for_a_sum() -> None:
+    assert docs_words("what is 12 * 7", DOES_NOT_KNOW, GUIDE) == ""
+
+
 def test_the_name_of_a_file_in_the_question_is_nothing_to_search_for() -> None:
     assert docs_words("@a.png How do I connect @b.pdf an MCP server?", DOES_NOT_KNOW, GUIDE) == "connect MCP server"
 
