@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections import Counter
 from itertools import islice
+from pathlib import Path
 from random import Random
 
 from builtin_pair import facts, help_search, quoting
@@ -26,6 +29,17 @@ def test_no_remark_is_a_question_about_a_fact() -> None:
     asked = {question.lower() for fact in facts.load_facts() for question in fact.questions}
     remarks = {text.lower() for text, label in help_search.examples(1) if label == OWN}
     assert not asked & remarks
+
+
+def test_the_search_learns_from_none_of_the_questions_that_judge_it() -> None:
+    list_of_questions = Path(__file__).parents[1] / "questions" / "conversation.toml"
+    unseen = {text.lower().strip(" ?.!") for text in tomllib.loads(list_of_questions.read_text("utf-8"))["unseen"]}
+    assert not unseen & {text.lower().strip(" ?.!") for text, _ in help_search.examples(1)}
+
+
+def test_a_question_about_the_apps_subject_is_also_learned_as_it_is_asked_in_a_conversation() -> None:
+    learned = [text for text, label in help_search.examples(1) if label == "why-two-models"]
+    assert any(re.search(r"is (it|this|that) faster if two models have to run", text) for text in learned)
 
 
 def test_the_lesson_asks_for_the_passage_word_for_word() -> None:

@@ -193,6 +193,11 @@ def mistyped(text: str, random: Random) -> str:
     return text[:at] + (text[at + 1 :] if kind == 1 else text[at] + text[at:])
 
 
+def num_content_words(text: str) -> int:
+    """The number of words of a text that say what it is about."""
+    return sum(_FILLERS.fullmatch(word) is None for word in text.rstrip("?.!").split())
+
+
 def _keywords(text: str) -> str:
     kept = [word for word in text.rstrip("?.!").split() if not _FILLERS.fullmatch(word)]
     return " ".join(kept) if len(kept) >= 2 else text

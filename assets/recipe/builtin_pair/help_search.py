@@ -60,6 +60,13 @@ _CLOSERS = (
 """Words around a question that say nothing about it. All labels get them, so that none learns them."""
 
 _OPENED, _CLOSED, _LOWERED = 0.35, 0.25, 0.35
+_SUBJECT = re.compile(
+    r"(?:\bthe )?\b(?:speculative decoding|speculation|drafting|specchat|app|program)\b", re.IGNORECASE
+)
+_POINTERS = ("it", "it", "this", "that")
+_POINTED_WORDS = 3
+"""What a conversation is about, what stands for it there, and how many other words such a question has at least."""
+
 _RUNS, _EPOCHS, _BATCH, _RATE = 3, 8, 256, 0.03
 _DROPPED, _SMOOTHING = 0.5, 0.1
 """The share of a message's features that are left out at each step, and the share of a label given to all others."""
@@ -144,9 +151,18 @@ def _about(fact: Fact, random: Random) -> Iterator[str]:
     yield from facts.plain_questions(fact)
     yield from (_wrapped(facts.ask(fact, random), random) for _ in range(_ASKED))
     yield from (facts.mistyped(_wrapped(facts.ask(fact, random), random), random) for _ in range(_MISTYPED))
+    yield from (facts.hurried(text, random) for text in _pointed(facts.plain_questions(fact), random))
     yield from [fact.topic] * 5
     if "```" not in fact.answer:
         yield from re.split(r"(?<=[.]) ", fact.answer) * 5
+
+
+def _pointed(questions: Sequence[str], random: Random) -> Iterator[str]:
+    """The questions that name the subject of the whole help, with `it` in its place, unless too little is left."""
+    for question in questions:
+        text = _SUBJECT.sub(lambda _: random.choice(_POINTERS), question, count=1)
+        if text != question and facts.num_content_words(text) >= _POINTED_WORDS:
+            yield text
 
 
 def _wrapped(text: str, random: Random) -> str:

@@ -21,7 +21,10 @@ REFUSALS = {
     "task": f"I cannot do that. {_WHO} {_HOW}",
     "advice": f"I cannot tell you that. {_WHO} {_HOW}",
 }
-UNSURE_ANSWER = f"I do not know that. {_WHO} F1 shows the keys and `/help` the commands. {_HOW}"
+UNSURE_ANSWER = (
+    f"I do not know that. {_WHO} F1 shows the keys and `/help` the commands. "
+    f"Anything else, such as general knowledge, sums or translations, needs a real model: {COMMAND}."
+)
 """What the guide says if it is not sure which of its facts is meant."""
 
 SHORT_REFUSAL = f"That needs a real model: {COMMAND}."

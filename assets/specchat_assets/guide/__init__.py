@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ _LONGEST = 400
 
 _WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9?.,!;:'\"()`]")
 _PIECES = (3, 4, 5)
+_GREEK = re.compile("[\u03b1-\u03c9]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,18 @@ def quoting(message: str, passage: Passage) -> str:
 
 def features(message: str, buckets: int) -> list[int]:
     """The hashed words, pairs of words, and pieces of words of a message, each once; at least one."""
-    words = _WORD.findall(message.lower().replace("'", ""))
+    words = _WORD.findall(_GREEK.sub(_letter_name, message.lower().replace("'", "")))
     found = {f"{first} {second}" for first, second in pairwise(words)}
     for word in words:
         framed = f"<{word}>"
         found.add(f"={word}")
         found.update(framed[at : at + size] for size in _PIECES for at in range(len(framed) - size + 1))
     return sorted({zlib.crc32(each.encode()) % buckets for each in found}) or [0]
+
+
+def _letter_name(letter: re.Match[str]) -> str:
+    """`alpha` for α, as the figures and formulas are also written."""
+    return f" {unicodedata.name(letter[0]).split()[-1].lower()} "
 
 
 @dataclass(frozen=True, slots=True)

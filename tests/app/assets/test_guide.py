@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat_assets.guide import PASSAGES, UNSURE, Index, Passage, features, find, quoting
+
+CONVERSATION: Mapping[str, Mapping[str, Sequence[str]]] = tomllib.loads(
+    (Path(__file__).parents[2] / "questions" / "conversation.toml").read_text("utf-8")
+)
 
 
 def found(message: str) -> str | None:
@@ -68,6 +75,17 @@ def test_small_talk_is_answered_with_the_same_words_each_time(message: str, said
     passage = find(message)
     assert passage is not None
     assert passage.text.startswith(said)
+
+
+@pytest.mark.parametrize("question", CONVERSATION["asked"])
+def test_each_question_of_a_newcomers_conversation_finds_a_passage_that_answers_it(question: str) -> None:
+    assert found(question) in CONVERSATION["asked"][question]
+
+
+@pytest.mark.parametrize("symbol", ["α", "τ"])
+def test_a_greek_letter_is_found_by_its_sign_as_by_its_name(symbol: str) -> None:
+    name = {"α": "alpha", "τ": "tau"}[symbol]
+    assert features(f"what is {symbol}?", 1 << 14) == features(f"what is {name}?", 1 << 14)
 
 
 @given(st.text(max_size=500))
