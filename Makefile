@@ -127,13 +127,14 @@ $(UNPACKED): | $(BIN)/python
 	@$(PIP) download --quiet --no-binary :all: --no-deps --dest $(SOURCES) "$(LLAMA)"
 	@tar -xzf $(SOURCES)/*.tar.gz --strip-components=1 -C $(SOURCES)
 
-$(SERVER): | $(UNPACKED)
+$(SERVER): $(wildcard engine/llama-tiles.*) | $(UNPACKED)
 	@echo "== building llama-server ($(LLAMA)): about 10 minutes on 2 cores, only once"
 	@cmake -S $(SOURCES)/vendor/llama.cpp -B $(SOURCES)/server -DCMAKE_BUILD_TYPE=Release $(CMAKE_ARGS) \
 	  "-DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/engine/llama-tiles.cmake" \
 	  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_OPENSSL=OFF > $(SOURCES)/build.log 2>&1
 	@cmake --build $(SOURCES)/server --target llama-server --parallel $$(nproc 2>/dev/null || echo 2) >> $(SOURCES)/build.log 2>&1 \
 	  || { tail -20 $(SOURCES)/build.log; exit 1; }
+	@touch $@
 
 $(VLLM)/.ready:
 	@echo "== installing vLLM for the CPU in $(VLLM) (3.5 GB)"
