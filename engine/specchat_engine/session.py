@@ -368,7 +368,8 @@ class Session:
         answer, what plain passes usually take. None if others shared the passes."""
         if times.plain_ms is not None or self.measures_plain or self.pair.company().answers:
             return times.plain_ms
-        return self.pair.controller.target.at(1, context.middle)
+        target = self.pair.controller.target
+        return target.at(1, context.middle) if target.seen(1) else None
 
     def _disturbed(self, turn: Turn) -> bool:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""

@@ -163,7 +163,7 @@ def test_a_place_that_is_not_there_is_refused(engine: Engine) -> None:
         engine.session(place=4)
 
 
-def test_a_draft_is_exchanged_where_one_answer_is_given_at_a_time(engine: Engine, files: EngineFiles) -> None:
+def test_no_draft_is_exchanged_where_several_answers_can_be_given_at_a_time(engine: Engine, files: EngineFiles) -> None:
     with pytest.raises(EngineError, match="parallel 1"):
         engine.exchange_draft(files.draft)
 

@@ -89,7 +89,7 @@ class CostCurve:
                 return  # one size alone cannot tell a slower machine from a higher cost
         times.append(milliseconds / self._slowness)
         self._usual.setdefault(zone, {})[size] = _undisturbed(times)
-        self._curves.pop(zone, None)
+        self._curves.clear()
         self._lines.clear()
 
     @property
@@ -126,16 +126,16 @@ class CostCurve:
         disturbed. Beyond the largest size the last slope continues, but not steeper than the initial slope. If larger
         sizes cost more than that, trying them will show it.
         """
-        if not self._blended(depth):
+        known = self._blended(depth)
+        if not known:
             return None
-        at = _nearest(self._usual, depth), most
+        at = _zone(depth), most
         if at not in self._lines:
-            self._lines[at] = self._line(depth, most)
+            self._lines[at] = self._line(known, most)
         return [0.0, *(self._slowness * self._lines[at]).tolist()]
 
-    def _line(self, depth: int, most: int) -> NDArray[np.float64]:
-        """The same of sizes 1 to `most`, divided by the slowness."""
-        known = self._blended(depth)
+    def _line(self, known: dict[int, float], most: int) -> NDArray[np.float64]:
+        """The costs of sizes 1 to `most` by those of some sizes, ascending."""
         sizes, costs = list(known), list(accumulate(reversed(known.values()), min))[::-1]
         usual = self._slope * costs[0] / (1 + self._slope * (sizes[0] - 1))
         slope = min(usual, (costs[-1] - costs[-2]) / (sizes[-1] - sizes[-2])) if len(sizes) > 1 else usual
@@ -164,33 +164,33 @@ class CostCurve:
         """The costs of the measured sizes, ascending, divided by the slowness.
 
         A size that looks expensive is not tried again, so one slow pass must not rule it out for ever. For a size with
-        few times the line between its neighbours therefore counts as well. Size 1 is left alone, because there is often
-        a step between 1 and 2.
+        few times the line between its neighbours therefore counts as well, or what the resembled curve lets expect.
+        Size 1 is left alone, because there is often a step between 1 and 2.
         """
+        if _zone(depth) in self._curves:
+            return self._curves[_zone(depth)]
         zone = _nearest(self._usual, depth)
-        if zone in self._curves:
-            return self._curves[zone]
-        own = self._usual.get(zone, {})
-        usual = dict(sorted({**self._in_proportion(own, depth), **own}.items()))
-        known = dict(usual)
+        own = dict(sorted(self._usual.get(zone, {}).items()))
+        further = self._model.measured(depth) if self._model else {}
+        known = dict(own)
         for size, cost in own.items():
-            count = len(self._times[zone][size])
-            if size > 1 and count < _TRUSTED and len(usual) > 1:
-                guess = _on_line(size, [other for other in usual if other != size], usual)
-                known[size] = (count * cost + _GUESSED * guess) / (count + _GUESSED)
-        if own:
-            self._curves[zone] = known
+            count, others = len(self._times[zone][size]), {other: own[other] for other in own if other != size}
+            if size > 1 and count < _TRUSTED and others:
+                known[size] = (count * cost + _GUESSED * self._guess(size, others, further)) / (count + _GUESSED)
+        if not own:
+            return further
+        guesses = {size: self._guess(size, known, further) for size in further if size not in own}
+        self._curves[_zone(depth)] = known = dict(sorted({**known, **guesses}.items()))
         return known
 
-    def _in_proportion(self, own: Mapping[int, float], depth: int) -> dict[int, float]:
-        """The costs of the sizes at which the resembled curve was measured, as much higher or lower as the nearest own
-        cost is."""
-        costs = self._model.measured(depth) if self._model else {}
-        if not (costs and own):
-            return costs
-        sizes = [*costs]
-        nearest = {size: min(own, key=lambda other: abs(other - size)) for size in sizes}
-        return {size: costs[size] * own[near] / _on_line(near, sizes, costs) for size, near in nearest.items()}
+    def _guess(self, size: int, known: Mapping[int, float], further: dict[int, float]) -> float:
+        """The cost of a size by those of others, ascending: as much above or below the resembled curve, which has some
+        `further` costs, as the nearest other; without such a curve on the straight line between its neighbours."""
+        if not (further and self._model):
+            return _on_line(size, [*known], known)
+        nearest = min(known, key=lambda other: (abs(other - size), other))
+        line = self._model._line(further, max(size, nearest))
+        return known[nearest] * float(line[size - 1] / line[nearest - 1])
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start: the milliseconds of each size at each depth, and the number of times."""
@@ -219,8 +219,8 @@ class CostCurve:
 class CostsByThreads:
     """A curve for each number of threads; `current` is the one of the threads in force.
 
-    What was learned before the number of threads was known is assigned to the first number that is set. What one
-    number of threads was not measured at costs in proportion to what it does with the best-known number.
+    What was learned before the number of threads was known is assigned to the first number that is set. A width
+    that was not measured with these is expected to cost as much more than a plain pass as with the best-known number.
     """
 
     def __init__(self, slope: float = _TARGET_SLOPE) -> None:
@@ -273,13 +273,13 @@ class DraftCosts:
     def expected(self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float) -> list[float]:
         """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well."""
         passes = [_passes(drafter, length) for length in range(most + 1)]
-        curve = self.by_threads.current
-        timed, times = curve.curve(depth, passes[-1]) if passes[-1] else None, self.by_threads.best_known.total
-        weight = 0.0 if timed is None else 1.0 if times >= _CALIBRATED else times / (times + _GUESSED)
-        return [
-            (1 - weight) * _STEP_SHARE * plain_ms * count + (weight * timed[count] if timed else 0.0)
-            for count in passes
-        ]
+        curve, usual = self.by_threads.current, self.by_threads.best_known
+        guess = [_STEP_SHARE * plain_ms * count for count in range(passes[-1] + 1)]
+        if passes[-1] and (elsewhere := usual.curve(depth, passes[-1]) if usual is not curve else None):
+            guess = elsewhere
+        timed, times = (curve.curve(depth, passes[-1]) if passes[-1] else None) or guess, curve.total
+        weight = 1.0 if times >= _CALIBRATED else times / (times + _GUESSED)
+        return [(1 - weight) * guess[count] + weight * timed[count] for count in passes]
 
     def observe(
         self, drafter: DrafterTraits, length: int, depth: int, milliseconds: float, timed_ms: float | None = None

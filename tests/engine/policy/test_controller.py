@@ -379,7 +379,8 @@ def test_other_thread_counts_have_their_own_costs() -> None:
     controller.use_threads(2, 1)
     assert controller.target.at(1, 0) == pytest.approx(1.0)
     controller.use_threads(4, 4)
-    controller.target.observe(1, 0, 3.0)
+    for _ in range(8):
+        controller.target.observe(1, 0, 3.0)
     assert controller.target.at(1, 0) == pytest.approx(3.0)
     controller.use_threads(2, 1)
     assert controller.target.at(1, 0) == pytest.approx(1.0)

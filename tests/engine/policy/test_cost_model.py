@@ -204,7 +204,8 @@ def test_another_number_of_threads_has_the_steps_of_the_known_one_until_it_was_m
             costs.current.observe(width, 0, curve[width])
     costs.use(1)
     assert costs.current.curve(0, 16) == pytest.approx(costs.of(2).curve(0, 16))
-    costs.current.observe(1, 0, slower * curve[1])
+    for _ in range(8):
+        costs.current.observe(1, 0, slower * curve[1])
     expected = [slower * each for each in costs.of(2).curve(0, 16) or ()]
     assert costs.current.curve(0, 16) == pytest.approx(expected)
     assert costs.current.seen(2) == 0, "what was taken over was not measured"
@@ -230,13 +231,62 @@ MODEL = DrafterTraits("model", evidence="confidence", cost="step")
 
 def test_a_draft_costs_about_the_same_with_another_number_of_threads() -> None:
     costs = DraftCosts()
-    for length in (1, 5) * 4:
+    for length in (1, 5) * 8:
         costs.observe(MODEL, length, 0, 5.0 * length)
     costs.by_threads.use(2)
     costs.by_threads.use(1)
     assert costs.expected(MODEL, 0, 3, 10.0) == pytest.approx([0, 5, 10, 15])
-    costs.observe(MODEL, 1, 0, 10.0)
-    assert costs.expected(MODEL, 0, 3, 10.0) == pytest.approx([0, 10, 20, 30])
+    costs.observe(MODEL, 1, 0, 50.0)
+    assert costs.expected(MODEL, 0, 1, 10.0)[1] < 25, "one disturbed draft does not rule the drafter out"
+    for _ in range(15):
+        costs.observe(MODEL, 8, 0, 80.0)
+        costs.observe(MODEL, 1, 0, 10.0)
+    assert costs.expected(MODEL, 0, 8, 10.0) == pytest.approx([0, 10, 20, 30, 40, 50, 60, 70, 80], rel=0.05)
+
+
+def test_a_disturbed_pass_with_another_number_of_threads_does_not_rule_its_width_out() -> None:
+    costs = CostsByThreads()
+    for width, milliseconds in ((1, 10.0), (2, 15.0), (4, 20.0), (8, 30.0)):
+        for _ in range(8):
+            costs.current.observe(width, 0, milliseconds)
+    costs.use(2)
+    costs.use(1)
+    for _ in range(8):
+        costs.current.observe(1, 0, 20.0)
+    costs.current.observe(4, 0, 400.0)
+    curve = costs.current.curve(0, 8) or []
+    assert curve[2] == pytest.approx(30.0)
+    assert 40.0 < curve[4] < 200.0
+
+
+def test_a_size_beyond_those_that_are_known_elsewhere_says_how_much_slower_this_number_of_threads_is() -> None:
+    costs = DraftCosts()
+    for length in (1, 4) * 8:
+        costs.observe(MODEL, length, 0, 1.0 * length)
+    costs.by_threads.use(2)
+    costs.by_threads.use(1)
+    for _ in range(8):
+        costs.observe(MODEL, 8, 0, 8.0)
+    assert costs.expected(MODEL, 0, 8, 10.0) == pytest.approx([0, 1, 2, 3, 4, 5, 6, 7, 8])
+
+
+def test_in_whatever_order_depths_are_asked_for_each_has_the_costs_of_its_own() -> None:
+    def known() -> CostsByThreads:
+        costs = CostsByThreads()
+        for depth, further in ((0, 2.0), (5000, 5.0)):
+            for width in (1, 4):
+                for _ in range(8):
+                    costs.current.observe(width, depth, 10.0 * (further if width == 4 else 1.0))
+        costs.use(2)
+        costs.use(1)
+        for _ in range(8):
+            costs.current.observe(1, 0, 10.0)
+        return costs
+
+    shallow, deep = known().current, known().current
+    assert shallow.curve(0, 4) == pytest.approx([0, 10, 40 / 3, 50 / 3, 20])
+    assert deep.curve(5000, 4) == pytest.approx([0, 10, 70 / 3, 110 / 3, 50])
+    assert deep.curve(0, 4) == pytest.approx(shallow.curve(0, 4))
 
 
 def test_before_a_draft_was_timed_a_step_costs_a_tenth_of_a_plain_pass() -> None:

@@ -170,8 +170,12 @@ def lead_line(race: Race, seconds: float, most: int, width: int) -> Content:
     end = min(race.plain.duration, race.speculative.duration)
     lead = race.lead(min(seconds, end))
     ahead = _NAMES[lead > 0]
-    text = f"  {ahead} {'won' if seconds >= end else 'leads'} by {abs(lead)} tokens" if lead else "  level"
-    room = (width - 34) // 2
+    text = (
+        f"  {ahead} {'won' if seconds >= end else 'leads'} by {abs(lead)} token{'s' * (abs(lead) > 1)}"
+        if lead
+        else "  level"
+    )
+    room = (width - 36) // 2
     if room < _LEAST_BAR:
         return Content(f"lead{text}").truncate(width)
     length = round(room * abs(lead) / most) if most else 0

@@ -103,9 +103,9 @@ def test_the_bar_is_full_at_the_largest_lead_and_points_to_the_leader() -> None:
     most = most_lead(race)
     assert most == 6
     line = lead_line(race, 0.3, most, 100).plain
-    assert line == "░" * 33 + "│" + "█" * 33 + "  speculative leads by 6 tokens"
+    assert line == "░" * 32 + "│" + "█" * 32 + "  speculative leads by 6 tokens"
     behind = lead_line(Race.of(FAST, SLOW), 0.3, most, 100).plain
-    assert behind == "█" * 33 + "│" + "░" * 33 + "  plain leads by 6 tokens"
+    assert behind == "█" * 32 + "│" + "░" * 32 + "  plain leads by 6 tokens"
     assert "█" not in lead_line(race, 0.0, most, 100).plain
 
 
