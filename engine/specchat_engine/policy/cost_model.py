@@ -64,11 +64,11 @@ class CostCurve:
         self._timed: dict[int, dict[int, deque[float]]] = {}
         self._curves: dict[int, dict[int, float]] = {}
         self._lines: dict[tuple[int, int], NDArray[np.float64]] = {}
-        self._model: CostCurve | None = None
+        self._resembled: CostCurve | None = None
 
     def resemble(self, other: CostCurve) -> None:
         """Takes what was not measured here from another curve, in proportion."""
-        self._model = other if other is not self else None
+        self._resembled = other if other is not self else None
         self._curves.clear()
         self._lines.clear()
 
@@ -170,26 +170,26 @@ class CostCurve:
         if _zone(depth) in self._curves:
             return self._curves[_zone(depth)]
         zone = _nearest(self._usual, depth)
+        elsewhere = self._resembled.measured(depth) if self._resembled else {}
         own = dict(sorted(self._usual.get(zone, {}).items()))
-        further = self._model.measured(depth) if self._model else {}
+        if not own:
+            return elsewhere
         known = dict(own)
         for size, cost in own.items():
             count, others = len(self._times[zone][size]), {other: own[other] for other in own if other != size}
             if size > 1 and count < _TRUSTED and others:
-                known[size] = (count * cost + _GUESSED * self._guess(size, others, further)) / (count + _GUESSED)
-        if not own:
-            return further
-        guesses = {size: self._guess(size, known, further) for size in further if size not in own}
+                known[size] = (count * cost + _GUESSED * self._guess(size, others, elsewhere)) / (count + _GUESSED)
+        guesses = {size: self._guess(size, known, elsewhere) for size in elsewhere if size not in own}
         self._curves[_zone(depth)] = known = dict(sorted({**known, **guesses}.items()))
         return known
 
-    def _guess(self, size: int, known: Mapping[int, float], further: dict[int, float]) -> float:
-        """The cost of a size by those of others, ascending: as much above or below the resembled curve, which has some
-        `further` costs, as the nearest other; without such a curve on the straight line between its neighbours."""
-        if not (further and self._model):
+    def _guess(self, size: int, known: Mapping[int, float], elsewhere: dict[int, float]) -> float:
+        """The cost of a size by the known ones, ascending: as much above or below the resembled curve, whose costs are
+        `elsewhere`, as the nearest known one; without such a curve on the straight line between its neighbours."""
+        if not elsewhere:
             return _on_line(size, [*known], known)
         nearest = min(known, key=lambda other: (abs(other - size), other))
-        line = self._model._line(further, max(size, nearest))
+        line = self._line(elsewhere, max(size, nearest))
         return known[nearest] * float(line[size - 1] / line[nearest - 1])
 
     def to_json(self) -> dict[str, Any]:
@@ -273,11 +273,12 @@ class DraftCosts:
     def expected(self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float) -> list[float]:
         """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well."""
         passes = [_passes(drafter, length) for length in range(most + 1)]
+        if not passes[-1]:
+            return [0.0] * len(passes)
         curve, usual = self.by_threads.current, self.by_threads.best_known
-        guess = [_STEP_SHARE * plain_ms * count for count in range(passes[-1] + 1)]
-        if passes[-1] and (elsewhere := usual.curve(depth, passes[-1]) if usual is not curve else None):
-            guess = elsewhere
-        timed, times = (curve.curve(depth, passes[-1]) if passes[-1] else None) or guess, curve.total
+        elsewhere = None if usual is curve else usual.curve(depth, passes[-1])
+        guess = elsewhere or [_STEP_SHARE * plain_ms * count for count in range(passes[-1] + 1)]
+        timed, times = curve.curve(depth, passes[-1]) or guess, curve.total
         weight = 1.0 if times >= _CALIBRATED else times / (times + _GUESSED)
         return [(1 - weight) * guess[count] + weight * timed[count] for count in passes]
 

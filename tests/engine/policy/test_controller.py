@@ -379,6 +379,8 @@ def test_other_thread_counts_have_their_own_costs() -> None:
     controller.use_threads(2, 1)
     assert controller.target.at(1, 0) == pytest.approx(1.0)
     controller.use_threads(4, 4)
+    assert not controller.target.measured(0)
+    assert not controller.costs_of("model").by_threads.current.measured(0)
     for _ in range(8):
         controller.target.observe(1, 0, 3.0)
     assert controller.target.at(1, 0) == pytest.approx(3.0)

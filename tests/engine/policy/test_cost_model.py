@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -182,12 +183,24 @@ def test_one_pass_from_an_earlier_run_counts_as_one_pass() -> None:
     assert again.at(1, 0) == 1.0
 
 
+def with_another_number_of_threads(known: Mapping[int, float]) -> CostsByThreads:
+    """Costs by width that are well known with two threads; one thread computes now."""
+    costs = CostsByThreads()
+    costs.use(2)
+    for width, milliseconds in known.items():
+        for _ in range(8):
+            costs.current.observe(width, 0, milliseconds)
+    costs.use(1)
+    return costs
+
+
 def test_costs_belong_to_a_number_of_threads() -> None:
     costs = CostsByThreads()
     costs.current.observe(1, 0, 10.0)
     costs.use(2)
     assert costs.current.at(1, 0) == pytest.approx(10.0), "learned before the number was known"
     costs.use(4)
+    assert not costs.current.measured(0)
     costs.current.observe(1, 0, 6.0)
     again = CostsByThreads.from_json(json.loads(json.dumps(costs.to_json())))
     assert (again.of(2).at(1, 0), again.of(4).at(1, 0)) == (pytest.approx(10.0), pytest.approx(6.0))
@@ -197,12 +210,7 @@ def test_costs_belong_to_a_number_of_threads() -> None:
 def test_another_number_of_threads_has_the_steps_of_the_known_one_until_it_was_measured(
     curve: list[float], slower: float
 ) -> None:
-    costs = CostsByThreads()
-    costs.use(2)
-    for width in (1, 2, 3, 4, 16):
-        for _ in range(8):
-            costs.current.observe(width, 0, curve[width])
-    costs.use(1)
+    costs = with_another_number_of_threads({width: curve[width] for width in (1, 2, 3, 4, 16)})
     assert costs.current.curve(0, 16) == pytest.approx(costs.of(2).curve(0, 16))
     for _ in range(8):
         costs.current.observe(1, 0, slower * curve[1])
@@ -212,12 +220,7 @@ def test_another_number_of_threads_has_the_steps_of_the_known_one_until_it_was_m
 
 
 def test_what_a_number_of_threads_was_measured_at_is_its_own() -> None:
-    costs = CostsByThreads()
-    for width, milliseconds in ((1, 10.0), (2, 16.0), (4, 20.0)):
-        for _ in range(8):
-            costs.current.observe(width, 0, milliseconds)
-    costs.use(2)
-    costs.use(1)
+    costs = with_another_number_of_threads({1: 10.0, 2: 16.0, 4: 20.0})
     for _ in range(15):
         costs.current.observe(1, 0, 20.0)
         costs.current.observe(2, 0, 36.0)
@@ -245,12 +248,7 @@ def test_a_draft_costs_about_the_same_with_another_number_of_threads() -> None:
 
 
 def test_a_disturbed_pass_with_another_number_of_threads_does_not_rule_its_width_out() -> None:
-    costs = CostsByThreads()
-    for width, milliseconds in ((1, 10.0), (2, 15.0), (4, 20.0), (8, 30.0)):
-        for _ in range(8):
-            costs.current.observe(width, 0, milliseconds)
-    costs.use(2)
-    costs.use(1)
+    costs = with_another_number_of_threads({1: 10.0, 2: 15.0, 4: 20.0, 8: 30.0})
     for _ in range(8):
         costs.current.observe(1, 0, 20.0)
     costs.current.observe(4, 0, 400.0)
