@@ -282,8 +282,6 @@ class Controller:
         if not situation.tree or drafter is None or drafter.evidence == "nothing":
             return None
         prospect = situation.prospects[drafter]
-        plain_ms = self.target.at(1, situation.depth) or verify_ms[1]
-        step_ms = self.costs_of(drafter.name).expected(drafter, situation.depth, 1, plain_ms)[1]
         rule = Branching(
             situation.tree,
             situation.tree_fixed,
@@ -292,7 +290,7 @@ class Controller:
             prospect.match,
             () if situation.fixed else verify_ms[: situation.longest + 2],
             decision.pace,
-            step_ms,
+            self._draft_ms(situation, drafter, 1)[1],
         )
         return rule if rule.may_pay(decision.k + 1) else None
 
@@ -309,7 +307,7 @@ class Controller:
         plain_ms, wide_ms = self.target.at(1, situation.depth), self.target.at(_READ_WIDTH, situation.depth)
         if not (plain_ms and wide_ms):
             return 0.0
-        step_ms = costs.expected(drafter, situation.depth, 1, plain_ms)[1]
+        step_ms = self._draft_ms(situation, drafter, 1)[1]
         return tokens * step_ms * wide_ms / (_READ_WIDTH * plain_ms)
 
     def _gained(self, situation: Situation, drafter: DrafterTraits, outcome: Outcome) -> float:
@@ -327,9 +325,9 @@ class Controller:
         self, situation: Situation, drafter: DrafterTraits, verify_ms: Sequence[float], most: int
     ) -> list[float]:
         """Returns the milliseconds of a round with a draft of 0 to `most` tokens, if nothing has to be read."""
-        plain_ms = self.target.at(1, situation.depth) or verify_ms[1]
-        draft_ms = self.costs_of(drafter.name).expected(drafter, situation.depth, most, plain_ms)
+        draft_ms = self._draft_ms(situation, drafter, most)
         if answers := situation.company.answers:  # they follow the same policy, so they draft at the same time
+            plain_ms = self.target.at(1, situation.depth) or verify_ms[1]
             shared = (self.target.at(1 + answers, situation.depth) or plain_ms) / plain_ms / (1 + answers)
             draft_ms = [shared * milliseconds for milliseconds in draft_ms]
         widths = range(2 + drafter.beside, most + 2 + drafter.beside)
@@ -338,6 +336,12 @@ class Controller:
             for width, milliseconds in zip(widths, draft_ms[1:], strict=False)
         ]
         return [self._overhead_ms + verify_ms[1], *drafting]
+
+    def _draft_ms(self, situation: Situation, drafter: DrafterTraits, most: int) -> list[float]:
+        """Returns the milliseconds of drafts of 0 to `most` tokens."""
+        plain_ms = self.target.at(1, situation.depth) or 0.0
+        usual_ms = self.targets.best_known.at(1, situation.depth) or plain_ms
+        return self.costs_of(drafter.name).expected(drafter, situation.depth, most, plain_ms, usual_ms)
 
     def _learn_target(self, situation: Situation, outcome: Outcome, *, plain: bool) -> None:
         """Learns what the target's pass took. The first plain pass after a draft takes longer than others, so it only
@@ -357,7 +361,7 @@ class Controller:
         if not (outcome.drafted and plain_ms):
             return
         if prospect.unread > _LITTLE_READ:
-            draft_ms = costs.expected(drafter, situation.depth, outcome.drafted, plain_ms)[outcome.drafted]
+            draft_ms = self._draft_ms(situation, drafter, outcome.drafted)[outcome.drafted]
             costs.learn_reading(prospect.unread - 1, spent_ms - draft_ms)
         else:
             draft_ms = max(spent_ms - self._reading_ms(situation, drafter), spent_ms / 2)

@@ -270,14 +270,18 @@ class DraftCosts:
         self.by_threads = CostsByThreads(slope=1.0)
         self.read_ms: float | None = None
 
-    def expected(self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float) -> list[float]:
-        """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well."""
+    def expected(
+        self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float, usual_ms: float | None = None
+    ) -> list[float]:
+        """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well: what
+        they take with the best-known number of threads, where a plain pass of the target takes `usual_ms`."""
         passes = [_passes(drafter, length) for length in range(most + 1)]
         if not passes[-1]:
             return [0.0] * len(passes)
         curve, usual = self.by_threads.current, self.by_threads.best_known
-        elsewhere = None if usual is curve else usual.curve(depth, passes[-1])
-        guess = elsewhere or [_STEP_SHARE * plain_ms * count for count in range(passes[-1] + 1)]
+        guess = [_STEP_SHARE * plain_ms * count for count in range(passes[-1] + 1)]
+        if usual is not curve and (elsewhere := usual.curve(depth, passes[-1])):
+            guess = [each * plain_ms / usual_ms for each in elsewhere] if usual_ms else elsewhere
         timed, times = curve.curve(depth, passes[-1]) or guess, curve.total
         weight = 1.0 if times >= _CALIBRATED else times / (times + _GUESSED)
         return [(1 - weight) * guess[count] + weight * timed[count] for count in passes]

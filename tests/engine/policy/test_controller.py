@@ -374,6 +374,17 @@ def test_drafts_that_cost_too_much_are_not_tried_again_because_the_number_of_thr
     assert not drafted_by_model(play(controller, 40, 1.0, right=9))
 
 
+def test_on_a_machine_that_gets_busy_drafts_slow_down_as_the_target_does() -> None:
+    controller = knowing(0.3, step=0.9)
+    controller.use_threads(2, 2)
+    assert not drafted_by_model(play(controller, 40, 0.3, right=9))
+    controller.use_threads(1, 1)
+    for _ in range(8):
+        controller.target.observe(1, 0, 3.0)
+    controller.begin("prose")
+    assert controller.decide(situation()).drafter is None
+
+
 def test_other_thread_counts_have_their_own_costs() -> None:
     controller = knowing(0.1)
     controller.use_threads(2, 1)
