@@ -106,7 +106,7 @@ class Controller:
         """Returns the costs of a drafter's drafts, empty at first."""
         if drafter not in self.drafts:
             self.drafts[drafter] = costs = DraftCosts()
-            costs.by_threads.use(self.threads[1])
+            costs.by_threads.use(self.threads[1], self.targets.of(self.threads[1]))
         return self.drafts[drafter]
 
     def use_threads(self, target: int, draft: int) -> None:
@@ -115,7 +115,7 @@ class Controller:
             self.threads = target, draft
             self.targets.use(target)
             for costs in self.drafts.values():
-                costs.by_threads.use(draft)
+                costs.by_threads.use(draft, self.targets.of(draft))
 
     def beside(self) -> Controller:
         """Returns the controller of another answer at the same time: it knows the same, and decides for itself."""

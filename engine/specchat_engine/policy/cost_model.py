@@ -22,6 +22,9 @@ _KEPT = 15
 _TRUSTED = 8
 """A size with this many times is known well. With fewer, the neighbouring sizes count as well."""
 
+_COMPARED = 3
+"""A size with this many times tells how fast the machine is at the moment."""
+
 _CALIBRATED = 4
 """Drafts are known well enough after this many times."""
 
@@ -56,7 +59,8 @@ class CostCurve:
     def __init__(self, slope: float) -> None:
         """`slope` is what each further size adds, relative to size 1, until two sizes were measured."""
         self._slope = slope
-        self._slowness = 1.0
+        self._own_slowness = 1.0
+        self._beside: CostCurve | None = None
         self._ratios: deque[float] = deque(maxlen=_RATIOS)
         self._ratio_sizes: deque[tuple[int, int]] = deque(maxlen=_RATIOS)
         self._times: dict[int, dict[int, deque[float]]] = {}
@@ -72,6 +76,15 @@ class CostCurve:
         self._curves.clear()
         self._lines.clear()
 
+    @property
+    def slowness(self) -> float:
+        """How many times as long as usual everything takes at the moment."""
+        return self._own_slowness * (self._beside.slowness if self._beside else 1.0)
+
+    def slow_down_with(self, other: CostCurve) -> None:
+        """Takes as much longer as another curve, whose passes are made by the same threads."""
+        self._beside = other
+
     def observe(self, size: int, depth: int, milliseconds: float, timed_ms: float | None = None) -> None:
         """Learns what a size took at this depth of the context. `timed_ms` is the time of its passes alone, if that
         differs."""
@@ -80,14 +93,15 @@ class CostCurve:
         zone = _zone(depth)
         timed = self._timed.setdefault(zone, {}).setdefault(size, deque(maxlen=_KEPT))
         timed.append(milliseconds if timed_ms is None else timed_ms)
+        milliseconds /= self._beside.slowness if self._beside else 1.0
         times = self._times.setdefault(zone, {}).setdefault(size, deque(maxlen=_KEPT))
-        if len(times) >= _TRUSTED:
+        if len(times) >= _COMPARED:
             self._ratios.append(milliseconds / self._usual[zone][size])
-            self._slowness = _undisturbed(self._ratios)
+            self._own_slowness = _undisturbed(self._ratios)
             self._ratio_sizes.append((zone, size))
-            if len(set(self._ratio_sizes)) == 1:
+            if len(times) >= _TRUSTED and len(set(self._ratio_sizes)) == 1:
                 return  # one size alone cannot tell a slower machine from a higher cost
-        times.append(milliseconds / self._slowness)
+        times.append(milliseconds / self._own_slowness)
         self._usual.setdefault(zone, {})[size] = _undisturbed(times)
         self._curves.clear()
         self._lines.clear()
@@ -115,7 +129,7 @@ class CostCurve:
         """The expected milliseconds of a size of 1 or more; None before anything was measured."""
         known = self._blended(depth)
         if size in known:
-            return self._slowness * known[size]
+            return self.slowness * known[size]
         curve = self.curve(depth, size)
         return curve[size] if curve else None
 
@@ -132,7 +146,7 @@ class CostCurve:
         at = _zone(depth), most
         if at not in self._lines:
             self._lines[at] = self._line(known, most)
-        return [0.0, *(self._slowness * self._lines[at]).tolist()]
+        return [0.0, *(self.slowness * self._lines[at]).tolist()]
 
     def _line(self, known: dict[int, float], most: int) -> NDArray[np.float64]:
         """The costs of sizes 1 to `most` by those of some sizes, ascending."""
@@ -150,7 +164,7 @@ class CostCurve:
     def measured(self, depth: int) -> dict[int, float]:
         """The usual milliseconds of the measured sizes, ascending, at this depth or the nearest one measured."""
         usual = self._usual[_nearest(self._usual, depth)] if self._usual else {}
-        return {size: self._slowness * usual[size] for size in sorted(usual)}
+        return {size: self.slowness * usual[size] for size in sorted(usual)}
 
     def timed(self, depth: int) -> dict[int, float]:
         """One of the times that were really taken for each size, ascending, at this depth or the nearest one: of the
@@ -196,7 +210,7 @@ class CostCurve:
         """What to keep for the next start: the milliseconds of each size at each depth, and the number of times."""
         return {
             str(zone): {
-                str(size): [round(self._slowness * cost, 6), len(self._times[zone][size])]
+                str(size): [round(self.slowness * cost, 6), len(self._times[zone][size])]
                 for size, cost in usual.items()
             }
             for zone, usual in self._usual.items()
@@ -242,12 +256,14 @@ class CostsByThreads:
         """The curve of the number of threads that was measured most often."""
         return max(self._curves.values(), key=lambda curve: curve.total)
 
-    def use(self, threads: int) -> None:
-        """Sets the number of threads in force."""
+    def use(self, threads: int, beside: CostCurve | None = None) -> None:
+        """Sets the number of threads in force. With them, `beside` has what the passes of another model cost."""
         if threads != self._threads:
             unknown = self._curves.pop(0, None)
             curve = self._curves.setdefault(threads, unknown or CostCurve(self._slope))
             curve.resemble(self.best_known)
+            if beside:
+                curve.slow_down_with(beside)
             self._threads = threads
 
     def to_json(self) -> dict[str, Any]:

@@ -385,6 +385,21 @@ def test_on_a_machine_that_gets_busy_drafts_slow_down_as_the_target_does() -> No
     assert controller.decide(situation()).drafter is None
 
 
+def test_while_plain_passes_take_longer_drafts_are_expected_to_as_well() -> None:
+    controller = knowing(0.3, step=0.5)
+    controller.use_threads(2, 2)
+    costs = controller.costs_of("model").by_threads
+    for _ in range(8):
+        controller.target.observe(1, 0, 2.0)
+    assert costs.current.at(4, 0) == pytest.approx(4.0, rel=0.01)
+    for _ in range(8):
+        costs.current.observe(4, 0, 4.0)
+    assert costs.current.at(1, 0) == pytest.approx(1.0, rel=0.01), "what a slow machine explains is no higher cost"
+    for _ in range(8):
+        controller.target.observe(1, 0, 1.0)
+    assert costs.current.at(4, 0) == pytest.approx(2.0, rel=0.01)
+
+
 def test_other_thread_counts_have_their_own_costs() -> None:
     controller = knowing(0.1)
     controller.use_threads(2, 1)

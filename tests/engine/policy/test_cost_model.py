@@ -111,6 +111,13 @@ def test_a_slower_machine_raises_the_cost_of_all_widths() -> None:
     assert plain == pytest.approx(3, rel=0.1)
 
 
+def test_a_machine_that_slows_down_soon_after_it_was_measured_keeps_its_steps() -> None:
+    costs = learned([0.0, 1.0, 1.5, 1.75], [1, 2, 3], times=1)
+    for _ in range(20):
+        costs.observe(1, 0, 2.0)
+    assert costs.curve(0, 3) == pytest.approx([0.0, 2.0, 3.0, 3.5], rel=0.15)
+
+
 def test_noisy_passes_of_one_width_do_not_drift_away_from_the_other_widths() -> None:
     """Noise only adds to a time, and the level that follows it must not carry the widths that do not come."""
     chance = random.Random(1)
