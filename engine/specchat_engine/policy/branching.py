@@ -27,7 +27,7 @@ class Branching:
     """Chooses among the alternatives of a draft.
 
     `own` has the shares of the drafter's tokens that are accepted, by their confidence, or by the length of a match if
-    the draft continues one of `match` tokens; `instead` those of its runners-up that are right. `costs[w]` is the
+    the draft continues one of `match` tokens; `instead` those of its runners-up that are right. `pass_ms[w]` is the
     milliseconds of a pass over w tokens, up to the widest one, and `pace` the speed to beat in tokens per millisecond.
     At most `most` alternatives are chosen. Where they are `fixed`, that many are chosen if they fit, and costs do not
     matter. What continues a match cost nothing, so its chain may lose its end to likelier tokens. A draft model's pass
@@ -39,7 +39,7 @@ class Branching:
     own: Posterior | None = None
     instead: Posterior | None = None
     match: int = 0
-    costs: Sequence[float] = ()
+    pass_ms: Sequence[float] = ()
     pace: float = 0.0
     step_ms: float = 0.0
 
@@ -51,11 +51,11 @@ class Branching:
         given = 0 if chain else len(draft)
         likeliest = sorted(others, key=lambda path: -chances[path])[: self.most]
         order = sorted([*chain, *likeliest], key=lambda path: -chances[path])
-        if self.costs:
-            order = order[: max(0, len(self.costs) - 2 - given)]
+        if self.pass_ms:
+            order = order[: max(0, len(self.pass_ms) - 2 - given)]
         if not self.fixed:
             gained = [0.0, *accumulate(chances[path] for path in order)]
-            order = order[: max(range(len(gained)), key=lambda n: gained[n] - self.pace * self.costs[given + 1 + n])]
+            order = order[: max(range(len(gained)), key=lambda n: gained[n] - self.pace * self.pass_ms[given + 1 + n])]
         chosen = [others[path] for path in order if path in others]
         return draft.branched(chosen, max(1, len(order) - len(chosen)) if chain else None)
 
@@ -68,15 +68,16 @@ class Branching:
         best = max(ends, key=lambda one: chances[one.path])
         if self.fixed:
             return best
-        costs, width = self.costs, min(len(draft) + 2, len(self.costs) - 2)
-        wider_ms = costs[width + 1] - costs[width] + self.step_ms * (costs[2] / costs[1] - 1)
+        width = min(len(draft) + 2, len(self.pass_ms) - 2)
+        ms = self.pass_ms
+        wider_ms = ms[width + 1] - ms[width] + self.step_ms * (ms[2] / ms[1] - 1)
         return best if chances[best.path] * _TYPICAL > self.pace * wider_ms else None
 
     def may_pay(self, width: int) -> bool:
         """Whether the best runner-up of a chain could be worth a pass that is one token wider than this."""
-        wider = min(width + 1, len(self.costs) - 1)
+        wider = min(width + 1, len(self.pass_ms) - 1)
         best = max(self.instead.p_accept()) if self.instead else 1 - _TYPICAL
-        return self.fixed or best > self.pace * (self.costs[wider] - self.costs[wider - 1])
+        return self.fixed or best > self.pace * (self.pass_ms[wider] - self.pass_ms[wider - 1])
 
     def _chances(self, draft: Draft) -> dict[tuple[int, ...], float]:
         """How likely the target takes each token of the chain, and each alternative, with all before it."""

@@ -169,7 +169,7 @@ class Controller:
         return replace(
             decision,
             branches=self._branches(situation, decision, verify_ms),
-            costs=verify_ms[: situation.longest + 2],
+            pass_ms=verify_ms[: situation.longest + 2],
         )
 
     def learn(self, situation: Situation, decision: Decision, outcome: Outcome) -> None:
@@ -259,16 +259,16 @@ class Controller:
         mean = [p for p, _ in known]
         read_ms = self._reading_ms(situation, drafter)
         share_ms = read_ms / max(1.0, self._usual_drafts.get((self._kind, drafter.name), _DRAFTS))
-        costs = self._round_ms(situation, drafter, verify_ms, most)
+        round_ms = self._round_ms(situation, drafter, verify_ms, most)
         is_sure = situation.fixed or drafter.evidence == "match"
         frequency = tuple(posterior.frequency())
         return Possible(
             drafter,
             prospect,
             (low, mean, high),
-            (costs[0], *(cost + share_ms for cost in costs[1:])),
+            (round_ms[0], *(each + share_ms for each in round_ms[1:])),
             most if is_sure else min(most, _FIRST_DRAFT + int(posterior.accepted)),
-            max(0.0, read_ms - share_ms) / costs[0],
+            max(0.0, read_ms - share_ms) / round_ms[0],
             drafter.evidence != "match",  # what matches would get is seen in every round
             posterior.known,
             Confidences(tuple(p for p, _ in by_class), frequency, classify)
@@ -317,9 +317,13 @@ class Controller:
         verify_ms = self._verify_ms(situation, width)
         if verify_ms is None:
             return 0.0
-        costs = self._round_ms(situation, drafter, [*verify_ms, *([verify_ms[-1]] * drafter.beside)], outcome.drafted)
-        took_ms = costs[-1] + verify_ms[width] - verify_ms[outcome.drafted + 1] + self._reading_ms(situation, drafter)
-        return outcome.emitted - took_ms / costs[0]
+        round_ms = self._round_ms(
+            situation, drafter, [*verify_ms, *([verify_ms[-1]] * drafter.beside)], outcome.drafted
+        )
+        took_ms = (
+            round_ms[-1] + verify_ms[width] - verify_ms[outcome.drafted + 1] + self._reading_ms(situation, drafter)
+        )
+        return outcome.emitted - took_ms / round_ms[0]
 
     def _round_ms(
         self, situation: Situation, drafter: DrafterTraits, verify_ms: Sequence[float], most: int

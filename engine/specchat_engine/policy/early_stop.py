@@ -71,20 +71,20 @@ def expected_tokens_by_length(p_accept: Sequence[float]) -> list[float]:
     return list(accumulate(accumulate(p_accept, mul), initial=1.0))
 
 
-def best_length(p_accept: Sequence[float], costs: Sequence[float], lengths: range, pace: float) -> Option:
+def best_length(p_accept: Sequence[float], round_ms: Sequence[float], lengths: range, pace: float) -> Option:
     """Returns the best of some lengths for a draft that does not end early: with the largest tokens - pace x time.
 
-    `costs[n]` is the milliseconds of a round with n drafted tokens. `pace` is the speed to beat, in tokens per
+    `round_ms[n]` is the milliseconds of a round with n drafted tokens. `pace` is the speed to beat, in tokens per
     millisecond.
     """
     tokens = expected_tokens_by_length(p_accept)
-    k = max(lengths, key=lambda length: tokens[length] - pace * costs[length])
-    return Option(k, tokens[k], costs[k])
+    k = max(lengths, key=lambda length: tokens[length] - pace * round_ms[length])
+    return Option(k, tokens[k], round_ms[k])
 
 
 @lru_cache(512)
 def best_stopping(
-    p_accept: tuple[float, ...], frequency: tuple[float, ...], costs: tuple[float, ...], pace: float
+    p_accept: tuple[float, ...], frequency: tuple[float, ...], round_ms: tuple[float, ...], pace: float
 ) -> Option:
     """Returns the best draft that ends early, by dynamic programming from its longest length back to its first token.
 
@@ -92,7 +92,7 @@ def best_stopping(
     After each token the draft goes on if the tokens that it may still add are worth more than `pace` x their time. The
     last results are kept, so arguments should be rounded.
     """
-    most = len(costs) - 1
+    most = len(round_ms) - 1
     often = np.array(frequency) / sum(frequency)
     lower = np.rint(np.log(p_accept) / math.log(_STEP)).astype(np.int64)
     after = np.minimum(np.arange(_STEPS)[:, None] + lower, _STEPS - 1)
@@ -101,14 +101,14 @@ def best_stopping(
     bounds: list[float] = []
     for drafted in range(most - 1, -1, -1):
         tokens = mean * _REACHES + tokens[after] @ often
-        milliseconds = costs[drafted + 1] - costs[drafted] + milliseconds[after] @ often
+        milliseconds = round_ms[drafted + 1] - round_ms[drafted] + milliseconds[after] @ often
         if drafted:
             worth = tokens > pace * milliseconds
             tokens, milliseconds = np.where(worth, tokens, 0.0), np.where(worth, milliseconds, 0.0)
             bounds.append(float(_REACHES[worth][-1]) if worth[0] else math.inf)
     bounds.reverse()
     ends = next((index for index, bound in enumerate(bounds) if bound > 1), len(bounds))
-    return Option(ends + 1, 1 + float(tokens[0]), costs[0] + float(milliseconds[0]), tuple(bounds[:ends]))
+    return Option(ends + 1, 1 + float(tokens[0]), round_ms[0] + float(milliseconds[0]), tuple(bounds[:ends]))
 
 
 def fastest(option_at: Callable[[float], Option], pace: float) -> Option:

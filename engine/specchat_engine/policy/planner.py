@@ -211,12 +211,13 @@ class Planner:
             expected = None if because else decision.expected
             limited_by: LimitedBy = "" if because else decision.limited_by
             return Plan(None, 0, sampler, because or decision.reason, COUPLED, limited_by, expected=expected)
-        drafter, name = self.drafters[decision.drafter.name], decision.drafter
-        if self._read(drafter, context, prospects[name].unread):
-            situation, began = replace(situation, prospects={**prospects, name: Prospect()}), perf_counter_ns()
+        traits = decision.drafter
+        drafter = self.drafters[traits.name]
+        if self._read(drafter, context, prospects[traits].unread):
+            situation, began = replace(situation, prospects={**prospects, traits: Prospect()}), perf_counter_ns()
         self._note(situation, decision, began)
         stop = decision.stop.begin if decision.stop else None
-        power = self._sharpness(name, settings)
+        power = self._sharpness(traits, settings)
         return Plan(
             drafter,
             decision.k,
@@ -347,7 +348,7 @@ class Planner:
         if not voices:
             return None
         agreed = self._controller.posterior(VOTE, AGREED)
-        return Vote(voices, stop, agreed, decision.costs, decision.pace, situation.tree)
+        return Vote(voices, stop, agreed, decision.pass_ms, decision.pace, situation.tree)
 
     def _tree(self, settings: Settings, longest: int) -> int:
         """How many tokens a draft may have beside its chain, which with a fixed k has `longest` tokens."""

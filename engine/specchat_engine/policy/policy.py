@@ -70,8 +70,8 @@ class Decision:
     """Who drafts, how many tokens at most, why, and what `limited_by`. Without a drafter the round is plain.
 
     `stop` ends drafts early. `expected` is the speed of the best draft that was considered, in times that of plain
-    decoding; None if none was. A draft that `explores` promises no gain. `branches` makes a tree of the draft. `costs`
-    are the milliseconds of target passes by width and `pace` is the rate to beat, for those who vote.
+    decoding; None if none was. A draft that `explores` promises no gain. `branches` makes a tree of the draft. For
+    those who vote, `pass_ms` are the milliseconds of target passes by width, and `pace` is the rate to beat.
     """
 
     drafter: DrafterTraits | None
@@ -82,7 +82,7 @@ class Decision:
     expected: float | None = None
     explores: bool = False
     branches: Branching | None = None
-    costs: Sequence[float] = ()
+    pass_ms: Sequence[float] = ()
     pace: float = 0.0
 
 
@@ -126,13 +126,13 @@ class Confidences:
         """Returns the same with all probabilities raised from their mean to a high one."""
         return replace(self, p_accept=tuple(1 - (1 - p) * (1 - high) / (1 - mean) for p in self.p_accept))
 
-    def best(self, costs: Sequence[float], pace: float) -> Option:
+    def best(self, round_ms: Sequence[float], pace: float) -> Option:
         """Returns the best draft that ends early, for rounds of these milliseconds."""
-        unit = costs[0]
+        unit = round_ms[0]
         rounded = best_stopping(
             tuple(round(max(p, 0.01), 2) for p in self.p_accept),
             tuple(round(often, 2) for often in self.frequency),
-            tuple(round(cost / unit, 2) for cost in costs),
+            tuple(round(cost / unit, 2) for cost in round_ms),
             round(pace * unit, 2),
         )
         return replace(rounded, milliseconds=rounded.milliseconds * unit)
@@ -143,15 +143,15 @@ class Possible:
     """What one drafter could do in the next round.
 
     `accept[j][i]` is the probability that drafted token i is accepted if those before it are: low, mean and high.
-    `costs[n]` is the milliseconds of a round with n drafted tokens, a part of the time for reading what the drafter has
-    missed included; `reading` is the rest of that time in plain rounds. `known` says how many tokens may be drafted by
-    what is known of the drafter. It `explores` if only its drafts show how good it is, and was `tried` if some did.
+    `round_ms[n]` is the milliseconds of a round with n drafted tokens, a part of the time for reading what the drafter
+    has missed included; `reading` is the rest of that time in plain rounds. `known` says how many tokens may be drafted
+    by what is known of the drafter. It `explores` if only its drafts show how good it is, and was `tried` if some did.
     """
 
     drafter: DrafterTraits
     prospect: Prospect
     accept: tuple[Sequence[float], Sequence[float], Sequence[float]]
-    costs: tuple[float, ...]
+    round_ms: tuple[float, ...]
     known: int
     reading: float = 0.0
     explores: bool = False
@@ -165,12 +165,12 @@ class Possible:
 
     def best(self, most: int, pace: float, *, high: bool = False) -> Option:
         """Returns the fastest draft of at most `most` tokens by the mean or the high acceptance."""
-        accept, costs = self.accept[2 if high else 1], self.costs[: most + 1]
-        option = fastest(lambda at: best_length(accept, costs, range(min(1, most), most + 1), at), pace)
+        accept, round_ms = self.accept[2 if high else 1], self.round_ms[: most + 1]
+        option = fastest(lambda at: best_length(accept, round_ms, range(min(1, most), most + 1), at), pace)
         if not (self.confidences and most):
             return option
         read = self.confidences.hopeful(self.accept[1][0], accept[0]) if high else self.confidences
-        return read.best(costs, max(pace, option.rate))
+        return read.best(round_ms, max(pace, option.rate))
 
     def most(self, situation: Situation, cap: float) -> tuple[int, LimitedBy]:
         """Returns the most tokens that it may draft, 0 for none, and what limits them."""
@@ -192,11 +192,11 @@ class Possible:
     @cached_property
     def _losses(self) -> list[float]:
         """The expected losses of drafts of 0, 1, 2, … tokens, in plain rounds."""
-        pace = 1 / self.costs[0]
-        losses = [0.0] * len(self.costs)
+        pace = 1 / self.round_ms[0]
+        losses = [0.0] * len(self.round_ms)
         for accept in self.accept:
             tokens = expected_tokens_by_length(accept)
-            lost = [pace * cost - emitted for cost, emitted in zip(self.costs, tokens, strict=True)]
+            lost = [pace * cost - emitted for cost, emitted in zip(self.round_ms, tokens, strict=True)]
             in_vain = self.reading * (min(lost[1:], default=0.0) >= 0)
             losses = [loss + (max(0.0, more) + in_vain) / 3 for loss, more in zip(losses, lost, strict=True)]
         return losses
@@ -206,15 +206,15 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
     """Returns who drafts in the next round, and how much. Drafts may be expected to lose `cap` plain rounds."""
     if not drafters:
         return Decision(None, 0, "no match")
-    plain = Option(0, 1.0, drafters[0].costs[0])
+    plain = Option(0, 1.0, drafters[0].round_ms[0])
     best, chosen = plain, None
     expected, capped = 0.0, False
     for one in drafters:
         most, by = one.most(situation, cap)
         if situation.fixed:
-            option = wanted = best_length(one.accept[1], one.costs, range(most, most + 1), plain.rate)
+            option = wanted = best_length(one.accept[1], one.round_ms, range(most, most + 1), plain.rate)
         else:
-            wanted = one.best(len(one.costs) - 1, plain.rate)
+            wanted = one.best(len(one.round_ms) - 1, plain.rate)
             option = wanted if wanted.k <= most else one.best(most, plain.rate)
         expected = max(expected, wanted.rate / plain.rate)
         if situation.fixed or option.rate > one.worth_it * plain.rate:
@@ -262,7 +262,7 @@ def _least_loss(situation: Situation, drafters: Sequence[Possible], pace: float)
     options: list[tuple[float, int, Possible]] = []
     for one in drafters:
         if most := one.most(situation, inf)[0]:
-            option = best_length(one.accept[1], one.costs, range(1, most + 1), pace)
+            option = best_length(one.accept[1], one.round_ms, range(1, most + 1), pace)
             options.append((option.tokens - pace * option.milliseconds, option.k, one))
     if not options:
         return None
@@ -283,7 +283,7 @@ def _explored(
         if one is chosen or not (one.explores and most):
             continue
         tokens = expected_tokens_by_length(one.accept[2])
-        ahead = (k for k in range(1, most + 1) if tokens[k] > one.worth_it * pace * one.costs[k])
+        ahead = (k for k in range(1, most + 1) if tokens[k] > one.worth_it * pace * one.round_ms[k])
         rate, shortest = one.best(most, pace, high=True).rate, next(ahead, 0)
         if shortest:
             hopes.append((rate, shortest, one))

@@ -37,15 +37,15 @@ class Voice:
 class Vote:
     """Lets the voices change a draft.
 
-    `own` judges the draft's tokens by their confidence, `agreed` has the shares of tokens that are added. `costs[w]` is
-    the milliseconds of a target pass over w tokens, `pace` the speed to beat in tokens per millisecond. A branch may
+    `own` judges the draft's tokens by their confidence, `agreed` has the shares of tokens that are added. `pass_ms[w]`
+    is the milliseconds of a target pass over w tokens, `pace` the speed to beat in tokens per millisecond. A branch may
     have at most `tree` tokens.
     """
 
     voices: Sequence[Voice]
     own: EarlyStop
     agreed: Posterior
-    costs: Sequence[float]
+    pass_ms: Sequence[float]
     pace: float
     tree: int = 0
 
@@ -99,9 +99,9 @@ class Vote:
     def _worth(self, draft: Draft, reach: float, p_accept: Sequence[float]) -> int:
         """How many tokens are worth the wider pass, if the target gets to them with the probability `reach` and then
         accepts each one as likely as `p_accept` says."""
-        costs = self.costs[len(draft.tokens) + 1 :][: len(p_accept) + 1]
+        round_ms = self.pass_ms[len(draft.tokens) + 1 :][: len(p_accept) + 1]
         chances = [reach * p_accept[0], *p_accept[1:]] if p_accept else []
-        return best_length(chances[: len(costs) - 1], costs, range(len(costs)), self.pace).k
+        return best_length(chances[: len(round_ms) - 1], round_ms, range(len(round_ms)), self.pace).k
 
     def _reach(self, draft: Draft, count: int) -> float:
         """The probability that the first tokens of the draft are accepted."""

@@ -36,7 +36,7 @@ def counted(*shares: float) -> Draft:
 
 
 def branching(costs: Sequence[float], *, pace: float = 1.0, most: int = 8) -> Branching:
-    return Branching(most, False, OWN, INSTEAD, costs=costs, pace=pace)
+    return Branching(most, False, OWN, INSTEAD, pass_ms=costs, pace=pace)
 
 
 def following(path: tuple[int, ...], *confidence: float) -> tuple[Alternative, ...]:

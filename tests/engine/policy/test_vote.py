@@ -20,8 +20,8 @@ def voice(*tokens: int, length: int = 20, name: str = "lookup") -> Voice:
     return Voice(name, length, tokens, Posterior(EVIDENCE["match"]))
 
 
-def vote(*voices: Voice, costs: list[float] = FLAT, tree: int = 0) -> Vote:
-    return Vote(voices, OWN, Posterior(EVIDENCE[AGREED]), costs, 1.0, tree)
+def vote(*voices: Voice, pass_ms: list[float] = FLAT, tree: int = 0) -> Vote:
+    return Vote(voices, OWN, Posterior(EVIDENCE[AGREED]), pass_ms, 1.0, tree)
 
 
 def draft(*tokens: int, sure: float = 0.9) -> Draft:
@@ -36,7 +36,7 @@ def test_a_match_that_agrees_makes_the_draft_longer_and_says_whose_it_is() -> No
 
 def test_nothing_is_added_where_width_is_dear() -> None:
     short = draft(1, 2)
-    assert vote(voice(1, 2, 3, 4, 5), costs=STEEP)(short) is short
+    assert vote(voice(1, 2, 3, 4, 5), pass_ms=STEEP)(short) is short
 
 
 def test_the_longest_match_speaks_first() -> None:
@@ -52,7 +52,7 @@ def test_where_they_part_the_match_becomes_a_branch_if_a_tree_is_allowed() -> No
     assert tree.tokens == (1, 2, 3, 7, 8)
     assert tree.parents == (ROOT, 0, 1, 0, 3)
     assert tree.path(4) == [0, 3, 4]
-    assert vote(voice(1, 7, 8), costs=STEEP, tree=4)(parted) is parted
+    assert vote(voice(1, 7, 8), pass_ms=STEEP, tree=4)(parted) is parted
 
 
 def test_a_draft_without_confidence_is_left_alone() -> None:
@@ -90,16 +90,16 @@ def test_nobody_adds_to_a_draft_that_is_only_tried() -> None:
 
 def test_the_last_drafted_token_that_fits_a_pass_is_the_last_one_added() -> None:
     text = tuple(range(40))
-    assert vote(voice(*text), costs=FLAT[:10])(draft(*text[:6])).tokens == text[:8]
-    assert vote(voice(*text), costs=FLAT[:8])(draft(*text[:6])).tokens == text[:6]
+    assert vote(voice(*text), pass_ms=FLAT[:10])(draft(*text[:6])).tokens == text[:8]
+    assert vote(voice(*text), pass_ms=FLAT[:8])(draft(*text[:6])).tokens == text[:6]
 
 
 def test_what_is_added_ends_where_the_next_step_of_the_costs_is_not_worth_it() -> None:
     text = tuple(range(40))
     step = [1.0] * 9 + [9.0] * 31
-    assert vote(voice(*text), costs=step)(draft(*text[:4])).tokens == text[:7]
+    assert vote(voice(*text), pass_ms=step)(draft(*text[:4])).tokens == text[:7]
     parted = draft(0, 1, 2, sure=0.5)
-    assert len(vote(voice(0, *range(50, 70)), costs=step, tree=16)(parted)) == 7
+    assert len(vote(voice(0, *range(50, 70)), pass_ms=step, tree=16)(parted)) == 7
 
 
 def test_a_session_that_repeats_a_text_votes_and_learns_from_it() -> None:
