@@ -70,12 +70,12 @@ class Evidence:
     """The classes of one kind of evidence, separated by `edges`.
 
     These are the first priors: `expected[c]` is the share of the tokens in class c that are accepted, and `usual[c]`
-    the share of the drafted tokens that are in class c.
+    the share of the drafted tokens that are in class c, for evidence that is known only while drafting.
     """
 
     edges: tuple[float, ...]
     expected: tuple[float, ...]
-    usual: tuple[float, ...]
+    usual: tuple[float, ...] = ()
 
     def classify(self, value: float) -> int:
         """Returns the class of a confidence in 0…1, of the length of a match in tokens."""
@@ -83,7 +83,6 @@ class Evidence:
 
 
 _LENGTHS = (3, 4, 5, 7, 9, 13, 17, 25)
-_ANY_LENGTH = (1 / 9,) * 9
 EVIDENCE = {
     "confidence": Evidence(
         edges=(0.3, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.997),
@@ -94,18 +93,17 @@ EVIDENCE = {
     RUNNER_UP: Evidence(
         edges=(0.3, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.997),
         expected=(0.22, 0.21, 0.2, 0.14, 0.08, 0.05, 0.02, 0.01, 0.005, 0.002),
-        usual=(0.08, 0.12, 0.08, 0.08, 0.08, 0.08, 0.1, 0.1, 0.13, 0.15),
     ),
     # The same by the share of the places that it followed at.
-    COUNTED: Evidence((0.1, 0.2, 0.3, 0.4), (0.04, 0.1, 0.15, 0.16, 0.22), (0.2,) * 5),
-    "match": Evidence(_LENGTHS, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93), _ANY_LENGTH),
+    COUNTED: Evidence((0.1, 0.2, 0.3, 0.4), (0.04, 0.1, 0.15, 0.16, 0.22)),
+    "match": Evidence(_LENGTHS, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93)),
     # A match that agrees with the drafted tokens before.
-    AGREED: Evidence(_LENGTHS, (0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95), _ANY_LENGTH),
+    AGREED: Evidence(_LENGTHS, (0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95)),
     # All answers begin after the same tokens of the chat template, so a short match means nothing there.
-    "opening match": Evidence(_LENGTHS, (0.05, 0.05, 0.1, 0.1, 0.2, 0.3, 0.6, 0.85, 0.9), _ANY_LENGTH),
+    "opening match": Evidence(_LENGTHS, (0.05, 0.05, 0.1, 0.1, 0.2, 0.3, 0.6, 0.85, 0.9)),
     # After an edit a copy often resumes where it stopped, so even one matching token means much.
-    "resumed match": Evidence(_LENGTHS, (0.7, 0.8, 0.83, 0.86, 0.88, 0.9, 0.91, 0.92, 0.93), _ANY_LENGTH),
-    "nothing": Evidence((), (0.7,), (1.0,)),
+    "resumed match": Evidence(_LENGTHS, (0.7, 0.8, 0.83, 0.86, 0.88, 0.9, 0.91, 0.92, 0.93)),
+    "nothing": Evidence((), (0.7,)),
 }
 
 
@@ -140,7 +138,7 @@ class Trend:
         self.foreseen += foreseen
 
     def shift(self, p: float) -> float:
-        """Returns a probability of acceptance as it is in this answer: the smaller of accepted and rejected shrinks."""
+        """Returns a probability of acceptance as it is in this answer: what came less often than foreseen shrinks."""
         if self.accepted <= self.foreseen:
             return p * (self.accepted + _ANSWER) / (self.foreseen + _ANSWER)
         rejected, foreseen = self.compared - self.accepted, self.compared - self.foreseen
@@ -155,7 +153,7 @@ class Posterior:
         self._evidence = evidence
         self._accepted = [0.0] * classes
         self._tested = [0.0] * classes
-        self._frequency = [0.0] * classes
+        self._frequency = [0.0] * len(evidence.usual)
         self._trend = Trend()
 
     def in_answer(self, trend: Trend) -> Posterior:
@@ -183,8 +181,9 @@ class Posterior:
         """Learns whether a token of this class was accepted."""
         self._accepted[evidence_class] = self._accepted[evidence_class] * _FADE + accepted
         self._tested[evidence_class] = self._tested[evidence_class] * _FADE + 1
-        self._frequency[:] = [count * _FADE for count in self._frequency]
-        self._frequency[evidence_class] += 1
+        if self._frequency:
+            self._frequency[:] = [count * _FADE for count in self._frequency]
+            self._frequency[evidence_class] += 1
 
     def forget(self) -> None:
         """Forgets a little: what is not tried may have changed."""
@@ -209,7 +208,7 @@ class Posterior:
         return mean, self._deviation(mean, self.tested)
 
     def frequency(self) -> list[float]:
-        """Returns the share of the drafted tokens that are in each class; the sum is 1."""
+        """Returns the share of the drafted tokens that are in each class; the sum is 1. Only known of confidences."""
         total = sum(self._frequency) + _PRIOR
         return [
             (seen + _PRIOR * share) / total for seen, share in zip(self._frequency, self._evidence.usual, strict=True)
@@ -234,8 +233,11 @@ class Posterior:
     def take(self, kept: Mapping[str, Any]) -> None:
         """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
         accepted, tested, frequency = ([float(count) for count in kept[name]] for name in self.to_json())
+        frequency = frequency[: len(self._frequency)]
         sound = all(0 <= right <= count < float("inf") for right, count in zip(accepted, tested, strict=True))
-        if not (sound and len(accepted) == len(frequency) == len(self._tested) and min(frequency) >= 0):
+        if [len(accepted), len(frequency)] != [len(self._accepted), len(self._frequency)]:
+            raise ValueError("these are counts of other classes")
+        if not sound or min(frequency, default=0.0) < 0:
             raise ValueError("these are no counts of accepted tokens")
         self._accepted, self._tested, self._frequency = accepted, tested, frequency
 

@@ -112,10 +112,10 @@ class Controller:
     def use_threads(self, target: int, draft: int) -> None:
         """Sets the number of threads that the target and the draft model compute with from now on."""
         if self.threads != (target, draft):
-            self.threads = target, draft
-            self.targets.use(target)
-            for costs in self.drafts.values():
-                costs.by_threads.use(draft, self.targets.of(draft))
+            self.threads, self._held_rounds = (target, draft), 0
+        self.targets.use(target)
+        for costs in self.drafts.values():
+            costs.by_threads.use(draft, self.targets.of(draft))
 
     def beside(self) -> Controller:
         """Returns the controller of another answer at the same time: it knows the same, and decides for itself."""
@@ -317,35 +317,28 @@ class Controller:
         verify_ms = self._verify_ms(situation, width)
         if verify_ms is None:
             return 0.0
-        round_ms = self._round_ms(
-            situation, drafter, [*verify_ms, *([verify_ms[-1]] * drafter.beside)], outcome.drafted
-        )
-        took_ms = (
-            round_ms[-1] + verify_ms[width] - verify_ms[outcome.drafted + 1] + self._reading_ms(situation, drafter)
-        )
-        return outcome.emitted - took_ms / round_ms[0]
+        drafted_ms = self._draft_ms(situation, drafter, outcome.drafted)[-1] + self._reading_ms(situation, drafter)
+        took_ms, plain_ms = (self._overhead_ms + verify_ms[size] for size in (width, 1))
+        return outcome.emitted - (took_ms + drafted_ms) / plain_ms
 
     def _round_ms(
         self, situation: Situation, drafter: DrafterTraits, verify_ms: Sequence[float], most: int
     ) -> list[float]:
         """Returns the milliseconds of a round with a draft of 0 to `most` tokens, if nothing has to be read."""
+        widths = [1, *range(2 + drafter.beside, most + 2 + drafter.beside)]
         draft_ms = self._draft_ms(situation, drafter, most)
-        if answers := situation.company.answers:  # they follow the same policy, so they draft at the same time
-            plain_ms = self.target.at(1, situation.depth) or verify_ms[1]
-            shared = (self.target.at(1 + answers, situation.depth) or plain_ms) / plain_ms / (1 + answers)
-            draft_ms = [shared * milliseconds for milliseconds in draft_ms]
-        widths = range(2 + drafter.beside, most + 2 + drafter.beside)
-        drafting = [
-            self._overhead_ms + verify_ms[width] + milliseconds
-            for width, milliseconds in zip(widths, draft_ms[1:], strict=False)
-        ]
-        return [self._overhead_ms + verify_ms[1], *drafting]
+        return [self._overhead_ms + verify_ms[w] + drafting for w, drafting in zip(widths, draft_ms, strict=True)]
 
     def _draft_ms(self, situation: Situation, drafter: DrafterTraits, most: int) -> list[float]:
-        """Returns the milliseconds of drafts of 0 to `most` tokens."""
-        plain_ms = self.target.at(1, situation.depth) or 0.0
-        usual_ms = self.targets.best_known.at(1, situation.depth) or plain_ms
-        return self.costs_of(drafter.name).expected(drafter, situation.depth, most, plain_ms, usual_ms)
+        """Returns the milliseconds of drafts of 0 to `most` tokens. Other answers that share the passes follow the same
+        policy, so they draft at the same time, and each bears its part."""
+        plain_ms = self.target.at(1, situation.depth)
+        if not plain_ms:
+            return [0.0] * (most + 1)
+        answers, depth = situation.company.answers, situation.depth
+        part = (self.target.at(1 + answers, depth) or plain_ms) / plain_ms / (1 + answers)
+        slower = plain_ms / (self.targets.best_known.at(1, depth) or plain_ms)
+        return [part * each for each in self.costs_of(drafter.name).expected(drafter, depth, most, plain_ms, slower)]
 
     def _learn_target(self, situation: Situation, outcome: Outcome, *, plain: bool) -> None:
         """Learns what the target's pass took. The first plain pass after a draft takes longer than others, so it only

@@ -5,9 +5,8 @@ Both are curves over a size, which `CostCurve` learns from the rounds of real an
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Any, Self
 
@@ -167,8 +166,8 @@ class CostCurve:
         return {size: self.slowness * usual[size] for size in sorted(usual)}
 
     def timed(self, depth: int) -> dict[int, float]:
-        """One of the times that were really taken for each size, ascending, at this depth or the nearest one: of the
-        latest ones that which a third are shorter than. Times from an earlier start do not count."""
+        """The milliseconds that each size really took, ascending, at this depth or the nearest one: the lower third of
+        the latest times. Times from an earlier start do not count."""
         if not self._timed:
             return {}
         times = self._timed[_nearest(self._timed, depth)]
@@ -201,7 +200,7 @@ class CostCurve:
         """The cost of a size by the known ones, ascending: as much above or below the resembled curve, whose costs are
         `elsewhere`, as the nearest known one; without such a curve on the straight line between its neighbours."""
         if not elsewhere:
-            return _on_line(size, [*known], known)
+            return float(np.interp(size, [*known], [*known.values()]))
         nearest = min(known, key=lambda other: (abs(other - size), other))
         line = self._line(elsewhere, max(size, nearest))
         return known[nearest] * float(line[size - 1] / line[nearest - 1])
@@ -287,19 +286,19 @@ class DraftCosts:
         self.read_ms: float | None = None
 
     def expected(
-        self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float, usual_ms: float | None = None
+        self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float, slower: float = 1.0
     ) -> list[float]:
-        """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well: what
-        they take with the best-known number of threads, where a plain pass of the target takes `usual_ms`."""
+        """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well: as
+        many times what they take with the best-known number of threads as passes are `slower` than there."""
         passes = [_passes(drafter, length) for length in range(most + 1)]
         if not passes[-1]:
             return [0.0] * len(passes)
         curve, usual = self.by_threads.current, self.by_threads.best_known
         guess = [_STEP_SHARE * plain_ms * count for count in range(passes[-1] + 1)]
         if usual is not curve and (elsewhere := usual.curve(depth, passes[-1])):
-            guess = [each * plain_ms / usual_ms for each in elsewhere] if usual_ms else elsewhere
-        timed, times = curve.curve(depth, passes[-1]) or guess, curve.total
-        weight = 1.0 if times >= _CALIBRATED else times / (times + _GUESSED)
+            guess = [slower * each for each in elsewhere]
+        timed = curve.curve(depth, passes[-1]) or guess
+        weight = 1.0 if curve.total >= _CALIBRATED else curve.total / (curve.total + _GUESSED)
         return [(1 - weight) * guess[count] + weight * timed[count] for count in passes]
 
     def observe(
@@ -337,15 +336,6 @@ def _undisturbed(times: Iterable[float]) -> float:
     """The time that a third of the times are shorter than."""
     ordered = sorted(times)
     return ordered[(len(ordered) - 1) // 3]
-
-
-def _on_line(size: int, sizes: Sequence[int], costs: Mapping[int, float]) -> float:
-    """The cost at a size between ascending others, on the straight line between its neighbours."""
-    index = bisect(sizes, size)
-    left, right = sizes[max(index - 1, 0)], sizes[min(index, len(sizes) - 1)]
-    if left == right:
-        return costs[left]
-    return costs[left] + (costs[right] - costs[left]) * (size - left) / (right - left)
 
 
 def _nearest(zones: Iterable[int], depth: int) -> int:

@@ -329,10 +329,10 @@ class Planner:
 
         A trial shows how good one drafter is, so nobody adds to it.
         """
-        drafter, stop = decision.drafter, decision.stop
+        drafter = decision.drafter
         if not (situation.voting and self._allowed.may_vary) or decision.explores:
             return None
-        if not (drafter and stop and drafter.evidence == "confidence"):
+        if not (drafter and drafter.evidence == "confidence"):
             return None
         longest = situation.longest
         voices = [
@@ -347,8 +347,9 @@ class Planner:
         ]
         if not voices:
             return None
+        own = self._controller.posterior(drafter.name, drafter.evidence)
         agreed = self._controller.posterior(VOTE, AGREED)
-        return Vote(voices, stop, agreed, decision.pass_ms, decision.pace, situation.tree)
+        return Vote(voices, own, agreed, decision.pass_ms, decision.pace, situation.tree)
 
     def _tree(self, settings: Settings, longest: int) -> int:
         """How many tokens a draft may have beside its chain, which with a fixed k has `longest` tokens."""

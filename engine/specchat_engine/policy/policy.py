@@ -3,7 +3,7 @@
     E[N] = 1 + Σ_{i≤k} Π_{j≤i} a_j      E[T] = C(k+1) + the time of drafting k tokens      value = E[N] - pace · E[T]
 
 The pace is the best rate within reach, in tokens per millisecond: that of plain decoding, or that of the best draft.
-A draft is worth making if its value at the pace of plain decoding is above 0, and the one with the best rate is made.
+The draft with the best rate is made if that beats plain decoding, by 2 % where drafting costs passes.
 
 How likely tokens are accepted is known more or less well. So each probability is taken three times: low, mean and high,
 the nodes of a quadrature over its posterior with equal weights. The mean decides. A drafter that would gain only with
@@ -48,7 +48,7 @@ class Situation:
     first tokens of an answer. `after_pause` is True if the models were idle, so that the times of this round say
     nothing about other rounds. A draft may have `tree` tokens beside its chain, and has exactly that many if possible
     where that is `tree_fixed`. With `voting` drafters that continue a match may add to the drafts of others. `company`
-    are the other answers that shared the last pass.
+    are the other answers that shared the last pass. If a draft is `due`, one is made whatever it costs.
     """
 
     depth: int
@@ -126,6 +126,10 @@ class Confidences:
         """Returns the same with all probabilities raised from their mean to a high one."""
         return replace(self, p_accept=tuple(1 - (1 - p) * (1 - high) / (1 - mean) for p in self.p_accept))
 
+    def stop(self, bounds: Sequence[float]) -> EarlyStop:
+        """Returns what ends a draft at these bounds."""
+        return EarlyStop(bounds, self.p_accept, self.classify)
+
     def best(self, round_ms: Sequence[float], pace: float) -> Option:
         """Returns the best draft that ends early, for rounds of these milliseconds."""
         unit = round_ms[0]
@@ -186,7 +190,7 @@ class Possible:
         return limits[by], by
 
     def _affordable(self, cap: float) -> int:
-        """Returns how many tokens may be drafted before the expected loss exceeds the cap."""
+        """Returns the most tokens that may be drafted with an expected loss within the cap."""
         return max((n for n, loss in enumerate(self._losses) if n and loss <= max(0.0, cap)), default=0)
 
     @cached_property
@@ -237,13 +241,12 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
 
 
 def _drafting(situation: Situation, one: Possible, option: Option, plain: Option, cap: float) -> Decision:
-    """Returns the decision to make a drafter's best draft. One that reports confidences ends when the draft no longer
-    pays, and may be longer than the draft that is best on average."""
+    """Returns the decision to make a drafter's best draft. With confidences it ends when more no longer pays."""
     most, by = one.most(situation, cap)
     pace = max(plain.rate, option.rate)
     k, stop = option.k, None
     if read := one.confidences:
-        stop = EarlyStop((0.0,) * most if situation.fixed else option.bounds, read.p_accept, read.classify)
+        stop = read.stop((0.0,) * most if situation.fixed else option.bounds)
     match = one.prospect.match
     found = f"match of {match}{' after an edit' * one.prospect.resumed}" if match else "a draft pays"
     return Decision(
@@ -291,6 +294,6 @@ def _explored(
         return None
     _, k, one = max(hopes, key=lambda hope: hope[0])
     read = one.confidences
-    stop = EarlyStop((0.0,) * k, read.p_accept, read.classify) if read else None
+    stop = read.stop((0.0,) * k) if read else None
     reason = "tried again" if one.tried else "not tried yet on this kind of text"
     return Decision(one.drafter, k, reason, "few samples", stop, explores=True)

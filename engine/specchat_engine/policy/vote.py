@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+from operator import mul
 
 from specchat_engine.decoding.drafts import Draft
 from specchat_engine.policy.acceptance import Posterior
-from specchat_engine.policy.early_stop import EarlyStop, best_length
+from specchat_engine.policy.early_stop import best_length
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.trees import chain_of
@@ -37,13 +39,13 @@ class Voice:
 class Vote:
     """Lets the voices change a draft.
 
-    `own` judges the draft's tokens by their confidence, `agreed` has the shares of tokens that are added. `pass_ms[w]`
-    is the milliseconds of a target pass over w tokens, `pace` the speed to beat in tokens per millisecond. A branch may
-    have at most `tree` tokens.
+    `own` has the shares of the draft's tokens that are accepted, by their confidence, `agreed` those of tokens that are
+    added. `pass_ms[w]` is the milliseconds of a target pass over w tokens, `pace` the speed to beat in tokens per
+    millisecond. A branch may have at most `tree` tokens.
     """
 
     voices: Sequence[Voice]
-    own: EarlyStop
+    own: Posterior
     agreed: Posterior
     pass_ms: Sequence[float]
     pace: float
@@ -53,20 +55,22 @@ class Vote:
         """The draft with what the voice with the longest match adds to it."""
         if not draft.tokens or not draft.confidence:
             return draft
+        reach = list(accumulate(map(self.own.p_of, draft.confidence), mul, initial=1.0))
         for voice in sorted(self.voices, key=lambda voice: -voice.length):
             same = common_prefix(draft.tokens, voice.tokens)
             if same == len(draft.tokens) < len(voice.tokens):
-                return self._longer(draft, voice)
+                return self._longer(draft, voice, reach[same])
             if same < min(len(draft.tokens), len(voice.tokens)):
-                return self._branched(draft, voice, same)
+                return self._branched(draft, voice, same, reach[same] - reach[same + 1])
         return draft
 
-    def _longer(self, draft: Draft, voice: Voice) -> Draft:
-        """The draft with what the voice says next, as far as that is worth its time."""
+    def _longer(self, draft: Draft, voice: Voice, reach: float) -> Draft:
+        """The draft with what the voice says next, as far as that is worth its time. `reach` is the probability that
+        the whole draft is accepted."""
         count = len(draft.tokens)
         more = voice.tokens[count : count + _LONGEST]
         p_accept = [self.agreed.p_of(voice.length + count + ahead) for ahead in range(len(more))]
-        added = more[: self._worth(draft, self._reach(draft, count), p_accept)]
+        added = more[: self._worth(draft, reach, p_accept)]
         if not added:
             return draft
         return replace(
@@ -78,10 +82,10 @@ class Vote:
             alternatives=(),
         )
 
-    def _branched(self, draft: Draft, voice: Voice, same: int) -> Draft:
-        """The draft with the voice's other tokens as a branch after the first `same` ones, if they are worth it."""
+    def _branched(self, draft: Draft, voice: Voice, same: int, rejected: float) -> Draft:
+        """The draft with the voice's other tokens as a branch after the first `same` ones, if they are worth it.
+        `rejected` is the probability that just these are accepted."""
         branch = voice.tokens[same : same + self.tree]
-        rejected = self._reach(draft, same) - self._reach(draft, same + 1)
         p_accept = [voice.shares.p_of(voice.length + same + ahead) for ahead in range(len(branch))]
         branch = branch[: self._worth(draft, rejected, p_accept)]
         if not branch:
@@ -102,10 +106,3 @@ class Vote:
         round_ms = self.pass_ms[len(draft.tokens) + 1 :][: len(p_accept) + 1]
         chances = [reach * p_accept[0], *p_accept[1:]] if p_accept else []
         return best_length(chances[: len(round_ms) - 1], round_ms, range(len(round_ms)), self.pace).k
-
-    def _reach(self, draft: Draft, count: int) -> float:
-        """The probability that the first tokens of the draft are accepted."""
-        reach = 1.0
-        for sure in draft.confidence[:count]:
-            reach *= self.own.p_accept[self.own.classify(sure)]
-        return reach

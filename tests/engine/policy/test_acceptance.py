@@ -35,8 +35,13 @@ def test_probabilities_stay_probabilities(seen: list[tuple[list[float], int]]) -
 def test_the_initial_estimates_are_sound(name: str) -> None:
     evidence = EVIDENCE[name]
     assert list(evidence.expected) == sorted(evidence.expected, reverse=name == RUNNER_UP)
-    assert len(evidence.expected) == len(evidence.edges) + 1 == len(evidence.usual)
-    assert sum(evidence.usual) == pytest.approx(1)
+    assert len(evidence.expected) == len(evidence.edges) + 1
+
+
+def test_the_classes_of_confidences_have_shares_of_a_whole() -> None:
+    usual = EVIDENCE["confidence"].usual
+    assert len(usual) == len(EVIDENCE["confidence"].expected)
+    assert sum(usual) == pytest.approx(1)
 
 
 def test_a_drafter_that_is_confident_and_wrong_loses_its_credit() -> None:
@@ -92,17 +97,23 @@ def test_learned_values_survive_a_restart() -> None:
     assert p_accept(again, 0.4, "code") == pytest.approx(p_accept(acceptance, 0.4, "code"), abs=1e-3)
 
 
-COUNTS = {"accepted": [1.0], "tested": [2.0], "frequency": [2.0]}
+COUNTS = {"accepted": [1.0] * 10, "tested": [2.0] * 10, "frequency": [2.0] * 10}
 
 
 @pytest.mark.parametrize(
     "damage",
-    [{"accepted": [3.0]}, {"tested": ["x"]}, {"frequency": [-1.0]}, {"tested": [2.0, 2.0]}, {"accepted": None}],
+    [
+        {"accepted": [3.0] * 10},
+        {"tested": ["x"]},
+        {"frequency": [-1.0] * 10},
+        {"tested": [2.0] * 11},
+        {"accepted": None},
+    ],
 )
 def test_a_damaged_record_is_rejected(damage: dict[str, object]) -> None:
-    assert Acceptance.from_json({"prose": {"heads": {"nothing": COUNTS}}}).to_json()
+    assert Acceptance.from_json({"prose": {"heads": {"confidence": COUNTS}}}).to_json()
     with pytest.raises((ValueError, TypeError)):
-        Acceptance.from_json({"prose": {"heads": {"nothing": COUNTS | damage}}})
+        Acceptance.from_json({"prose": {"heads": {"confidence": COUNTS | damage}}})
 
 
 @pytest.mark.parametrize(

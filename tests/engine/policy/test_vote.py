@@ -6,13 +6,12 @@ import pytest
 
 from specchat_engine import SamplingParams
 from specchat_engine.decoding.drafts import ROOT, Draft
-from specchat_engine.policy.acceptance import AGREED, EVIDENCE, Posterior
-from specchat_engine.policy.early_stop import EarlyStop
+from specchat_engine.policy.acceptance import AGREED, EVIDENCE, Evidence, Posterior
 from specchat_engine.policy.vote import Voice, Vote
 from support.controllers import knowing
 from support.conversations import ask, conversation, letters, saying
 
-OWN = EarlyStop((), (0.6, 0.95), lambda sure: int(sure > 0.7))
+OWN = Posterior(Evidence((0.7,), (0.6, 0.95)))
 FLAT, STEEP = [1.0] * 40, [1.0 + width for width in range(40)]
 
 
