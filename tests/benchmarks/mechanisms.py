@@ -50,7 +50,7 @@ def _of_one_kind(begin: Callable[[Controller, str], None]) -> Callable[[Controll
 
 def _one_class(self: Posterior) -> list[float]:
     share = (self.accepted + 2 * 0.8) / (self.tested + 2)
-    return [share] * len(self.frequency())
+    return [share] * len(self.to_json()["tested"])
 
 
 VARIANTS: Mapping[str, Sequence[tuple[Any, str, Any]]] = {

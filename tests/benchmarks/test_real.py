@@ -59,10 +59,11 @@ def test_the_table_compares_prompts_that_all_configurations_answered(tmp_path: P
     ]
 
 
-def test_the_prompts_have_the_kinds_that_the_table_names() -> None:
-    prompts = read_prompts(Path(__file__).with_name("real_prompts.toml"))
+@pytest.mark.parametrize(("file", "each"), [("real_prompts.toml", 6), ("new_prompts.toml", 3)])
+def test_the_prompts_have_the_kinds_that_the_table_names(file: str, each: int) -> None:
+    prompts = read_prompts(Path(__file__).with_name(file))
     assert [*prompts] == ["edit", "code", "chat", "structured", "summary"]
-    assert {len(texts) for texts in prompts.values()} == {6}
+    assert {len(texts) for texts in prompts.values()} == {each}
 
 
 def test_a_model_is_found_by_its_content_and_named_if_it_is_missing(tmp_path: Path) -> None:
