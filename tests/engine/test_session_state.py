@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from specchat_engine import Message, SamplingParams, Session, Settings
 from specchat_engine.models import Company
+from specchat_engine.policy.controller import Controller
 from support.controllers import knowing
 from support.conversations import ask, conversation, letters, model_of
 
@@ -102,6 +103,16 @@ def test_without_measuring_an_answer_makes_no_further_passes_and_knows_what_plai
         passes.append(len(model_of(session).passes) - session.stats.num_rounds)
     assert passes[1] < passes[0]
     assert session.stats.plain_ms == session.pair.controller.target.at(1, len(session.prompt_ids))
+
+
+def test_what_a_plain_pass_takes_is_not_guessed_from_wider_ones() -> None:
+    controller = Controller()
+    controller.target.observe(5, 0, 3.0)
+    session = conversation(letters(3, end=-50), letters(3, end=-50, order=1), controller=controller)
+    session.measures_plain = False
+    ask(session)
+    assert session.stats.num_drafts
+    assert (session.stats.plain_ms, session.stats.speedup) == (None, None)
 
 
 def test_an_answer_that_shared_its_passes_knows_no_plain_one() -> None:
