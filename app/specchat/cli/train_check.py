@@ -19,6 +19,12 @@ from specchat.errors import FAILED
 from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
 from specchat.models.preferences import remember_pair
 
+BEST, LOOKUP = Arm("hybrid", "auto"), Arm("lookup", "auto")
+"""The own choice with what was trained, and without it."""
+
+_CLEAR = 1.1
+"""A gain over single answers of each kind is believed from here on, since one answer varies by 5 %."""
+
 _K = 4
 _MAX_TOKENS, _PROMPTS = 64, 1
 _SHARE, _PARTS, _FEWEST_SECONDS = 0.15, 3, 90.0
@@ -50,41 +56,41 @@ def check(result: Result, seconds: float) -> int:
     It takes about that many seconds: what runs longer is stopped, and what it found by then counts.
     """
     part = max(seconds, _FEWEST_SECONDS) / _PARTS
-    alone, best = Arm("model" if result.drafter == "draft" else result.drafter, _K), Arm("hybrid", "auto")
+    alone = Arm("model" if result.drafter == "draft" else result.drafter, _K)
     before = last_draft(result.target)
     say("verifying: plain and drafted answers are compared token by token")
     if _specchat("verify", *result.flags, "--drafter", alone.drafter, "--prompts", str(_PROMPTS), seconds=part):
         say(f"{result.draft} is not adopted, because answers differ: see above")
         return FAILED
     say("measuring on kinds of text that are built in")
-    benchmark = measured(result.flags, (alone, best), part)
+    benchmark = measured(result.flags, (alone, BEST, LOOKUP), part)
     if benchmark is None:
         say("nothing was measured: see above, or give more --minutes")
         return FAILED
     alphas = {row.kind: row.alpha for row in benchmark.rows if row.arm == alone and row.alpha is not None}
-    arms = (alone, best)
+    arms = (alone, BEST, LOOKUP)
     ratios = {(row.kind, row.arm): row.end_to_end_ratio for row in benchmark.rows}
     print_rows(
         ("kind", f"α of {alone.label}", *(f"{arm.label} × plain" for arm in arms)),
         ((kind, f"{alpha:.2f}", *(_ratio(ratios[kind, arm]) for arm in arms)) for kind, alpha in alphas.items()),
     )
-    speedup = _overall(benchmark, best)
-    say(f"over all kinds: {speedup:.2f} × plain decoding")
+    speedup = gained(benchmark)
+    say(f"over all kinds: {_overall(benchmark, BEST).words}")
     to_beat = 1.0
     if before and str(before) != result.draft:
-        earlier = measured(["-m", str(result.target), "-d", str(before)], (best,), part)
+        earlier = measured(["-m", str(result.target), "-d", str(before)], (BEST, LOOKUP), part)
         if earlier:
-            to_beat = max(to_beat, _overall(earlier, best))
-            say(f"with {before.name}, its draft so far: {_overall(earlier, best):.2f} × plain decoding")
+            to_beat = max(to_beat, gained(earlier))
+            say(f"with {before.name}, its draft so far: {_overall(earlier, BEST).words}")
     if result.draft != "mtp":
         path = str(Path(result.draft).absolute())
         others = [one for one in read_timings(result.target) if one.draft != path]
-        write_timings(result.target, [*others, Timing(path, speedup, best.drafter, str(best.k), alphas)])
+        write_timings(result.target, [*others, Timing(path, speedup, BEST.drafter, str(BEST.k), alphas)])
         if speedup > to_beat:
             remember_pair(result.target, Path(result.draft))
             say(f"{Path(result.draft).name} is remembered as this target's draft")
         else:
-            say(f"{Path(result.draft).name} gains no more than what there is: -d uses it all the same")
+            say(f"{Path(result.draft).name} gains no more than what there is, or chance: -d uses it all the same")
     return 0
 
 
@@ -99,9 +105,18 @@ def measured(flags: Sequence[str], arms: Sequence[Arm], seconds: float) -> Bench
         return None if failed or not file.stat().st_size else read_benchmark(file)
 
 
-def _overall(benchmark: Benchmark, arm: Arm) -> float:
+def gained(benchmark: Benchmark) -> float:
+    """The speed of the own choice relative to plain decoding; at most 1 if that may be chance, or if lookup, which
+    needs no draft, is as fast."""
+    best, lookup = _overall(benchmark, BEST), _overall(benchmark, LOOKUP)
+    sure = best.is_gain if best.interval else best.value > _CLEAR
+    return best.value if sure and best.value > lookup.value else min(best.value, 1.0)
+
+
+def _overall(benchmark: Benchmark, arm: Arm) -> Estimate:
     """The speed over all kinds relative to plain decoding; 1 if nothing was measured."""
-    return next((one.end_to_end_ratio.value for one in benchmark.overall(None) if one.arm == arm), 1.0)
+    nothing = Estimate(1.0, None, None, 0)
+    return next((one.end_to_end_ratio for one in benchmark.overall(None) if one.arm == arm), nothing)
 
 
 def _ratio(estimate: Estimate | None) -> str:

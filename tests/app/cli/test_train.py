@@ -11,11 +11,13 @@ from random import Random
 
 import pytest
 
+from specchat.bench.plan import PLAIN
 from specchat.cli import main
 from specchat.cli import train as train_module
-from specchat.cli.train_check import Result, check, check_seconds
+from specchat.cli.train_check import BEST, LOOKUP, Result, check, check_seconds, gained
 from specchat.models.last_pairs import last_draft, read_timings
 from specchat_engine.training.texts import Chat, read_texts
+from support.bench_samples import benchmark
 from support.tiny_models import byte_vocabulary, write_tiny_model
 
 WORDS = ("hello", "there", "again", "tell", "me", "a", "story", "of", "old", "times")
@@ -159,6 +161,24 @@ def test_the_result_is_verified_measured_and_remembered_where_it_gains(
     assert last_draft(target) == (out if timing.speedup > 1 else None)
     assert timing.alphas
     assert all(0 <= alpha <= 1 for alpha in timing.alphas.values())
+
+
+@pytest.mark.parametrize(
+    ("best", "lookup", "speedup"),
+    [
+        pytest.param((150, 160, 155), (100, 99, 101), 1.55, id="a gain"),
+        pytest.param((150, 160, 155), (160, 170, 165), 1.0, id="lookup gains more"),
+        pytest.param((90, 131, 104), (100, 100, 100), 1.0, id="it may be chance"),
+        pytest.param((80, 82, 81), (100, 100, 100), 0.81, id="a loss"),
+        pytest.param((105,), (100,), 1.0, id="one answer of each kind"),
+        pytest.param((150,), (100,), 1.5, id="one answer of each kind, much faster"),
+    ],
+)
+def test_only_what_beats_chance_and_lookup_is_a_gain(
+    best: tuple[float, ...], lookup: tuple[float, ...], speedup: float
+) -> None:
+    speeds = {PLAIN: (100.0,) * len(best), BEST: best, LOOKUP: lookup}
+    assert gained(benchmark(speeds)) == pytest.approx(speedup)
 
 
 def test_a_check_ends_when_its_time_is_over(
