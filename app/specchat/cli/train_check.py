@@ -63,24 +63,25 @@ def check(result: Result, seconds: float) -> int:
         say(f"{result.draft} is not adopted, because answers differ: see above")
         return FAILED
     say("measuring on kinds of text that are built in")
-    benchmark = measured(result.flags, (alone, BEST, LOOKUP), part)
+    arms = (alone, BEST, LOOKUP)
+    benchmark = measured(result.flags, arms, part)
     if benchmark is None:
         say("nothing was measured: see above, or give more --minutes")
         return FAILED
     alphas = {row.kind: row.alpha for row in benchmark.rows if row.arm == alone and row.alpha is not None}
-    arms = (alone, BEST, LOOKUP)
     ratios = {(row.kind, row.arm): row.end_to_end_ratio for row in benchmark.rows}
     print_rows(
         ("kind", f"α of {alone.label}", *(f"{arm.label} × plain" for arm in arms)),
         ((kind, f"{alpha:.2f}", *(_ratio(ratios[kind, arm]) for arm in arms)) for kind, alpha in alphas.items()),
     )
-    speedup = gained(benchmark)
+    lookup = _overall(benchmark, LOOKUP)
+    speedup = gained(_overall(benchmark, BEST), lookup)
     say(f"over all kinds: {_overall(benchmark, BEST).words}")
     to_beat = 1.0
     if before and str(before) != result.draft:
-        earlier = measured(["-m", str(result.target), "-d", str(before)], (BEST, LOOKUP), part)
+        earlier = measured(["-m", str(result.target), "-d", str(before)], (BEST,), part)
         if earlier:
-            to_beat = max(to_beat, gained(earlier))
+            to_beat = max(to_beat, gained(_overall(earlier, BEST), lookup))
             say(f"with {before.name}, its draft so far: {_overall(earlier, BEST).words}")
     if result.draft != "mtp":
         path = str(Path(result.draft).absolute())
@@ -105,10 +106,9 @@ def measured(flags: Sequence[str], arms: Sequence[Arm], seconds: float) -> Bench
         return None if failed or not file.stat().st_size else read_benchmark(file)
 
 
-def gained(benchmark: Benchmark) -> float:
+def gained(best: Estimate, lookup: Estimate) -> float:
     """The speed of the own choice relative to plain decoding; at most 1 if that may be chance, or if lookup, which
     needs no draft, is as fast."""
-    best, lookup = _overall(benchmark, BEST), _overall(benchmark, LOOKUP)
     sure = best.is_gain if best.interval else best.value > _CLEAR
     return best.value if sure and best.value > lookup.value else min(best.value, 1.0)
 
