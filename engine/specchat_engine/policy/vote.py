@@ -52,8 +52,8 @@ class Vote:
     tree: int = 0
 
     def __call__(self, draft: Draft) -> Draft:
-        """The draft with what the voice with the longest match adds to it."""
-        if not draft.tokens or not draft.confidence:
+        """The draft with what the voice with the longest match adds to it; unchanged without a confidence per token."""
+        if not draft.tokens or len(draft.confidence) < len(draft.tokens):
             return draft
         reach = list(accumulate(map(self.own.p_of, draft.confidence), mul, initial=1.0))
         for voice in sorted(self.voices, key=lambda voice: -voice.length):

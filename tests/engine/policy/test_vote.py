@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specchat_engine import SamplingParams
@@ -57,6 +59,8 @@ def test_where_they_part_the_match_becomes_a_branch_if_a_tree_is_allowed() -> No
 def test_a_draft_without_confidence_is_left_alone() -> None:
     sure = Draft((1, 2), source="model")
     assert vote(voice(1, 2, 3))(sure) is sure
+    partly = replace(sure, confidence=(0.9,))
+    assert vote(voice(1, 2, 3))(partly) is partly
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
