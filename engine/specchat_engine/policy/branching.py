@@ -68,8 +68,8 @@ class Branching:
         best = max(ends, key=lambda one: chances[one.path])
         if self.fixed:
             return best
-        width = min(len(draft) + 2, len(self.pass_ms) - 2)
         ms = self.pass_ms
+        width = min(len(draft) + 2, len(ms) - 2)
         wider_ms = ms[width + 1] - ms[width] + self.step_ms * (ms[2] / ms[1] - 1)
         return best if chances[best.path] * _TYPICAL > self.pace * wider_ms else None
 

@@ -114,8 +114,9 @@ class Controller:
         if self.threads != (target, draft):
             self.threads, self._held_rounds = (target, draft), 0
         self.targets.use(target)
+        same_threads = self.targets.of(draft)
         for costs in self.drafts.values():
-            costs.by_threads.use(draft, self.targets.of(draft))
+            costs.by_threads.use(draft, same_threads)
 
     def beside(self) -> Controller:
         """Returns the controller of another answer at the same time: it knows the same, and decides for itself."""
@@ -261,7 +262,6 @@ class Controller:
         share_ms = read_ms / max(1.0, self._usual_drafts.get((self._kind, drafter.name), _DRAFTS))
         round_ms = self._round_ms(situation, drafter, verify_ms, most)
         is_sure = situation.fixed or drafter.evidence == "match"
-        frequency = tuple(posterior.frequency())
         return Possible(
             drafter,
             prospect,
@@ -271,7 +271,7 @@ class Controller:
             max(0.0, read_ms - share_ms) / round_ms[0],
             drafter.evidence != "match",  # what matches would get is seen in every round
             posterior.known,
-            Confidences(tuple(p for p, _ in by_class), frequency, classify)
+            Confidences(tuple(p for p, _ in by_class), tuple(posterior.frequency()), classify)
             if drafter.evidence == "confidence"
             else None,
         )

@@ -248,7 +248,9 @@ class CostsByThreads:
 
     def of(self, threads: int) -> CostCurve:
         """The curve of a number of threads."""
-        return self._curves.setdefault(threads, CostCurve(self._slope))
+        if threads not in self._curves:
+            self._curves[threads] = CostCurve(self._slope)
+        return self._curves[threads]
 
     @property
     def best_known(self) -> CostCurve:
