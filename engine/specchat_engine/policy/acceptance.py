@@ -234,10 +234,10 @@ class Posterior:
         """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
         accepted, tested, frequency = ([float(count) for count in kept[name]] for name in self.to_json())
         frequency = frequency[: len(self._frequency)]
-        sound = all(0 <= right <= count < float("inf") for right, count in zip(accepted, tested, strict=True))
         if [len(accepted), len(frequency)] != [len(self._accepted), len(self._frequency)]:
             raise ValueError("these are counts of other classes")
-        if not sound or min(frequency, default=0.0) < 0:
+        sound = all(0 <= right <= count < float("inf") for right, count in zip(accepted, tested, strict=True))
+        if not (sound and all(0 <= count < float("inf") for count in frequency)):
             raise ValueError("these are no counts of accepted tokens")
         self._accepted, self._tested, self._frequency = accepted, tested, frequency
 
