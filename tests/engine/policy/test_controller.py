@@ -414,6 +414,18 @@ def test_other_thread_counts_have_their_own_costs() -> None:
     assert controller.target.at(1, 0) == pytest.approx(1.0)
 
 
+def test_a_decision_to_draft_nothing_ends_with_the_number_of_threads() -> None:
+    controller = knowing(0.1)
+    controller.use_threads(1, 1)
+    controller.use_threads(2, 2)
+    for width in (1, 2, 8, 33):
+        for _ in range(15):
+            controller.target.observe(width, 0, 1.0 * width)
+    assert controller.decide(situation()).drafter is None
+    controller.use_threads(1, 1)
+    assert controller.decide(situation()).drafter is MODEL
+
+
 def test_learned_values_survive_a_restart() -> None:
     controller = knowing(0.3)
     play(controller, 60, 0.3, right=2)
