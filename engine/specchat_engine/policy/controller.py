@@ -337,8 +337,7 @@ class Controller:
             return [0.0] * (most + 1)
         answers, depth = situation.company.answers, situation.depth
         part = (self.target.at(1 + answers, depth) or plain_ms) / plain_ms / (1 + answers)
-        slower = plain_ms / (self.targets.best_known.at(1, depth) or plain_ms)
-        return [part * each for each in self.costs_of(drafter.name).expected(drafter, depth, most, plain_ms, slower)]
+        return [part * each for each in self.costs_of(drafter.name).expected(drafter, depth, most, plain_ms)]
 
     def _learn_target(self, situation: Situation, outcome: Outcome, *, plain: bool) -> None:
         """Learns what the target's pass took. The first plain pass after a draft takes longer than others, so it only

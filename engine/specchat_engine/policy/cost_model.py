@@ -287,18 +287,16 @@ class DraftCosts:
         self.by_threads = CostsByThreads(slope=1.0)
         self.read_ms: float | None = None
 
-    def expected(
-        self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float, slower: float = 1.0
-    ) -> list[float]:
-        """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well: as
-        many times what they take with the best-known number of threads as passes are `slower` than there."""
+    def expected(self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float) -> list[float]:
+        """Returns the milliseconds of drafts of 0 to `most` tokens. While few were timed, a guess counts as well: what
+        they take with the best-known number of threads."""
         passes = [_passes(drafter, length) for length in range(most + 1)]
         if not passes[-1]:
             return [0.0] * len(passes)
         curve, usual = self.by_threads.current, self.by_threads.best_known
         guess = [_STEP_SHARE * plain_ms * count for count in range(passes[-1] + 1)]
         if usual is not curve and (elsewhere := usual.curve(depth, passes[-1])):
-            guess = [slower * each for each in elsewhere]
+            guess = elsewhere
         timed = curve.curve(depth, passes[-1]) or guess
         weight = 1.0 if curve.total >= _CALIBRATED else curve.total / (curve.total + _GUESSED)
         return [(1 - weight) * guess[count] + weight * timed[count] for count in passes]

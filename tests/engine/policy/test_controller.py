@@ -378,6 +378,8 @@ def test_on_a_machine_that_gets_busy_drafts_slow_down_as_the_target_does() -> No
     controller = knowing(0.3, step=0.9)
     controller.use_threads(2, 2)
     assert not drafted_by_model(play(controller, 40, 0.3, right=9))
+    for _ in range(8):
+        controller.target.observe(1, 0, 3.0)
     controller.use_threads(1, 1)
     for _ in range(8):
         controller.target.observe(1, 0, 3.0)
