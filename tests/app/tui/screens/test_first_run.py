@@ -65,11 +65,11 @@ async def test_a_fitting_pair_opens_its_details() -> None:
             pytest.skip("no known pair fits this machine")
         await until(pilot, lambda: "tok/s" in words(pilot))
         await pilot.press("down", "down")
-        text = words(pilot)
-        chosen = next(row for row in text.splitlines() if " GB" in row and "tok/s" in row).split("  ")[1].strip()
+        (row,) = (listing.chosen for listing in pilot.app.screen.query(Listing) if listing.highlighted is not None)
+        assert row.pair, "the first pair is two rows below the first row"
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ModelsScreen))
-        await until(pilot, lambda: chosen.split(" + ")[0] in words(pilot))
+        await until(pilot, lambda: row.pair.target in words(pilot))
 
 
 async def test_the_last_rows_open_the_models_and_up_goes_to_them_directly() -> None:
