@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -32,8 +33,8 @@ async def chat(client: ScriptedClient, size: tuple[int, int] = (140, 40)) -> Asy
 async def quiet(pilot: Chat) -> None:
     """Waits until the engine has nothing to say for now and everything that it said is drawn."""
     calm = 0
-    for _ in range(200):
-        await pilot.pause(0.05)
+    for _ in range(2000):
+        await pilot.pause(0.01)
         calm = calm + 1 if _idle(pilot.app) else 0
         if calm == 3:
             await pilot.pause()
@@ -56,8 +57,15 @@ async def wait_until(happened: Callable[[], bool]) -> None:
 async def ask(pilot: Chat, *texts: str) -> None:
     """Sends messages, one after the other; "Hi" if none is given."""
     for text in texts or ("Hi",):
-        await pilot.press(*text, "enter")
+        await paste(pilot, text)
+        await pilot.press("enter")
         await quiet(pilot)
+
+
+async def paste(pilot: Chat, text: str) -> None:
+    """Pastes a text into what has the focus: typing waits after each key until the app is idle."""
+    pilot.app.post_message(Paste(text))
+    await pilot.pause()
 
 
 def header(pilot: Chat) -> str:
