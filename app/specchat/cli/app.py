@@ -73,14 +73,6 @@ Attach = Annotated[
     str | None,
     typer.Option("--attach", metavar="URL", help="Ask nothing; watch the answers of a `specchat serve --watch on`."),
 ]
-Split = Annotated[
-    str | None,
-    typer.Option(
-        "--split",
-        metavar="DRAFT",
-        help="Draft here with this model for the target of a specchat server (experiment).",
-    ),
-]
 NoRemote = Annotated[str | None, typer.Option("--remote", hidden=True)]
 
 Plain = Annotated[bool, typer.Option("--plain", help="Chat line by line: for screen readers and pipes.")]
@@ -235,7 +227,6 @@ def run(
     remote: Remote = None,
     remote_model: RemoteModel = None,
     api_key: ApiKey = None,
-    split: Split = None,
     debug: Debug = False,
     *,
     flags: Flags,
@@ -252,13 +243,9 @@ def run(
             say("there is nothing to answer: give a prompt, or pipe one in")
             raise typer.Exit(2)
         predicted, shown = read_prediction(prediction), images_in_files(images or ())
-        if split is not None and (remote is None or prediction is not None):
-            raise ConfigError("--split drafts for a server's target: give --remote URL as well, and no --prediction")
         if (server := _remote_chat(flags, remote, remote_model, api_key)) is not None:
-            from specchat.cli.run_remote import answer_remotely, answer_split
+            from specchat.cli.run_remote import answer_remotely
 
-            if split is not None:
-                raise typer.Exit(answer_split(text, server, split, as_json=json, images=shown))
             raise typer.Exit(answer_remotely(text, server, as_json=json, prediction=predicted, images=shown))
         options = chat_options(read_config(flags))
         raise typer.Exit(answer_once(text, options, as_json=json, prediction=predicted, images=shown))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from specchat.cli.outputs import JsonOutput, Output, output_for
 from specchat.cli.remote import RemoteChat
-from specchat.cli.reporting import one_line_from_native_code, say
+from specchat.cli.reporting import say
 from specchat.errors import FAILED, INTERRUPTED
 from specchat.settings.options import ChatOptions
 from specchat.store.images import StoredImage
@@ -53,31 +53,6 @@ def answer_remotely(
         client.close()
 
 
-def answer_split(
-    prompt: str, chat: RemoteChat, draft: str, *, as_json: bool, images: Sequence[StoredImage] = ()
-) -> int:
-    """Streams one answer of a server's target, for which this process drafts, and returns the exit code.
-
-    Raises RemoteError, EngineError if the draft cannot be loaded, and LibraryError for a name that no model has.
-    """
-    from specchat.models.finding import find_path
-    from specchat.remote.split import SplitSpeculation
-
-    one_line_from_native_code()
-    options = chat.options
-    split = SplitSpeculation(chat.client.address, find_path(draft), options.options)
-    try:
-        settings = options.settings(split.recommended, ("model",))
-        output = output_for(sys.stdout, as_json=as_json)
-        with stops_on_interrupt(split.cancel):
-            events = split.answer(_messages(options, prompt, images), settings, _seed(options))
-            return _stream(events, output, waits=False)
-    except BrokenPipeError:
-        return 0
-    finally:
-        split.close()
-
-
 def _load(client: EngineClient, options: ChatOptions) -> Loaded | None:
     for event in client.load(options.target, options.draft, options.options):
         if isinstance(event, Loaded):
@@ -94,7 +69,7 @@ def _asked(
         messages,
         turn=0,
         attempt=0,
-        seed=_seed(options),
+        seed=new_seed() if options.seed is None else options.seed,
         settings=options.settings(loaded.recommended, loaded.drafters),
         prediction=prediction,
     )
@@ -103,10 +78,6 @@ def _asked(
 def _messages(options: ChatOptions, prompt: str, images: Sequence[StoredImage]) -> list[ChatMessage]:
     system = [ChatMessage("system", options.system)] if options.system else []
     return [*system, ChatMessage("user", prompt, images=tuple(str(image.path) for image in images))]
-
-
-def _seed(options: ChatOptions) -> int:
-    return new_seed() if options.seed is None else options.seed
 
 
 def _stream(events: Iterator[Event], output: Output, *, waits: bool) -> int:

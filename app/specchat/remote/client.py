@@ -76,11 +76,6 @@ class RemoteClient:
         self._one_at_a_time = threading.Lock()
         self._connecting = threading.Lock()
 
-    @property
-    def address(self) -> Address:
-        """Where the server is."""
-        return self._address
-
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
         """Asks the server what it is and takes its model of this name: Loaded or WorkerFailed.
 

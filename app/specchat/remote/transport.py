@@ -30,8 +30,8 @@ _END = "[DONE]"
 _MOST_WAITING = 4096
 """Messages of a stream that wait to be read before the server has to wait."""
 
-_LARGEST, _LARGEST_REPLY = 2**20, 2**24
-"""The most bytes of an answer that is no stream: to a question, and to a body, which may be large itself."""
+_LARGEST = 2**20
+"""The most bytes of an answer that is no stream."""
 
 _LARGEST_MESSAGE, _LARGEST_WATCHED = 2**20, 2**24
 """The most bytes of a message of a stream: of an answer, and of a server that is watched and tells conversations."""
@@ -62,10 +62,6 @@ class Transport:
     def questions(self) -> Questions:
         """A few questions that belong together."""
         return Questions(lambda url: self._run(self._ask(url)))
-
-    def post(self, url: str, body: Mapping[str, Any]) -> Any:
-        """What a POST of this body gives: JSON, or a text. Raises RemoteError."""
-        return self._run(self._ask(url, body)).result()
 
     def stream(self, url: str, body: Mapping[str, Any]) -> Stream:
         """A request whose answer is a stream of messages."""
@@ -102,18 +98,15 @@ class Transport:
         if self._client is not None:
             await self._client.aclose()
 
-    async def _ask(self, url: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Asks with GET; with a body by POST, whose answer may take as long as a prompt is read."""
-        silence = self._timeouts.ask if body is None else self._timeouts.silence
-        waits = httpx2.Timeout(silence, connect=self._timeouts.connect)
-        method, sent = ("GET", None) if body is None else ("POST", dict(body))
+    async def _ask(self, url: str) -> Any:
+        waits = httpx2.Timeout(self._timeouts.ask, connect=self._timeouts.connect)
         try:
-            async with self._opened().stream(method, url, json=sent, timeout=waits) as response:
-                content = await _limited(response, _LARGEST if body is None else _LARGEST_REPLY)
+            async with self._opened().stream("GET", url, timeout=waits) as response:
+                content = await _limited(response)
                 if response.is_error:
                     raise refusal(self._address, response.status_code, content, response.headers)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise self._broken(error, silence) from None
+            raise self._broken(error, self._timeouts.ask) from None
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
@@ -223,11 +216,11 @@ def _no_number(name: str) -> Any:
     raise ValueError(name)
 
 
-async def _limited(response: httpx2.Response, largest: int = _LARGEST) -> bytes:
+async def _limited(response: httpx2.Response) -> bytes:
     """The body. Raises RemoteError if it is too large."""
     content = bytearray()
     async for part in response.aiter_bytes():
         content += part
-        if len(content) > largest:
-            raise RemoteError(f"the server sent more than {largest >> 20} MiB where a short answer was expected")
+        if len(content) > _LARGEST:
+            raise RemoteError(f"the server sent more than {_LARGEST >> 20} MiB where a short answer was expected")
     return bytes(content)

@@ -13,7 +13,6 @@ from app.remote.samples import VLLM, VLLM_PAGES, delta, models
 from specchat.cli import main
 from specchat.store.images import StoredImage
 from specchat.traces.trace import read_trace
-from specchat_assets import builtin_pair
 from support.replaying import Replaying, page, recorded, replaying, stream
 from support.vision_models import png
 
@@ -159,17 +158,3 @@ def test_what_does_not_go_together_is_one_line(words: list[str], said: str, caps
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("flags", [(), ("--remote", "http://127.0.0.1:9", "--prediction", "README.md")])
-def test_drafting_here_needs_a_server_and_takes_no_prediction(
-    flags: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", "hello", "--split", "draft.gguf", *flags]) == 2
-    assert "--split drafts for a server's target: give --remote URL" in capsys.readouterr().err
-
-
-def test_drafting_here_needs_a_server_of_specchat(server: Replaying, capsys: pytest.CaptureFixture[str]) -> None:
-    draft = str(builtin_pair()[1])
-    assert main(["run", "hello", "--remote", server.url, "--split", draft]) == 1
-    assert "is vLLM: split speculation needs a specchat server" in capsys.readouterr().err

@@ -11,7 +11,6 @@ import pytest
 
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
-from specchat.remote.split import SplitSpeculation
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Notice, Started, WorkerFailed
 from specchat_engine import Engine, Image, Message
 from specchat_engine.decoding.rounds import Round
@@ -193,15 +192,3 @@ def test_a_server_that_sees_nothing_says_why_and_is_told_of_earlier_images(serve
     assert isinstance(notice, Notice)
     assert notice.text.endswith("asking again without the earlier images")
     assert isinstance(last, Ended)
-
-
-def test_drafting_here_for_a_target_that_sees(seeing: RealServer, pair: TinyModels, tmp_path: Path) -> None:
-    (one,) = pictures(tmp_path, 1)
-    split = SplitSpeculation(read_address(seeing.url), pair.draft, LoadOptions(threads=1))
-    try:
-        message = ChatMessage("user", "What is this?", images=(str(one),))
-        *_, last = split.answer([message], LOOKING, turn_seed(7, 0, 0) % 2**31)
-    finally:
-        split.close()
-    assert isinstance(last, Ended)
-    assert last.text == text_about(seeing, one)
