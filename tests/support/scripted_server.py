@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
@@ -15,7 +15,7 @@ from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
 from specchat.serve.errors import Busy, ServeError
 from specchat.serve.listening import address_of, listen, server_of
-from specchat.serve.protocol import Awaits, Begun, Finished, LikelyToken, Made, Position, Request
+from specchat.serve.protocol import Begun, Finished, LikelyToken, Made, Position, Request
 from specchat.serve.requests.base import Offer
 from specchat.settings.serving import Serving
 from specchat.worker.protocol import Loaded
@@ -77,7 +77,6 @@ class ScriptedEngine:
     alive: bool = True
     busy: bool = False
     asked: list[Request] = field(default_factory=list)
-    drafted: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     left: list[Request] = field(default_factory=list)
     started: threading.Event = field(default_factory=threading.Event)
     freed: threading.Event = field(default_factory=threading.Event)
@@ -105,20 +104,6 @@ class ScriptedEngine:
             if not complete:
                 self.left.append(request)
                 self.freed.set()
-
-    async def split(self, request: Request) -> AsyncGenerator[Begun | Made | Awaits | Finished, None]:
-        """The events of the script, which waits before each round; nobody's drafts change it."""
-        number, place, last = len(self.asked) + 1, 0, len(self.scripts[0].rounds)
-        async with aclosing(self.answer(request)) as events:
-            async for event in events:
-                yield event
-                if isinstance(event, Begun | Made) and place < last:
-                    yield Awaits(number, place)
-                    place += 1
-
-    def draft(self, number: int, tokens: Sequence[int]) -> None:
-        """Notes what was drafted."""
-        self.drafted.append((number, tuple(tokens)))
 
     async def count(self, request: Request) -> int:
         """As many tokens as there are words."""

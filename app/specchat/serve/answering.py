@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
-from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Literal, TypeVar
 
 from specchat.serve.asking import Exchange, prompt_of, tokens_of
 from specchat.serve.places import Places
-from specchat.serve.protocol import Ask, Awaits, Count, Counted, Event, Failed, Finished
+from specchat.serve.protocol import Ask, Count, Counted, Event, Failed, Finished
 from specchat.worker.streams import unexpected
 from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.errors import Cancelled, ContextOverflowError, EngineError, SettingError, TemplateError
@@ -32,15 +31,6 @@ class OpenRequest:
         self.left = False
         self._session: Session | None = None
         self._guard = Lock()
-        self._drafts: SimpleQueue[Sequence[int]] = SimpleQueue()
-
-    def draft(self, tokens: Sequence[int]) -> None:
-        """What the client of a split answer drafted for the next round; from any thread."""
-        self._drafts.put(tokens)
-
-    def next_draft(self) -> Sequence[int]:
-        """What the client drafted for the next round, once it has; nothing if it leaves instead."""
-        return self._drafts.get()
 
     def leave(self) -> None:
         """Ends the answer before its next round, or between two chunks of its prompt; from any thread."""
@@ -48,7 +38,6 @@ class OpenRequest:
             self.left = True
             if self._session:
                 self._session.cancel()
-        self.draft(())
 
     @contextmanager
     def answered_by(self, session: Session) -> Iterator[None]:
@@ -58,7 +47,7 @@ class OpenRequest:
             yield
         finally:
             with self._guard:
-                self._session = session.hold = session.drafts_for = None
+                self._session = session.hold = None
 
 
 class Answers:
@@ -153,12 +142,7 @@ class Answers:
             if asked.left:
                 session.cancel()
 
-        def drafts_for(position: int) -> Sequence[int]:
-            self._send(Awaits(asked.number, position))
-            return asked.next_draft()
-
         session.hold = hold
-        session.drafts_for = drafts_for if asked.request.split else None
         with closing(exchange.rounds(prompt, lambda: asked.left)) as rounds:
             for made in rounds:
                 self._send(made)

@@ -27,7 +27,6 @@ from specchat.serve.metrics import Metrics
 from specchat.serve.pictures import Pictures
 from specchat.serve.requests.base import Offer
 from specchat.serve.running import Runner
-from specchat.serve.verifying import Verifying
 from specchat.serve.watch import Watch
 from specchat.settings.serving import Serving
 
@@ -52,15 +51,13 @@ def build_app(
     metrics = Metrics(engine, offer.model)
     broadcast = Broadcast(allowed=serving.watch == "on")
     runner = Runner(engine, metrics, broadcast, serving.timeout, serving.parallel)
-    verifying = Verifying(engine, metrics, broadcast, longest=offer.k_max)
     max_body = serving.max_body_bytes(images=not engine.info.blind_because)
-    endpoints = Endpoints(runner, verifying, Pictures(engine), offer, max_body, log)
+    endpoints = Endpoints(runner, Pictures(engine), offer, max_body, log)
     about = About(engine, offer, metrics, serving.parallel)
     routes = [
         Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),
         Route("/v1/completions", endpoints.completions, methods=["POST"]),
         Route("/v1/responses", endpoints.responses, methods=["POST"]),
-        Route("/v1/verify", endpoints.verify, methods=["POST"]),
         Route("/v1/messages", endpoints.messages, methods=["POST"]),
         Route("/v1/messages/count_tokens", endpoints.count_tokens, methods=["POST"]),
         Route("/v1/models", about.models),

@@ -17,7 +17,7 @@ from specchat.serve.answers.completions import CompletionShape
 from specchat.serve.answers.messages import MessagesShape
 from specchat.serve.answers.responses import ResponsesShape
 from specchat.serve.answers.shape import Shape
-from specchat.serve.api_errors import ApiError, bad
+from specchat.serve.api_errors import ApiError
 from specchat.serve.body import read_as, read_body, read_json
 from specchat.serve.clients import while_there
 from specchat.serve.pictures import Pictures
@@ -27,9 +27,7 @@ from specchat.serve.requests.chat import ChatRequest
 from specchat.serve.requests.completions import CompletionRequest
 from specchat.serve.requests.messages import CountRequest, MessagesRequest
 from specchat.serve.requests.responses import ResponsesRequest
-from specchat.serve.requests.verify import VerifyRequest
 from specchat.serve.running import Runner, Step
-from specchat.serve.verifying import Verifying
 
 PATIENCE = 60.0
 """Seconds in which a client has to send its body, and to take each part of an answer."""
@@ -44,7 +42,6 @@ class Endpoints:
     """Answers requests. `log` gets what was said; None keeps it to nobody."""
 
     runner: Runner
-    verifying: Verifying
     pictures: Pictures
     offer: Offer
     max_body: int
@@ -65,17 +62,6 @@ class Endpoints:
     async def messages(self, request: Request) -> Response:
         """POST /v1/messages."""
         return await self._answer(request, MessagesRequest)
-
-    async def verify(self, request: Request) -> Response:
-        """POST /v1/verify: begins an answer whose drafts the client makes, or verifies some for one that has begun."""
-        body = await self._body(request)
-        if "id" in body:
-            return JSONResponse(await while_there(request, self.verifying.draws(read_as(VerifyRequest, body))))
-        kind: type[ChatRequest | CompletionRequest] = ChatRequest if "messages" in body else CompletionRequest
-        asked = await self._asked(request, read_as(kind, body))
-        if len(asked.requests) > 1:
-            raise bad("split speculation gives one answer at a time: ask for one", "n")
-        return JSONResponse(await while_there(request, self.verifying.open(asked.requests[0])))
 
     async def count_tokens(self, request: Request) -> Response:
         """POST /v1/messages/count_tokens."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
-from specchat.serve.protocol import Awaits, Begun, Finished, Made, Request
+from specchat.serve.protocol import Begun, Finished, Made, Request
 from specchat.worker.protocol import Loaded
 
 Answering = AsyncGenerator[Begun | Made | Finished, None]
@@ -43,17 +43,6 @@ class ServingEngine(Protocol):
 
         Raises RequestFailed, EngineDied or LoadFailed.
         """
-        ...
-
-    def split(self, request: Request) -> AsyncGenerator[Begun | Made | Awaits | Finished, None]:
-        """Answers a request whose drafts the client makes: Awaits comes before each round, which waits for `draft`.
-
-        Raises the same errors.
-        """
-        ...
-
-    def draft(self, number: int, tokens: Sequence[int]) -> None:
-        """Tells the split answer with this number what was drafted for its next round."""
         ...
 
     async def count(self, request: Request) -> int:

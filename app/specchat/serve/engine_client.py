@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from itertools import count
@@ -12,14 +12,12 @@ from pathlib import Path
 from specchat.serve.admission import Admission
 from specchat.serve.engine_link import EngineLink
 from specchat.serve.errors import EngineDied, LoadFailed, RequestFailed
-from specchat.serve.in_progress import Part, Running, SplitPart
+from specchat.serve.in_progress import Part, Running
 from specchat.serve.protocol import (
     Ask,
-    Awaits,
     Begun,
     Count,
     Counted,
-    Drafted,
     Event,
     Failed,
     Finished,
@@ -86,22 +84,6 @@ class ProcessEngine:
         It waits for a place first, and for a new process if the last one died. If it is closed early, or its task
         cancelled, the answer ends before its next round. Raises Busy, RequestFailed, EngineDied or LoadFailed.
         """
-        async with aclosing(self._asked(request)) as parts:
-            async for part in parts:
-                if not isinstance(part, Awaits):
-                    yield part
-
-    def split(self, request: Request) -> AsyncGenerator[SplitPart, None]:
-        """Answers a request whose drafts the client makes: the same, with Awaits before each round and what `draft`
-        sends then."""
-        return self._asked(replace(request, split=True))
-
-    def draft(self, number: int, tokens: Sequence[int]) -> None:
-        """Tells a split answer, by the number of its events, what was drafted for its next round."""
-        if self._link and number in self._running:
-            self._link.send(Drafted(number, tuple(tokens)))
-
-    async def _asked(self, request: Request) -> AsyncGenerator[SplitPart, None]:
         number = next(self._numbers)
         place = await self._admission.enter()
         try:
@@ -200,7 +182,7 @@ class ProcessEngine:
             case Failed(message=message, number=None):
                 if not link.loaded.done():
                     link.loaded.set_exception(LoadFailed(message))
-            case Begun(number=number) | Made(number=number) | Awaits(number=number):
+            case Begun(number=number) | Made(number=number):
                 if number in self._running:
                     self._running[number].tell(event)
             case Finished(number=number) | Counted(number=number) | Failed(number=int(number)):

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import BinaryIO
 
 from specchat.serve.answering import Answers, OpenRequest
-from specchat.serve.protocol import Ask, Command, Count, Drafted, Event, Failed, Leave, decode_command, encode, refused
+from specchat.serve.protocol import Ask, Command, Count, Event, Failed, Leave, decode_command, encode, refused
 from specchat.worker.loading import describe, open_what_fits, progress_told
 from specchat.worker.protocol import Load, Loading, Quit
 from specchat.worker.records import recall
@@ -113,9 +113,6 @@ class EngineServer:
                 self._tasks.put(partial(self._begin, asked))
             case Count() as count:
                 self._tasks.put(partial(self._count, count))
-            case Drafted(number, tokens):
-                if known := self._open.get(number):
-                    known.draft(tokens)
             case Leave(number):
                 if known := self._open.get(number):
                     known.leave()

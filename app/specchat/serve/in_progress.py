@@ -7,13 +7,10 @@ from collections.abc import AsyncGenerator
 
 from specchat.serve.admission import Place
 from specchat.serve.errors import EngineDied, RequestFailed
-from specchat.serve.protocol import Awaits, Begun, Counted, Failed, Finished, Made
+from specchat.serve.protocol import Begun, Counted, Failed, Finished, Made
 
 Part = Begun | Made | Finished
 """A part of an answer."""
-
-SplitPart = Part | Awaits
-"""A part of a split answer."""
 
 
 class Running:
@@ -21,9 +18,9 @@ class Running:
 
     def __init__(self, place: Place | None = None) -> None:
         self._place = place
-        self._events: asyncio.Queue[SplitPart | Counted | Failed | EngineDied] = asyncio.Queue()
+        self._events: asyncio.Queue[Part | Counted | Failed | EngineDied] = asyncio.Queue()
 
-    def tell(self, event: Begun | Made | Awaits) -> None:
+    def tell(self, event: Begun | Made) -> None:
         """Hands on an event."""
         self._events.put_nowait(event)
 
@@ -33,7 +30,7 @@ class Running:
             self._place.leave()
         self._events.put_nowait(last)
 
-    async def parts(self) -> AsyncGenerator[SplitPart, None]:
+    async def parts(self) -> AsyncGenerator[Part, None]:
         """The parts of the answer. Raises RequestFailed or EngineDied."""
         while not isinstance(event := await self._next(), Counted):
             yield event
@@ -46,7 +43,7 @@ class Running:
             pass
         return event.tokens
 
-    async def _next(self) -> SplitPart | Counted:
+    async def _next(self) -> Part | Counted:
         event = await self._events.get()
         match event:
             case Failed(message=message, theirs=theirs, too_long=too_long):

@@ -12,18 +12,13 @@ from specchat.serve.requests.chat import ChatRequest
 from specchat.serve.requests.completions import CompletionRequest
 from specchat.serve.requests.messages import CountRequest, MessagesRequest
 from specchat.serve.requests.responses import ResponsesRequest
-from specchat.serve.requests.verify import VerifyRequest
 
-_POSTED: dict[str, tuple[tuple[type[Wire], ...], str]] = {
-    "/v1/chat/completions": ((ChatRequest,), "Answer a conversation (OpenAI's chat API)"),
-    "/v1/completions": ((CompletionRequest,), "Continue raw texts (OpenAI's older API)"),
-    "/v1/responses": ((ResponsesRequest,), "Answer a conversation (OpenAI's newer API)"),
-    "/v1/messages": ((MessagesRequest,), "Answer a conversation (Anthropic's API)"),
-    "/v1/messages/count_tokens": ((CountRequest,), "Count the tokens of a conversation (Anthropic's API)"),
-    "/v1/verify": (
-        (ChatRequest, CompletionRequest, VerifyRequest),
-        "Begin an answer whose drafts the client makes, or verify drafted tokens for it",
-    ),
+_POSTED: dict[str, tuple[type[Wire], str]] = {
+    "/v1/chat/completions": (ChatRequest, "Answer a conversation (OpenAI's chat API)"),
+    "/v1/completions": (CompletionRequest, "Continue raw texts (OpenAI's older API)"),
+    "/v1/responses": (ResponsesRequest, "Answer a conversation (OpenAI's newer API)"),
+    "/v1/messages": (MessagesRequest, "Answer a conversation (Anthropic's API)"),
+    "/v1/messages/count_tokens": (CountRequest, "Count the tokens of a conversation (Anthropic's API)"),
 }
 _ASKED = {
     "/v1/models": "The model",
@@ -36,7 +31,6 @@ _ERRORS = {
     "400": "A value that cannot be used",
     "401": "No key, or an unknown one",
     "403": "A web page or a name that may not use the server",
-    "404": "Something that is not there",
     "413": "Too large",
     "429": "Too many requests wait",
     "502": "The engine's process ended",
@@ -47,12 +41,11 @@ _ERRORS = {
 
 def description() -> dict[str, Any]:
     """The whole description."""
-    kinds = {kind for kinds, _ in _POSTED.values() for kind in kinds}
+    kinds = {kind for kind, _ in _POSTED.values()}
     template = "#/components/schemas/{model}"
     names, shared = models_json_schema([(kind, "validation") for kind in kinds], ref_template=template)
     paths: dict[str, Any] = {
-        path: {"post": _posted(about, [names[kind, "validation"] for kind in kinds])}
-        for path, (kinds, about) in _POSTED.items()
+        path: {"post": _posted(about, names[kind, "validation"])} for path, (kind, about) in _POSTED.items()
     }
     paths |= {path: {"get": {"summary": about, "responses": _responses()}} for path, about in _ASKED.items()}
     return {
@@ -67,8 +60,7 @@ def description() -> dict[str, Any]:
     }
 
 
-def _posted(about: str, schemas: list[Any]) -> dict[str, Any]:
-    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+def _posted(about: str, schema: Any) -> dict[str, Any]:
     body = {"required": True, "content": {_JSON: {"schema": schema}}}
     return {"summary": about, "requestBody": body, "responses": _responses()}
 

@@ -26,8 +26,7 @@ class Request:
     handed to the template, `options` as further variables (such as `enable_thinking`). The answer probably repeats
     `prediction`. `logprobs` is how many of the likeliest tokens are told at each position beside the emitted one, None
     for none; with `echo` those of the prompt are told too. With `calls` "required" the answer has to call one of the
-    tools, or several with `parallel_calls`. If it is `split` the client drafts: before each round the answer `Awaits`
-    what was `Drafted`.
+    tools, or several with `parallel_calls`.
     """
 
     settings: Settings
@@ -41,7 +40,6 @@ class Request:
     echo: bool = False
     calls: Literal["auto", "required"] = "auto"
     parallel_calls: bool = True
-    split: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +55,6 @@ class Leave:
     """Ends the answer to a request before its next round; `Finished` still comes."""
 
     number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Drafted:
-    """What the client of a split answer drafted for the next round: ids of the vocabulary."""
-
-    number: int
-    tokens: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +108,6 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Awaits:
-    """A split answer, which has so many tokens, waits for what is `Drafted` after them."""
-
-    number: int
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
 class Finished:
     """An answer is complete. `reason` is one of `Session.end_reason`, `stats` the trace's object of that name."""
 
@@ -157,8 +139,8 @@ class Failed:
     too_long: bool = False
 
 
-Command = Load | Ask | Leave | Drafted | Count | Quit
-OfRequest = Begun | Made | Awaits | Finished | Counted | Failed
+Command = Load | Ask | Leave | Count | Quit
+OfRequest = Begun | Made | Finished | Counted | Failed
 Event = Loading | Loaded | OfRequest
 
 encode: Callable[[Command | Event], bytes] = lines.encode
