@@ -23,7 +23,6 @@ from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.current_part import CurrentPart
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
-from specchat_engine.decoding.given import GivenDrafter
 from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
 from specchat_engine.decoding.prompt_progress import PromptProgress, PromptReading
 from specchat_engine.decoding.reasoning import ReasoningCounter, opens_reasoning
@@ -53,7 +52,6 @@ from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of
 from specchat_engine.settings import AUTO, Settings
-from specchat_engine.verifiers import COUPLED
 
 
 class Session:
@@ -69,10 +67,6 @@ class Session:
     `hold`, if there is one, is called before each round and may wait: the time it takes is no part of the turn.
 
     `watch`, if there is one, sees every pass of the target; see `generate.Watch`. `LogProbs` is one.
-
-    `drafts_for`, if there is one, drafts instead of all drafters. It is called before each round with the output
-    position and returns ids of the vocabulary, of which a round verifies as many as a pass takes. Like `hold` it may
-    wait.
 
     With `measures_plain` an answer with drafts is followed by some plain passes, so that the speed-up is known. Without
     it C(1) is taken from other rounds.
@@ -90,7 +84,6 @@ class Session:
         self.settings = settings or Settings()
         self.messages: list[Message] = [Message("system", system)] if system else []
         self.hold: Callable[[], None] | None = None
-        self.drafts_for: Callable[[int], Sequence[int]] | None = None
         self.measures_plain = True
         self.prediction = ""
         self.watch: Watch | None = None
@@ -461,10 +454,6 @@ class Session:
         if self.hold:
             with self.pair.released():
                 recorder.hold(self.hold)
-        given = None
-        if self.drafts_for:
-            with self.pair.released():
-                given = GivenDrafter(recorder.hold(partial(self.drafts_for, context.position)))
         if turn.cancel.asked:
             raise Cancelled("stopped")
         if self.pair.target.user is not context:
@@ -474,9 +463,6 @@ class Session:
             settings.sampling.check_tokens(self.pair.vocabulary.size)
             sampler = Sampler(settings.sampling, turn.seed, sampler.constraint)
             turn.in_force.append((context.position, settings.sampling))
-        if given:
-            most = min(self.pair.target.max_rows, turn.transcript.remaining) - 1
-            return Plan(given, min(len(given.tokens), most), sampler, "drafted elsewhere", COUPLED)
         read_ms = planner.draft_prompt_ms
         plan = self._planned(turn, context, settings, sampler, after_pause=recorder.after_pause)
         if planner.draft_prompt_ms > read_ms:

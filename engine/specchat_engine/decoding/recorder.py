@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter_ns, process_time_ns
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from specchat_engine.decoding.drafts import ROOT
 from specchat_engine.decoding.generate import Step
@@ -20,8 +20,6 @@ from specchat_engine.decoding.rounds import (
     TokenKind,
 )
 from specchat_engine.decoding.transcript import Transcript
-
-T = TypeVar("T")
 
 TOP = 5
 """How many of the target's best candidates a round holds for its last position."""
@@ -110,16 +108,15 @@ class Recorder:
         self._emitted += step.kept
         return made
 
-    def hold(self, wait: Callable[[], T]) -> T:
-        """Calls `wait` before a round, and returns what it does. The time it takes is no part of the turn."""
+    def hold(self, wait: Callable[[], None]) -> None:
+        """Calls `wait` before a round. The time it takes is no part of the turn."""
         began, computed = perf_counter_ns(), process_time_ns()
-        found = wait()
+        wait()
         waited = perf_counter_ns() - began
         self._computed_ns += process_time_ns() - computed
-        self.after_pause = self.after_pause or waited >= _PAUSE_NS
+        self.after_pause = waited >= _PAUSE_NS
         self._last = replace(self._last, now=self._last.now + waited)
         self._began_ns += waited
-        return found
 
     @contextmanager
     def away(self) -> Iterator[None]:
