@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
-from datetime import date
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -40,7 +39,7 @@ from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vision import Vision, projector_for
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount
+from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo
 from specchat_engine.loaded import info_of, is_base, machine, recommended_by, template_of, versions
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
@@ -73,7 +72,7 @@ class Engine:
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
     `base_because` says why the target continues texts instead of answering, empty if it answers.
     `exactness` says what `LoadOptions.exact` achieved, empty if it is off.
-    `threads` has the thread counts in force, and the reasons.
+    `threads` has the thread counts in force, and why they are fewer than usual.
     """
 
     def __init__(
@@ -137,7 +136,7 @@ class Engine:
         with_threads = [self._head] if isinstance(self._head, HeadContext) else []
         contexts = [*self._drafts.contexts.values()]
         first = contexts[0] if contexts else None
-        self.threads = Threads(self._target, first, self._processors, asked, with_threads, contexts[1:])
+        self.threads = Threads(self._target, first, usual, asked, with_threads, contexts[1:])
         self.target = info_of(self._target)
         self.recommended = recommended_by(target)
         self.controller = Controller()
@@ -476,14 +475,16 @@ class Engine:
     @property
     def identity(self) -> str:
         """What the record of a pair belongs to: the files, the build, the devices and the machine."""
-        options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO, mmproj=AUTO)
+        options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=0, threads_draft=0, mmproj=AUTO)
         infos = (self.target, self.draft)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
             models.append(repr(self.head))
-        return repr((models, llama_version(), self._processors, options, self._target.attention.flash))
+        identity = repr((models, llama_version(), self._processors, options, self._target.attention.flash))
+        # Threads are no part of it. Older versions wrote "auto" for that, and their records have to be found again.
+        return identity.replace("threads=0, threads_draft=0", "threads='auto', threads_draft='auto'")
 
-    def use_threads(self, target: ThreadCount, draft: ThreadCount) -> None:
+    def use_threads(self, target: int, draft: int) -> None:
         """Changes the thread counts, as in LoadOptions, from the next pass on; any thread may call it.
 
         Raises SettingError for a count out of range.
@@ -549,10 +550,7 @@ class Engine:
                 notices.append(contended)
 
     def measuring(self) -> Iterator[None]:
-        """Measures between answers, pass by pass, what passes cost and, if they may be chosen, which threads are best.
-
-        Costs come first, and again if other threads were chosen; see `policy.calibration.measure`.
-        """
+        """Measures between answers, pass by pass, what passes cost; see `policy.calibration.measure`."""
         passes = self._measurements()
 
         def measured() -> object:
@@ -564,15 +562,6 @@ class Engine:
             yield
 
     def _measurements(self) -> Iterator[None]:
-        yield from self._measure_passes()
-        if self.plain_because:
-            return
-        before = self.threads.in_force.counts
-        yield from self.threads.trying(date.today(), self.controller)
-        if self.threads.in_force.counts != before:
-            yield from self._measure_passes()
-
-    def _measure_passes(self) -> Iterator[None]:
         threads = max((model.threads for model in self._drafting), default=0)
         drafts: dict[str, LlamaContext | None] = {**self._drafts.contexts}
         for name, context in (drafts or {ModelDrafter.name: None}).items():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from specchat_engine.allowed import OneOf, Range, check, setting
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import AUTO, K_LIMIT
 
-ThreadCount = int | Literal["auto"]
 NORMED: Final = -1
 """Among the layers that a head reads: the output of the last one after the final norm."""
 
@@ -22,7 +21,7 @@ CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q
 PLAIN_CACHE_TYPES: Final = frozenset({"f32", "f16", "bf16"})
 """Those without blocks. All others need flash attention."""
 
-_THREADS = Range(0, THREADS_LIMIT, whole=True, auto=True)
+_THREADS = Range(0, THREADS_LIMIT, whole=True)
 _LAYERS = Range(-1, 10_000, "-1 is all", whole=True)
 _TOKENS_AT_A_TIME = Range(1, 2**16, whole=True)
 
@@ -37,19 +36,19 @@ def check_threads(name: str, threads: object) -> None:
 class LoadOptions:
     """Context, offload and threads. `n_ctx` 0 is the model's own, `gpu_layers` -1 means all layers.
 
-    `threads` "auto" measures which number is fastest, and 0 takes one for each core; both use fewer while other
-    programs keep cores busy. Any other number is kept. The same holds for `threads_draft`, where 0 means as many as the
-    target uses. Threads alone can change without a reload: see `Engine.use_threads`. A prompt is read `batch_size`
-    tokens at a time and computed `ubatch_size` at a time. `flash_attention` and both cache types apply to both models.
-    `devices` are llama.cpp's names, none meaning all; `tensor_split` divides the target between several of them. Room
-    is reserved for `k_max` + 1 rows of logits. `drafts` are the files of further draft models, which draft under the
-    names "model-2", "model-3" and so on. With `hierarchy` on, a draft model is itself sped up by lookup. `parallel`
-    answers can be given at the same time, each with a context of its own. `head` is the file of a head that drafts from
-    the target's hidden states, "mtp" for the target's own layers for multi-token prediction, "none", or "auto", which
-    takes the target's own if it has some. `mmproj` is the file of the projector with which the target sees images,
-    "none", or "auto", which takes one in the target's folder at the first image; it excludes heads. With `exact` on,
-    the target computes so that the number of tokens in a pass does not change a bit of its logits, and drafts are as
-    long as that holds; see `Engine.exactness`. Raises SettingError for a value that is not allowed.
+    `threads` 0 takes one for each core, and fewer while other programs keep cores busy; any other number is kept.
+    `threads_draft` 0 takes as many as the target uses. Threads alone can change without a reload: see
+    `Engine.use_threads`. A prompt is read `batch_size` tokens at a time and computed `ubatch_size` at a time.
+    `flash_attention` and both cache types apply to both models. `devices` are llama.cpp's names, none meaning all;
+    `tensor_split` divides the target between several of them. Room is reserved for `k_max` + 1 rows of logits. `drafts`
+    are the files of further draft models, which draft under the names "model-2", "model-3" and so on. With `hierarchy`
+    on, a draft model is itself sped up by lookup. `parallel` answers can be given at the same time, each with a context
+    of its own. `head` is the file of a head that drafts from the target's hidden states, "mtp" for the target's own
+    layers for multi-token prediction, "none", or "auto", which takes the target's own if it has some. `mmproj` is the
+    file of the projector with which the target sees images, "none", or "auto", which takes one in the target's folder
+    at the first image; it excludes heads. With `exact` on, the target computes so that the number of tokens in a pass
+    does not change a bit of its logits, and drafts are as long as that holds; see `Engine.exactness`. Raises
+    SettingError for a value that is not allowed.
     """
 
     n_ctx: int = setting(0, Range(0, CONTEXT_LIMIT, "0 is the model's own", whole=True))
@@ -59,8 +58,8 @@ class LoadOptions:
     devices_draft: tuple[str, ...] = ()
     tensor_split: tuple[float, ...] = ()
     main_gpu: int = setting(0, Range(0, 255, whole=True))
-    threads: ThreadCount = setting(0, _THREADS)
-    threads_draft: ThreadCount = setting(0, _THREADS)
+    threads: int = setting(0, _THREADS)
+    threads_draft: int = setting(0, _THREADS)
     batch_size: int = setting(512, _TOKENS_AT_A_TIME)
     ubatch_size: int = setting(512, _TOKENS_AT_A_TIME)
     flash_attention: str = setting("auto", OneOf(FLASH_ATTENTION))

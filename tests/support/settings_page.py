@@ -25,7 +25,7 @@ Every setting can be given in several places. A later place in this list overrid
 # config.toml
 model = "models/qwen2.5-0.5b-instruct-q8_0.gguf"  # relative to this file's folder, or a name that `models ls` shows
 temperature = 0.7
-threads = "auto"
+threads = 4
 
 [keys]
 "chat.knobs" = "f4"

@@ -124,7 +124,6 @@ class ChatSession:
         self.answered_by = ""
         self.prediction = ""
         self.prompt_tokens: int | None = None
-        self.machine: Mapping[str, Any] = {}
 
     @property
     def server(self) -> ServerInfo | None:
@@ -285,11 +284,9 @@ class ChatSession:
         return True
 
     def started(self, line: Mapping[str, Any]) -> None:
-        """Called with the first line of the trace, which has the length of the prompt, what the answer begins with, and
-        the numbers of threads."""
+        """Called with the first line of the trace, which has the prompt's length and what the answer begins with."""
         prompt = line.get("prompt_tokens")
         self.prompt_tokens = None if prompt is None else prompt + len(line.get("prefix", ()))
-        self.machine = line.get("machine") or {}
 
     def answered(self, answer: int, text: str, num_tokens: int, ended: Ended | None, figures: str = "") -> str | None:
         """Ends a turn. An incomplete answer is kept.

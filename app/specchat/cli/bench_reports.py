@@ -93,8 +93,8 @@ def _print_text(benchmark: Benchmark, console: Console, tool: Tool | None) -> No
     longest = f"answers of up to {conditions.max_tokens} tokens"
     console.print(Text(f"{clean_line(benchmark.pair)}   seed {conditions.seed}   {longest}"))
     console.print(Text(_scope(conditions), GREY))
-    for what, because in conditions.machine.get("threads_because", {}).items():
-        console.print(Text(clean_line(f"{what.replace('threads_draft', 'threads of the draft')}: {because}"), GREY))
+    if because := conditions.machine.get("threads_because", {}).get("threads"):
+        console.print(Text(clean_line(f"threads: {because}"), GREY))
     for temperature in benchmark.temperatures:
         console.print()
         for table in tables(benchmark, temperature, console):

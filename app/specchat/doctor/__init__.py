@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specchat.doctor.engine import engine_findings, thread_findings
+from specchat.doctor.engine import engine_findings, thread_finding
 from specchat.doctor.machine import machine_findings
 from specchat.doctor.report import Finding
 from specchat.doctor.speculation import speculation_findings
@@ -15,6 +15,6 @@ __all__ = ["Finding", "examine"]
 def examine() -> Iterator[Finding]:
     """All findings, in the order in which they are shown. Changes nothing and loads no model."""
     yield from engine_findings()
-    yield from thread_findings()
+    yield thread_finding()
     yield from speculation_findings()
     yield from machine_findings()

@@ -14,8 +14,6 @@ from typing import Any
 
 from specchat import __version__
 from specchat.doctor import examine
-from specchat.doctor.engine import BEGIN
-from specchat.doctor.engine import SECTION as THREADS
 from specchat.doctor.privacy import HIDDEN, blanked, filtered, hidden, is_secret_name, log_tail
 from specchat.doctor.report import Status
 from specchat.errors import BundleError, FileTooLarge, StoreError
@@ -26,7 +24,6 @@ from specchat.settings.setting import ENV_PREFIX
 from specchat.store.store import Store
 from specchat.terminal.filter import clean_line
 from specchat_engine.policy.controller import Controller
-from specchat_engine.threads.choice import read_choices
 
 _VARIABLES = ("LANG", "LC_ALL", "TERM", "COLORTERM", "NO_COLOR", "SSH_TTY", "TMUX", "WT_SESSION", "TERM_PROGRAM")
 _HUB_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "HF_ENDPOINT", "HF_HUB_OFFLINE", "HF_TOKEN")
@@ -38,17 +35,13 @@ _RECENT_TURNS = 20
 
 
 def findings(*, with_texts: bool) -> list[dict[str, Any]]:
-    """The doctor's findings.
-
-    Without texts, the message about a wrong configuration, which may repeat values, and the names of models are left
+    """The doctor's findings. Without texts, the message about a wrong configuration, which may repeat values, is left
     out.
     """
     found = [asdict(finding) for finding in examine()]
     for finding in found:
         if finding["name"] == "configuration" and finding["status"] is Status.LACK and not with_texts:
             finding["value"] = "cannot be used (message left out)"
-        if finding["section"] == THREADS and finding["name"] != BEGIN and not with_texts:
-            finding["name"] = "a pair"
     return found
 
 
@@ -84,14 +77,13 @@ def records() -> list[dict[str, Any]]:
         try:
             kept = json.loads(file.read_text("utf-8"))
             learned = Controller.from_json(kept).to_json()
-            threads = {role: choice.to_json() for role, choice in read_choices(kept.get("threads", {})).items()}
         except (OSError, ValueError, RecursionError) as error:
             found.append({"record": file.stem, "cannot be read": type(error).__name__})
             continue
         known_kinds = ("prose", "code", "free", "pasted")
         accepted = {kind: shares for kind, shares in learned["acceptance"].items() if kind in known_kinds}
         costs = {role: learned[role] for role in ("target", "drafts")}
-        found.append({"record": file.stem, **costs, "threads": threads, "acceptance": accepted})
+        found.append({"record": file.stem, **costs, "acceptance": accepted})
     return found
 
 

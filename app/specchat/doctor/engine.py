@@ -1,4 +1,4 @@
-"""Findings about installed versions, llama.cpp's build, its devices, and the threads of pairs."""
+"""Findings about installed versions, llama.cpp's build, its devices, and the number of threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from specchat import __version__
 from specchat.doctor.report import Finding, Status
-from specchat.worker.records import kept_choices
 from specchat_engine.errors import NativeLibraryError
 from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.threads.processors import read_features, read_processors
@@ -102,18 +101,6 @@ def _describe(device: DeviceMemory) -> str:
     return f"{device.kind}: {device.description}, {memory}"
 
 
-SECTION = "Threads"
-BEGIN = "to begin with"
-_SHOWN = 5
-"""The most pairs shown, the latest first."""
-
-
-def thread_findings() -> Iterator[Finding]:
-    """The default number of threads, and what was chosen for each pair, with the reason."""
-    usual = read_processors().usual
-    yield Finding(SECTION, BEGIN, f"{usual}, one for each core that may be used")
-    for place, (models, choices) in enumerate(kept_choices()):
-        if place == _SHOWN:
-            return
-        told = (f"{role} {choice}" for role, choice in choices.items())
-        yield Finding(SECTION, " + ".join(models), "; ".join(told))
+def thread_finding() -> Finding:
+    """The default number of threads."""
+    return Finding("Threads", "to begin with", f"{read_processors().usual}, one for each core that may be used")

@@ -16,6 +16,7 @@ from specchat.settings.paths import config_file
 from specchat.settings.schema import BY_KEY, SETTINGS, Config
 from specchat.settings.setting import Setting
 from specchat.settings.values import BadValue, File
+from specchat_engine.allowed import AUTO
 
 TABLES = ("tools",)
 """Tables of the file that are no settings; whoever uses them reads them with `read_table`."""
@@ -54,6 +55,8 @@ def read_config(flags: Mapping[str, object]) -> Config:
 
 def _read(setting: Setting, source: _Source) -> Any:
     value = source.values[setting.key]
+    if setting.is_threads and str(value).strip().lower() == AUTO:  # older versions measured the best number then
+        value = 0
     try:
         read = setting.kind.read(value)
     except BadValue as error:

@@ -29,7 +29,7 @@ from specchat.settings.values import (
     share,
 )
 from specchat_engine.allowed import OneOf, Range
-from specchat_engine.load_options import LoadOptions, ThreadCount
+from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import (
     DRAFTERS,
@@ -321,15 +321,15 @@ class Config:
         kind=ListOf("X,…", "use shares of 0 or more, such as 3,1", share),
     )
     main_gpu: int = setting(Group.LOADING, "GPU for what is not split", "--main-gpu", of=(LoadOptions, "main_gpu"))
-    threads: ThreadCount = setting(
+    threads: int = setting(
         Group.LOADING,
-        "Threads; auto measures the best number, 0 is one for each core",
+        "Threads; 0 is one for each core",
         "-t",
         "--threads",
         of=(LoadOptions, "threads"),
         steps=Steps(label="threads", shown={0: "cores"}),
     )
-    threads_draft: ThreadCount = setting(
+    threads_draft: int = setting(
         Group.LOADING,
         "Threads of the draft model; 0 is as many as the target's",
         "-td",

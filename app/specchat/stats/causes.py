@@ -310,7 +310,7 @@ def _threads(turn: Answered) -> Iterator[Advice]:
             f"The median round took {middle:.2f} ms, one in ten {slow:.2f} ms or more.",
             f"{turn.threads} threads share {turn.cores} cores and work in step, so all of them wait for the slowest.",
             f"Without rounds longer than the median, decoding is {per_cent(figures.decode_ms / usual - 1)} faster.",
-            "Another number of threads takes effect with the next round; auto measures the best one.",
+            "Another number of threads takes effect with the next round.",
         ),
         command=f"/set threads {turn.cores}",
     )

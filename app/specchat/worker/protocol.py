@@ -20,7 +20,7 @@ from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount, check_threads
+from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ModelInfo, check_threads
 from specchat_engine.prompt.messages import Message, ToolCall
 from specchat_engine.prompt.thinking import ThinkingSwitch
 from specchat_engine.sampling.params import SamplingParams
@@ -124,8 +124,8 @@ class Set:
 class Threads:
     """Changes the thread counts from the next pass on, whatever runs."""
 
-    target: ThreadCount
-    draft: ThreadCount
+    target: int
+    draft: int
 
     def __post_init__(self) -> None:
         check_threads("threads", self.target)

@@ -15,7 +15,6 @@ from specchat.settings.paths import cache_folder
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads
-from specchat_engine.threads.choice import Choice, read_choices
 
 if TYPE_CHECKING:
     from specchat_engine import Engine
@@ -32,9 +31,7 @@ def recall(engine: Engine) -> bool:
     """Gives a freshly loaded engine the record of its pair; False if there is none that can be used."""
     try:
         kept = json.loads(_file(engine).read_text(encoding="utf-8"))
-        controller = Controller.from_json(kept)
-        engine.threads.take(kept.get("threads", {}))
-        engine.controller = controller
+        engine.controller = Controller.from_json(kept)
     except FileNotFoundError:
         return False
     except (OSError, ValueError, RecursionError) as error:
@@ -58,8 +55,7 @@ class Record:
             "bytes": engine.target.size_bytes,
             "experts": engine.target.experts,
         }
-        about = {"models": _models(engine), "weights": weights, "threads": engine.threads.to_json()}
-        return cls(_file(engine), json.dumps(engine.controller.to_json() | about))
+        return cls(_file(engine), json.dumps(engine.controller.to_json() | {"weights": weights}))
 
     def write(self) -> None:
         """Replaces the record before. A folder that cannot be written is only logged."""
@@ -72,17 +68,6 @@ class Record:
 def keep(engine: Engine) -> None:
     """Writes what the engine has learned, between two answers."""
     Record.of(engine).write()
-
-
-def kept_choices() -> Iterator[tuple[list[str], dict[str, Choice]]]:
-    """The models of each record with a choice of threads, and the choices by role; the latest first."""
-    for kept in _kept():
-        try:
-            models, choices = [str(name) for name in kept["models"]], read_choices(kept["threads"])
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue
-        if choices:
-            yield models, choices
 
 
 def kept_costs() -> dict[str, MeasuredCosts]:
@@ -130,10 +115,6 @@ def _written(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _models(engine: Engine) -> list[str]:
-    return [info.name for info in (engine.target, engine.draft) if info]
 
 
 def _file(engine: Engine) -> Path:

@@ -1,4 +1,4 @@
-"""The processors that this process may use, the thread counts worth trying, and how fast they read from memory."""
+"""The processors that this process may use, and how fast they read from memory."""
 
 from __future__ import annotations
 
@@ -40,14 +40,8 @@ class Processors:
 
     @property
     def usual(self) -> int:
-        """The threads to begin with: decoding gains nothing from a second thread on a core, nor from throttled ones."""
+        """The threads to use: decoding gains nothing from a second thread on a core, nor from throttled ones."""
         return max(1, min(self.cores, self.limit or self.cores))
-
-    @property
-    def candidates(self) -> tuple[int, ...]:
-        """Thread counts that may be the best, the usual one first: at most four."""
-        fast = min(self.fast, self.usual)
-        return tuple(dict.fromkeys((self.usual, fast, max(1, fast // 2), 1)))
 
 
 def read_processors(root: Path = Path("/")) -> Processors:

@@ -115,16 +115,16 @@ def test_set_changes_options_that_need_a_reload(text: str, changed: LoadOptions)
     assert found.applied(LoadOptions()) == changed
 
 
-def test_threads_turn_down_to_auto_and_change_without_a_reload() -> None:
-    knob, options = LOAD_KNOBS["threads-draft"], LoadOptions(n_ctx=512, threads_draft="auto")
-    turned = [knob.turned(options, steps) for steps in (-1, 0, 1, 2, 9)]
-    assert [knob.text(one) for one in turned] == ["the same", "auto", "the same", "1", "8"]
-    assert knob.typed(options, " Auto") == knob.typed(options, "auto") == options
+def test_threads_turn_down_to_the_usual_number_and_change_without_a_reload() -> None:
+    knob, options = LOAD_KNOBS["threads-draft"], LoadOptions(n_ctx=512, threads_draft=1)
+    turned = [knob.turned(options, steps) for steps in (-2, -1, 0, 1, 7)]
+    assert [knob.text(one) for one in turned] == ["the same", "the same", "1", "2", "8"]
+    assert knob.typed(options, " The same") == LoadOptions(n_ctx=512)
     assert with_threads(options, LoadOptions(threads=2, n_ctx=4096)) == LoadOptions(threads=2, n_ctx=512)
 
 
 @pytest.mark.parametrize(
-    "value", ["threads", "threads many", "t 9999", "t -1", "ctx -5", "cache-type-v q9", "ngl 99999"]
+    "value", ["threads", "threads many", "threads auto", "t 9999", "t -1", "ctx -5", "cache-type-v q9", "ngl 99999"]
 )
 def test_a_value_that_is_not_allowed_is_rejected_before_a_reload(value: str) -> None:
     found = parse(f"/set {value}", Sources())

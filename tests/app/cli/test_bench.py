@@ -16,6 +16,7 @@ from specchat.bench.plan import Turn
 from specchat.bench.samples import Sample
 from specchat.cli import main
 from specchat_engine.errors import DecodeError
+from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import read_processors
 from support.bench_samples import MODEL, PLAIN, benchmark
 from support.tiny_models import TinyModels
@@ -86,16 +87,19 @@ def test_json_is_one_document_with_everything(capsys: pytest.CaptureFixture[str]
     assert found["peak_memory_bytes"] > 0
 
 
-def test_measured_threads_are_reported_with_the_reason(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
-    free = [*tiny, "-t", "auto", "--arms", "hybrid:auto", "--temp", "0"]
+def test_fewer_threads_beside_other_programs_are_reported_with_the_reason(
+    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    because = "other programs keep cores busy: 1 of 2 threads compute"
+    monkeypatch.setattr(Threads, "contended", because)
+    free = [*tiny, "-t", "0", "--arms", "hybrid:auto", "--temp", "0"]
     assert main([*free, "--json"]) == 0
     machine = document(capsys)["machine"]
     assert main(free) == 0
     printed = capsys.readouterr().out
-    if (usual := read_processors().usual) > 1:
-        assert machine["threads_because"]["threads"].startswith(f"{machine['threads']} thread")
-        assert "\nthreads: " in printed
-    assert machine["threads_prompt"] == usual
+    assert machine["threads_because"] == {"threads": because}
+    assert f"\nthreads: {because}\n" in printed
+    assert machine["threads_prompt"] == read_processors().usual
     assert "adaptive against the best fixed" in printed
 
 

@@ -18,7 +18,6 @@ from specchat_engine.analysis.recording import Pass, Recording
 from specchat_engine.errors import DecodeError
 from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.llama.mtmd import has_mtmd
-from specchat_engine.load_options import ThreadCount
 from specchat_engine.threads.processors import read_processors
 from support.thinking_models import write_thinking_pair
 from support.tiny_models import TinyModels
@@ -86,7 +85,7 @@ def test_the_built_in_pair_has_no_unexplained_difference(capsys: pytest.CaptureF
 
 
 def test_threads_do_not_change_while_texts_are_compared(tiny: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[ThreadCount, ThreadCount]] = []
+    asked: list[tuple[int, int]] = []
     monkeypatch.setattr(Engine, "use_threads", lambda _, *counts: asked.append(counts))
     finds(monkeypatch, explained=True)
     main([*tiny, "-t", "0"])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from specchat.settings.paths import cache_folder, config_file, data_folder
 from specchat_engine.llama import library, machine
 from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.policy.controller import Controller
+from specchat_engine.threads.processors import read_processors
 
 
 def finding(name: str) -> Finding:
@@ -34,25 +34,9 @@ def test_versions_build_devices_threads_and_folders_are_named() -> None:
     assert {"cores", "configuration", "data", "cache", "log", "Hugging Face", "C++ compiler", "CMake"} <= names
 
 
-def test_threads_are_told_with_what_was_measured_of_each_pair_the_latest_first() -> None:
-    folder = cache_folder() / "pairs"
-    folder.mkdir(parents=True)
-    choice = {"threads": 2, "speeds": [[2, 1.0], [1, 0.61]], "day": "2026-03-01"}
-    for place, record in enumerate(
-        (
-            {"models": ["guide", "draft"], "threads": {"target": choice, "draft": choice | {"threads": 1}}},
-            {"models": ["alone"], "threads": {"target": choice}},
-            {"models": ["nothing measured"], "threads": {}},
-            {"models": 5},
-        )
-    ):
-        path = folder / f"{place}.json"
-        path.write_text(json.dumps(record))
-        os.utime(path, (place, place))
-    told = {found.name: found.value for found in examine() if found.section == "Threads"}
-    assert [*told] == ["to begin with", "alone", "guide + draft"]
-    assert told["alone"] == "target 2 threads: 1.00, 1 thread: 0.61 of its speed, measured on 2026-03-01"
-    assert "; draft 1 thread: 1.00, 2 threads: " in told["guide + draft"]
+def test_the_usual_number_of_threads_is_named() -> None:
+    (found,) = [found for found in examine() if found.section == "Threads"]
+    assert found.value == f"{read_processors().usual}, one for each core that may be used"
 
 
 def test_a_portable_build_names_the_processor_whose_code_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:

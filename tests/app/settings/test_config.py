@@ -123,19 +123,26 @@ def test_k_is_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_config({"k": "auto"}).k == "auto"
 
 
-def test_threads_are_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_are_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (read_config({}).threads, read_config({}).threads_draft) == (0, 0)
     monkeypatch.setenv("SPECCHAT_THREADS", "3")
     file = write_config("threads_draft = 1\n")
     assert (read_config({}).threads, read_config({}).threads_draft) == (3, 1)
-    assert read_config({"threads": "auto", "threads_draft": "0"}).threads == "auto"
     write_config('threads_draft = "some"\n')
-    assert complaint() == f"{file}: threads_draft is 'some': use auto, or a whole number from 0 to 512"
+    assert complaint() == f"{file}: threads_draft is 'some': use a whole number from 0 to 512"
+
+
+def test_auto_threads_of_older_versions_are_the_usual_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_config('threads = "auto"\nthreads_draft = 2\n')
+    monkeypatch.setenv("SPECCHAT_THREADS_DRAFT", " Auto")
+    config = read_config({})
+    assert (config.threads, config.threads_draft) == (0, 0)
+    assert read_config({"threads": "auto"}).threads == 0
 
 
 @pytest.mark.parametrize("threads", ["-1", "1000", "many", "1.5", ""])
 def test_an_absurd_number_of_threads_is_rejected(threads: str) -> None:
-    assert complaint(threads=threads) == f"--threads is {threads!r}: use auto, or a whole number from 0 to 512"
+    assert complaint(threads=threads) == f"--threads is {threads!r}: use a whole number from 0 to 512"
 
 
 def test_an_unknown_drafter_is_rejected() -> None:

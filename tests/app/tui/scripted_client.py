@@ -126,7 +126,6 @@ class ScriptedClient:
     load_events: tuple[Event, ...] = (Loading(0.5), LOADED)
     loads: list[tuple[Event, ...]] = field(default_factory=list)
     loaded: list[tuple[Path, Path | None]] = field(default_factory=list)
-    machine: dict[str, Any] = field(default_factory=dict)
     threads: list[LoadOptions] = field(default_factory=list)
     reading: PromptProgress | None = None
     hold_loading: bool = False
@@ -195,7 +194,7 @@ class ScriptedClient:
         given = {"prefix": [1] * len(text), "prefix_text": text} if text else {}
         if self.reading:
             yield self.reading
-        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine} | opened | given)
+        yield Started(start_line(messages, turn, seed, settings) | opened | given)
         played = []
         for event in self.variants.pop(0) if self.variants else self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -12,9 +13,6 @@ from specchat.worker import records
 from specchat_engine.load_options import ModelInfo
 from specchat_engine.pairing.judge import relative_costs
 from specchat_engine.policy.controller import Controller
-from specchat_engine.threads.in_force import Threads
-from specchat_engine.threads.processors import Processors
-from support.threaded import ThreadedScript
 
 if TYPE_CHECKING:
     from specchat_engine import Engine
@@ -27,10 +25,6 @@ class Pair:
     identity: str = "one pair"
     controller: Controller = field(default_factory=Controller)
     target: ModelInfo = field(default_factory=lambda: ModelInfo("one", "one.gguf"))
-    draft: ModelInfo | None = None
-    threads: Threads = field(
-        default_factory=lambda: Threads(ThreadedScript(), ThreadedScript(), Processors(4, 4), ("auto", "auto"))
-    )
 
 
 def as_engine(pair: Pair) -> Engine:
@@ -52,19 +46,28 @@ def test_a_second_start_knows_what_the_first_learned(folder: Path) -> None:
     assert not records.recall(as_engine(other))
 
 
-def test_the_next_start_computes_with_the_threads_that_were_chosen_and_its_own_costs(folder: Path) -> None:
+def test_the_next_start_knows_the_costs_of_each_number_of_threads(folder: Path) -> None:
     first, second = Pair(), Pair()
-    first.threads.take({"target": {"threads": 2, "speeds": [[2, 1.0], [4, 0.7]], "day": "2026-03-01"}})
     for threads, milliseconds in ((4, 3.0), (2, 2.0)):
         first.controller.use_threads(threads, 1)
         first.controller.target.observe(1, 0, milliseconds)
     records.keep(as_engine(first))
-    assert second.threads.in_force.counts == (4, 4)
     assert records.recall(as_engine(second))
-    assert second.threads.in_force.counts == (2, 2)
     for threads, milliseconds in ((2, 2.0), (4, 3.0)):
         second.controller.use_threads(threads, 1)
         assert second.controller.target.at(1, 0) == pytest.approx(milliseconds)
+
+
+@pytest.mark.parametrize("choice", [{"threads": 2, "speeds": [[2, 1.0], [4, 0.7]], "day": "2026-03-01"}, "damaged"])
+def test_a_record_with_a_choice_of_threads_by_an_older_version_is_read(folder: Path, choice: object) -> None:
+    first, second = Pair(), Pair()
+    first.controller.target.observe(1, 0, 2.5)
+    records.keep(as_engine(first))
+    (file,) = (folder / "pairs").iterdir()
+    older = {"models": ["one"], "threads": {"target": choice}}
+    file.write_text(json.dumps(json.loads(file.read_text()) | older))
+    assert records.recall(as_engine(second))
+    assert second.controller.target.at(1, 0) == pytest.approx(2.5)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +77,6 @@ def test_the_next_start_computes_with_the_threads_that_were_chosen_and_its_own_c
         "{",
         "[]",
         '{"target": {"0": {"1": -3}}, "draft": {}, "habits": {}}',
-        '{"target": {}, "draft": {}, "habits": {}, "threads": {"target": {"threads": "many"}}}',
-        '{"target": {}, "draft": {}, "habits": {}, "threads": [1]}',
     ],
 )
 def test_a_damaged_record_is_left_alone(folder: Path, text: str) -> None:
@@ -86,7 +87,6 @@ def test_a_damaged_record_is_left_alone(folder: Path, text: str) -> None:
     before = pair.controller
     assert not records.recall(as_engine(pair))
     assert pair.controller is before
-    assert pair.threads.in_force.counts == (4, 4)
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(folder: Path) -> None:

@@ -29,7 +29,6 @@ from specchat.worker.protocol import (
 from specchat.worker.server import Server
 from specchat_engine import Engine, LoadOptions, Session, Settings
 from specchat_engine.memory.placement import DeviceMemory, Machine
-from specchat_engine.threads.processors import read_processors
 from support.processes import wait_until
 from support.tiny_models import TinyModels, write_tiny_model
 
@@ -103,12 +102,6 @@ def test_why_memory_shortened_a_context_goes_out_with_the_loaded_pair(
         server.join(20)
     [loaded] = [event for line in events.getvalue().splitlines() if isinstance(event := decode_event(line), Loaded)]
     assert loaded.shortened_because.startswith("The context has ")
-
-
-def test_free_threads_are_chosen_while_nothing_is_asked(tell: Tell) -> None:
-    tell(Threads("auto", "auto"))
-    several = read_processors().usual > 1
-    wait_until(lambda: any(bool(record["threads"]) == several and record["drafts"] for record in records()))
 
 
 class Pipe(BytesIO):

@@ -416,6 +416,34 @@ def test_other_thread_counts_have_their_own_costs() -> None:
     assert controller.target.at(1, 0) == pytest.approx(1.0)
 
 
+def test_costs_belong_to_a_thread_count_and_come_back_with_it() -> None:
+    controller = Controller()
+    controller.use_threads(2, 1)
+    controller.target.observe(1, 0, 10.0)
+    controller.costs_of("model").by_threads.current.observe(1, 0, 1.0)
+    controller.use_threads(4, 1)
+    assert not controller.target.measured(0)
+    assert controller.costs_of("model").by_threads.current.at(1, 0) == pytest.approx(1.0)
+    for _ in range(8):
+        controller.target.observe(1, 0, 6.0)
+    kept = Controller.from_json(controller.to_json())
+    controller.use_threads(2, 1)
+    assert controller.target.at(1, 0) == pytest.approx(10.0)
+    controller.use_threads(4, 1)
+    assert controller.target.at(1, 0) == pytest.approx(6.0)
+    assert kept.targets.of(2).at(1, 0) == pytest.approx(10.0)
+    assert kept.targets.of(4).at(1, 0) == pytest.approx(6.0)
+
+
+def test_what_was_learned_before_a_count_was_named_belongs_to_the_first_that_has_no_costs() -> None:
+    controller = Controller()
+    controller.target.observe(1, 0, 10.0)
+    controller.use_threads(2, 0)
+    assert controller.target.at(1, 0) == pytest.approx(10.0)
+    controller.use_threads(4, 0)
+    assert not controller.target.measured(0)
+
+
 def test_a_decision_to_draft_nothing_ends_with_the_number_of_threads() -> None:
     controller = knowing(0.1)
     controller.use_threads(1, 1)

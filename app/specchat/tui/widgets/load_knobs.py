@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -22,7 +21,6 @@ from specchat.terminal.filter import clean_line
 from specchat.tui.widgets.knobs import TypedRow
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions
-from specchat_engine.settings import AUTO
 
 _LABEL = 15
 _VALUE = 12
@@ -156,7 +154,6 @@ class LoadKnobs(Vertical):
         self.border_title = "Loading"
         self._chat = chat
         self._wanted = chat.options
-        self._machine: Mapping[str, Any] = {}
 
     def compose(self) -> ComposeResult:
         """The models, the knobs, the memory, what Enter does."""
@@ -173,7 +170,7 @@ class LoadKnobs(Vertical):
 
     def fit(self, chat: ChatOptions) -> None:
         """Shows what was loaded and forgets what was considered."""
-        self._chat, self._wanted, self._machine = chat, chat.options, {}
+        self._chat, self._wanted = chat, chat.options
         self._draw()
         self.tell("")
 
@@ -181,12 +178,6 @@ class LoadKnobs(Vertical):
         """Other threads apply now; what else is considered stays."""
         self._chat = replace(self._chat, options=with_threads(self._chat.options, options))
         self._wanted = with_threads(self._wanted, options)
-        self._machine = {}
-        self._draw()
-
-    def tell_machine(self, machine: Mapping[str, Any]) -> None:
-        """Takes what an answer was computed with, from its trace: that is what auto has measured."""
-        self._machine = machine
         self._draw()
 
     def tell(self, memory: Content | str) -> None:
@@ -232,9 +223,7 @@ class LoadKnobs(Vertical):
                 row.show(_name(self._chat.target if row.role == "target" else self._chat.draft), changed=False)
             else:
                 value = row.knob.text(self._wanted)
-                measured = self._machine.get(row.knob.setting.key) if value == AUTO else None
-                changed = value != row.knob.text(self._chat.options)
-                row.show(f"{value}, {measured}" if measured else value, changed=changed)
+                row.show(value, changed=value != row.knob.text(self._chat.options))
         changed = self._wanted != self._chat.options
         self.query_one("#what", Static).update(_WAITS if changed else _LIVE)
 

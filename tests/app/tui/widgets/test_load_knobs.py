@@ -63,30 +63,11 @@ async def test_threads_change_at_once_and_keep_the_other_changes() -> None:
         assert str(found["threads"].render()).rstrip(" ›").endswith("2")
         assert "*" not in str(found["threads"].render())
         assert "*" in str(found["gpu-layers"].render())
-        await command(pilot, "/set threads auto")
-        assert client.threads[-1] == LoadOptions(threads="auto")
+        await command(pilot, "/set threads cores")
+        assert client.threads[-1] == LoadOptions()
         assert len(client.loaded) == 1
         await pilot.press("f2")
         assert shown(pilot) == ["Who?", " one"]
-
-
-async def test_auto_shows_the_number_that_was_measured_in_the_last_answer() -> None:
-    client = ScriptedClient(script("> one"))
-    client.machine = {"threads": 6, "threads_draft": 2}
-    async with chat(client) as pilot:
-        await command(pilot, "/set threads auto")
-        await command(pilot, "/set threads-draft auto")
-        await ask(pilot, "Who?")
-        await pilot.press("f2")
-        knobs = pilot.app.screen.query_one(LoadKnobs)
-        shown_as = {one.knob.key: str(one.render()) for one in knobs.query(LoadKnobRow) if one.knob is not None}
-        assert "auto, 6" in shown_as["threads"]
-        assert "auto, 2" in shown_as["threads-draft"]
-        await command(pilot, "/set threads 4")
-        shown_as = {one.knob.key: str(one.render()) for one in knobs.query(LoadKnobRow) if one.knob is not None}
-        assert "4" in shown_as["threads"]
-        assert "auto" in shown_as["threads-draft"]
-        assert "2" not in shown_as["threads-draft"], "what auto comes to beside other threads is not known yet"
 
 
 async def test_options_that_cannot_be_loaded_change_nothing() -> None:

@@ -185,7 +185,6 @@ class ChatParts:
     def _ended(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
         session, settings = self.state.session, self.state.settings
         self.turns.finish(turn, last)
-        self.view.load_knobs.tell_machine(session.machine)
         if isinstance(last, Ended) and last.calls:
             self.turns.call(last.calls)
         elif isinstance(last, Ended) and last.reason != "cancelled":
