@@ -33,8 +33,8 @@ async def chat(client: ScriptedClient, size: tuple[int, int] = (140, 40)) -> Asy
 async def quiet(pilot: Chat) -> None:
     """Waits until the engine has nothing to say for now and everything that it said is drawn."""
     calm = 0
-    for _ in range(2000):
-        await pilot.pause(0.01)
+    for _ in range(200):
+        await pilot.pause(0.05)
         calm = calm + 1 if _idle(pilot.app) else 0
         if calm == 3:
             await pilot.pause()

@@ -184,7 +184,7 @@ class FetchingPane(Pane[DownloadView]):
             self.show(views)
         if self._any is not bool(views):
             self._any = bool(views)
-            self.say("" if views else "no downloads: Tab goes to recommended pairs", calm=True)
+            self.say("" if views else "no downloads yet: Recommended and Hub start them", calm=True)
 
     def choose(self) -> None:
         """Load a complete download, resume an incomplete one."""

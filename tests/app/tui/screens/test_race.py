@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tui.chatting import Chat, ask, chat, command, note, parts, quiet, shown, text_at
+from app.tui.chatting import Chat, ask, chat, command, note, parts, quiet, shown, text_at, wait_until
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.traces.timeline import Race
 from specchat.tui.screens.race import RaceScreen, lane_title, lead_line, most_lead, verdict_line
@@ -57,8 +57,7 @@ async def test_escape_stops_the_recording_and_the_chat_continues() -> None:
         await ask(pilot, "Who?")
         client.hold_after, client.go = 1, threading.Event()
         await pilot.press("f6")
-        await quiet(pilot)
-        assert "Esc stops it" in text_at(pilot, "recording")
+        await wait_until(lambda: "Esc stops it" in text_at(pilot, "recording"))
         await pilot.press("escape")
         await quiet(pilot)
         assert client.stopped
