@@ -76,7 +76,8 @@ def _grow(
             return
         except ModelFileError as error:
             missing, wrong = _MISSING.search(str(error)), _SHAPE.search(str(error))
-            if missing and shapes.setdefault(missing[1] or missing[2], (1,)) == (1,):
+            if missing and (name := missing[1] or missing[2]) not in shapes:
+                shapes[name] = _as_in_another_layer(name, shapes)
                 continue
             if not wrong:
                 raise
@@ -87,6 +88,13 @@ def _grow(
                 raise
             shapes[wrong[1]] = tuple(wanted)
     raise ModelFileError(f"{path} does not load after {_MOST_TRIES} tries")
+
+
+def _as_in_another_layer(name: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape that a tensor probably has: that of its namesake in the latest layer, else a wrong one."""
+    *_, part = name.split(".", 2)
+    alike = [shape for other, shape in shapes.items() if other.split(".", 2)[-1] == part]
+    return alike[-1] if alike else (1,)
 
 
 def _write(path: Path, architecture: str, sizes: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
