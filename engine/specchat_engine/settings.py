@@ -34,7 +34,6 @@ FURTHER_MODEL = "model-"
 
 DRAFTERS = ("hybrid", *TOGETHER, "recycling", "lookahead", "none")
 SEARCHED = ("all", "conversation")
-COMBINED = ("choose", "vote")
 CONTEXT_FULL = ("drop", "summarise", "stop")
 THINKING = (AUTO, "on", "off", "low", "medium", "high")
 """How much a model may think before it answers; "auto" leaves that to its chat template."""
@@ -93,10 +92,6 @@ class Settings:
     several continuations. With "auto" it has those that are worth their time, and none if k is fixed. Trees need the
     verifier "coupled" and a memory that can branch.
 
-    If several drafters are allowed, `combine` says how: "choose" takes the best one in each round; with "vote" those
-    that continue a match also make the drafts of others longer where they agree, and branch off where they do not. A
-    round is then the work of both.
-
     `thinking` is how much the target thinks before it answers, as far as its chat template has a switch for it; see
     `prompt.thinking`. It takes effect in the next turn.
 
@@ -114,7 +109,6 @@ class Settings:
     sampling: SamplingParams = field(default_factory=SamplingParams)
     sharpness: Sharpness = setting(AUTO, Range(0.1, 100.0, "1 draws from q itself", auto=True))
     tree: TreeSize = setting(AUTO, Range(0, K_LIMIT, "0 is a chain", whole=True, auto=True))
-    combine: str = setting("choose", OneOf(COMBINED))
     max_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True))
     stop: tuple[str, ...] = ()
     thinking: str = setting(AUTO, OneOf(THINKING))

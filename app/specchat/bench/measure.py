@@ -32,7 +32,6 @@ class Setup:
     max_tokens: int
     seed: int
     tree: TreeSize = AUTO
-    combine: str = Settings().combine
     thinking: str = Settings().thinking
     thought_verifier: str = Settings().thought_verifier
 
@@ -44,7 +43,6 @@ class Setup:
             verifier=self.verifier,
             thought_verifier=self.thought_verifier,
             tree=self.tree,
-            combine=self.combine,
             thinking=self.thinking,
             sampling=replace(self.sampling, temperature=temperature),
             max_tokens=self.max_tokens,

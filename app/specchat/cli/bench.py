@@ -84,7 +84,6 @@ def bench(options: ChatOptions, request: Request) -> int:
             max_tokens=options.max_tokens or MAX_TOKENS,
             seed=SEED if options.seed is None else options.seed,
             tree=options.tree,
-            combine=options.combine,
             thinking=options.thinking,
             thought_verifier=options.thought_verifier,
         )

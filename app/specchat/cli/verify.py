@@ -193,7 +193,6 @@ def all_cases(
             base = Settings(
                 sampling=replace(sampling, grammar=ask.grammar) if ask.grammar else sampling,
                 lookup=options.lookup,
-                combine=options.combine,
                 thinking=level,
                 max_tokens=options.max_tokens or MAX_TOKENS,
             )

@@ -21,6 +21,9 @@ from specchat_engine.allowed import AUTO
 TABLES = ("tools",)
 """Tables of the file that are no settings; whoever uses them reads them with `read_table`."""
 
+_GONE = ("combine",)
+"""Settings of earlier versions, which mean nothing now."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Source:
@@ -85,8 +88,8 @@ def _contents() -> dict[str, object]:
 def _file() -> _Source:
     """What config.toml holds; a relative path in it starts from its folder. Raises ConfigError."""
     file, values = config_file(), _contents()
-    for table in TABLES:
-        values.pop(table, None)
+    for key in (*TABLES, *_GONE):
+        values.pop(key, None)
     for key in values:
         if key not in BY_KEY:
             close = difflib.get_close_matches(key, BY_KEY, 1)

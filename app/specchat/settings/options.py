@@ -33,7 +33,6 @@ class ChatOptions:
     thought_verifier: str = Settings().thought_verifier
     sharpness: Sharpness = Settings().sharpness
     tree: TreeSize = Settings().tree
-    combine: str = Settings().combine
     lookup: str = Settings().lookup
     sampling: Mapping[str, Any] = field(default_factory=dict)
     max_tokens: int | None = None
@@ -60,7 +59,6 @@ class ChatOptions:
             thought_verifier=self.thought_verifier,
             sharpness=self.sharpness,
             tree=self.tree,
-            combine=self.combine,
             lookup=self.lookup,
             sampling=self.sampled(recommended),
             max_tokens=LONGEST_ANSWER if self.max_tokens is None else self.max_tokens,

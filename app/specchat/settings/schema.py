@@ -142,12 +142,6 @@ class Config:
         "--sharpness",
         of=(Settings, "sharpness"),
     )
-    combine: str = setting(
-        Group.DRAFTING,
-        "How several drafters work together",
-        "--combine",
-        of=(Settings, "combine"),
-    )
     tree: TreeSize = setting(
         Group.DRAFTING,
         "Drafted tokens beside the chain; 0 is a chain alone",

@@ -39,8 +39,7 @@ class Draft:
     draft is a chain. A tree begins with a chain, to which its confidences belong. `alternatives` are what may be
     drafted beside the chain, if that was asked for: each one after that which it follows.
 
-    `source` is the drafter, or two of them with a plus if the second one added to the draft of the first: the last
-    `borrowed` tokens of the chain, which agreed with it so far, or else all that branch off.
+    `source` is the drafter.
     """
 
     tokens: tuple[int, ...]
@@ -50,7 +49,6 @@ class Draft:
     confidence: tuple[float, ...] = ()
     parents: tuple[int, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
-    borrowed: int = 0
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -59,16 +57,6 @@ class Draft:
     def trunk(self) -> int:
         """How many tokens its first chain has, all of them without parents. The other tokens branch off from it."""
         return next((place for place, parent in enumerate(self.parents) if parent != place - 1), len(self.tokens))
-
-    @property
-    def own(self) -> int:
-        """How many tokens of the chain its drafter drafted itself."""
-        return self.trunk - self.borrowed
-
-    @property
-    def added_by(self) -> str:
-        """The drafter that added the tokens after its own ones, empty if none did."""
-        return self.source.partition("+")[2]
 
     def path(self, place: int) -> list[int]:
         """The indexes of the tokens from the first one to the one at this index; none for ROOT."""

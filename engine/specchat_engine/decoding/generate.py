@@ -23,8 +23,7 @@ class Plan:
 
     `stop`, if there is one, makes the draft's `Context.worth_more`, which may end the draft before k tokens. `expected`
     is the forecast by which it was planned, in times the speed of plain decoding. `sharpness` is the power of q that
-    the draft is drawn from. `branches`, if there is one, makes a tree of the draft, and `vote` lets other drafters add
-    to it.
+    the draft is drawn from. `branches`, if there is one, makes a tree of the draft.
     """
 
     drafter: Drafter | None
@@ -37,7 +36,6 @@ class Plan:
     expected: float | None = None
     sharpness: float = 1.0
     branches: Branches | None = None
-    vote: Callable[[Draft], Draft] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +56,6 @@ class Step:
             return plan.limited_by
         if draft.parents:
             return "tree"
-        if draft.borrowed:
-            return "vote"
         if len(draft.tokens) >= plan.k:
             return plan.limited_by
         worth_more = plan.stop() if plan.stop else lambda _: True
@@ -119,8 +115,6 @@ def _drafted(plan: Plan, context: Context) -> Draft:
     context.proposer = sampler if couples else proposer(sampler, context.position)
     context.branches = plan.branches
     draft = plan.drafter.propose(context, plan.k)
-    if plan.vote and (voted := plan.vote(draft)) is not draft:
-        return voted
     return plan.branches(draft) if plan.branches and draft.alternatives else draft
 
 

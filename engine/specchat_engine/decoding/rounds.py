@@ -47,8 +47,8 @@ LimitedBy = Literal[
 """What kept a draft from being longer: a further token was not worth its time ("pace"), the drafter was too unsure of
 those before ("confidence"), drafts may not lose more ("loss cap"), too little is known of the drafter ("few samples"),
 it drafts no more ("longest"), the target verifies no more at a time ("rows"), no more tokens are wanted ("wanted"), the
-drafter had no more to propose ("end"), k is "fixed", or others decided its shape ("vote", "tree"). Empty where nothing
-could be drafted."""
+drafter had no more to propose ("end"), k is "fixed", or it became a "tree". Empty where nothing could be drafted. Old
+traces also have "vote": another drafter added to the draft."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class TurnRecorder:
         """Takes the rows after the context and after each accepted token, and counts what was compared."""
         if draft.tokens:
             drafter = drafter_of(draft.source)
-            compared, accepted = (min(count, draft.own) for count in along_the_chain(draft, verdict))
+            compared, accepted = along_the_chain(draft, verdict)
             tested = AcceptanceCounts(accepted, compared - accepted)
             self.tested[drafter] = self.tested.get(drafter, AcceptanceCounts()) + tested
         best, log_p = likeliest(logits[verdict.places])

@@ -90,9 +90,8 @@ class StoreDrafter:
         return suffixes.continuation(places, k).tokens
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Counts the accepted tokens of its own, also those that it added to another's draft."""
-        begin = draft.own if draft.added_by == self.name else 0
-        accepted = sum(node >= begin for node in verdict.nodes)
+        """Counts the accepted tokens."""
+        accepted = len(verdict.nodes)
         if self._found and accepted:
             name, hits = self._found[0], self._stores.hits
             hits[name] = hits.get(name, 0) + accepted

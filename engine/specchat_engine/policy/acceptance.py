@@ -39,9 +39,6 @@ _SHARPNESS = "sharpness"
 RUNNER_UP, COUNTED = "runner-up", "counted runner-up"
 """The evidence for a runner-up: the confidence in the token that it would replace, or its own share of a count."""
 
-AGREED, VOTE = "agreed match", "vote"
-"""The evidence for tokens that a match adds to a draft with which it agrees, and whose evidence that is."""
-
 PASTED = "pasted"
 _LONG_REQUEST = 280
 _CODE = re.compile(
@@ -97,8 +94,6 @@ EVIDENCE = {
     # The same by the share of the places that it followed at.
     COUNTED: Evidence((0.1, 0.2, 0.3, 0.4), (0.04, 0.1, 0.15, 0.16, 0.22)),
     "match": Evidence(_LENGTHS, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93)),
-    # A match that agrees with the drafted tokens before.
-    AGREED: Evidence(_LENGTHS, (0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95)),
     # All answers begin after the same tokens of the chat template, so a short match means nothing there.
     "opening match": Evidence(_LENGTHS, (0.05, 0.05, 0.1, 0.1, 0.2, 0.3, 0.6, 0.85, 0.9)),
     # After an edit a copy often resumes where it stopped, so even one matching token means much.
@@ -293,6 +288,6 @@ class Acceptance:
                 for evidence, counts in evidences.items():
                     if evidence == _SHARPNESS:
                         acceptance.sharpness(str(kind), str(drafter)).take(counts)
-                    else:
+                    elif evidence in EVIDENCE:  # older versions knew others
                         acceptance.of(str(kind), str(drafter), evidence).take(counts)
         return acceptance

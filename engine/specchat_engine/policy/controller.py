@@ -18,9 +18,7 @@ from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
 from specchat_engine.models import Company
 from specchat_engine.policy.acceptance import (
-    AGREED,
     EVIDENCE,
-    VOTE,
     Acceptance,
     Posterior,
     Trend,
@@ -167,11 +165,7 @@ class Controller:
         self._held_rounds = 0 if decision.drafter or situation.opening else _HOLD
         if decision.drafter is None or decision.explores:
             return decision
-        return replace(
-            decision,
-            branches=self._branches(situation, decision, verify_ms),
-            pass_ms=verify_ms[: situation.longest + 2],
-        )
+        return replace(decision, branches=self._branches(situation, decision, verify_ms))
 
     def learn(self, situation: Situation, decision: Decision, outcome: Outcome) -> None:
         """Learns from a round that followed a decision."""
@@ -180,9 +174,6 @@ class Controller:
             lengths = range(prospect.match, prospect.match + len(right))
             evidence = evidence_for(matching, prospect, opening=situation.opening)
             self._learn_tokens(matching.name, evidence, lengths, sum(right))
-        agreed, accepted = outcome.borrowed
-        if agreed:
-            self._learn_tokens(VOTE, AGREED, agreed, accepted)
         drafter = decision.drafter
         tried = drafter is not None and (outcome.drafted > 0 or outcome.draft_ms > 0)
         timed = not (situation.after_pause or outcome.company.reading)

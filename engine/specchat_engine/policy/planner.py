@@ -16,11 +16,10 @@ from specchat_engine.decoding.rounds import LimitedBy, RoundTimes, drafter_of
 from specchat_engine.decoding.verification import Verdict, Verifier
 from specchat_engine.errors import SettingError
 from specchat_engine.models import ALONE, BranchingModel, Company, SessionModel
-from specchat_engine.policy.acceptance import AGREED, VOTE, kind_of
+from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.policy import Decision, Outcome, Situation
-from specchat_engine.policy.vote import Voice, Vote
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.sampler import Sampler
@@ -201,7 +200,6 @@ class Planner:
             after_pause=after_pause,
             tree=self._tree(settings, longest),
             tree_fixed=settings.tree != AUTO,
-            voting=settings.combine == "vote" and settings.k == AUTO,
             company=self._company(),
             due=self._controller.due,
         )
@@ -229,7 +227,6 @@ class Planner:
             decision.expected,
             power,
             decision.branches,
-            self._vote(situation, decision),
         )
 
     def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
@@ -244,13 +241,9 @@ class Planner:
             return
         (situation, decision), self._planned = self._planned, None
         draft, verdict = step.draft, step.verdict
-        if draft.added_by:
-            self.drafters[draft.added_by].observe(context, draft, verdict)
         emitted = tuple(context.tokens[situation.depth :])
         compared, accepted = along_the_chain(draft, verdict)
-        length = draft.own
-        borrowed = self._borrowed(situation, draft, compared - length, accepted - length)
-        compared, accepted = min(compared, length), min(accepted, length)
+        length = draft.trunk
         if decision.drafter and decision.drafter.beside:
             compared, accepted, length = verdict.compared, verdict.accepted, min(decision.k, len(draft.tokens))
         company = self._company()
@@ -260,7 +253,6 @@ class Planner:
             accepted=accepted,
             compared=compared,
             branches=len(draft.tokens) - length,
-            borrowed=borrowed,
             runners_up=[
                 (one.evidence, one.path[-1] == emitted[place])
                 for one in draft.alternatives
@@ -278,17 +270,6 @@ class Planner:
             },
         )
         self._controller.learn(situation, decision, outcome)
-
-    @staticmethod
-    def _borrowed(situation: Situation, draft: Draft, compared: int, accepted: int) -> tuple[Sequence[int], int]:
-        """The lengths of the match before each borrowed token that was compared, and how many were accepted."""
-        if not draft.borrowed or compared <= 0:
-            return (), 0
-        match = next(
-            prospect.match for traits, prospect in situation.prospects.items() if traits.name == draft.added_by
-        )
-        begin = match + draft.own
-        return range(begin, begin + compared), max(0, accepted)
 
     def end(self, context: Context | None) -> None:
         """Ends the turn. `context` is None if nothing was generated."""
@@ -323,33 +304,6 @@ class Planner:
     def _waits(self, context: Context, prospect: Prospect) -> bool:
         """Whether a drafter has to wait with reading until the first token is out."""
         return self._allowed.may_vary and context.position == 0 and prospect.unread > _READ_AT_ONCE
-
-    def _vote(self, situation: Situation, decision: Decision) -> Vote | None:
-        """What lets drafters with a match add to the draft that was decided; None if nobody may.
-
-        A trial shows how good one drafter is, so nobody adds to it.
-        """
-        drafter = decision.drafter
-        if not (situation.voting and self._allowed.may_vary) or decision.explores:
-            return None
-        if not (drafter and drafter.evidence == "confidence"):
-            return None
-        longest = situation.longest
-        voices = [
-            Voice(
-                traits.name,
-                prospect.match,
-                self.drafters[traits.name].foretold(longest),
-                self._controller.posterior(traits.name, "match"),
-            )
-            for traits, prospect in situation.prospects.items()
-            if prospect.match
-        ]
-        if not voices:
-            return None
-        own = self._controller.posterior(drafter.name, drafter.evidence)
-        agreed = self._controller.posterior(VOTE, AGREED)
-        return Vote(voices, own, agreed, decision.pass_ms, decision.pace, situation.tree)
 
     def _tree(self, settings: Settings, longest: int) -> int:
         """How many tokens a draft may have beside its chain, which with a fixed k has `longest` tokens."""

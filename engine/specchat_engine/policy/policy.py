@@ -47,8 +47,8 @@ class Situation:
     that. With `fixed` a draft of `longest` tokens is made, and only its drafter is chosen. `opening` is True in the
     first tokens of an answer. `after_pause` is True if the models were idle, so that the times of this round say
     nothing about other rounds. A draft may have `tree` tokens beside its chain, and has exactly that many if possible
-    where that is `tree_fixed`. With `voting` drafters that continue a match may add to the drafts of others. `company`
-    are the other answers that shared the last pass. If a draft is `due`, one is made whatever it costs.
+    where that is `tree_fixed`. `company` are the other answers that shared the last pass. If a draft is `due`, one is
+    made whatever it costs.
     """
 
     depth: int
@@ -60,7 +60,6 @@ class Situation:
     after_pause: bool = False
     tree: int = 0
     tree_fixed: bool = False
-    voting: bool = False
     company: Company = ALONE
     due: bool = False
 
@@ -70,8 +69,8 @@ class Decision:
     """Who drafts, how many tokens at most, why, and what `limited_by`. Without a drafter the round is plain.
 
     `stop` ends drafts early. `expected` is the speed of the best draft that was considered, in times that of plain
-    decoding; None if none was. A draft that `explores` promises no gain. `branches` makes a tree of the draft. For
-    those who vote, `pass_ms` are the milliseconds of target passes by width, and `pace` is the rate to beat.
+    decoding; None if none was. A draft that `explores` promises no gain. `branches` makes a tree of the draft. `pace`
+    is the rate to beat, in tokens per millisecond.
     """
 
     drafter: DrafterTraits | None
@@ -82,7 +81,6 @@ class Decision:
     expected: float | None = None
     explores: bool = False
     branches: Branching | None = None
-    pass_ms: Sequence[float] = ()
     pace: float = 0.0
 
 
@@ -92,8 +90,6 @@ class Outcome:
 
     Of a tree, `drafted`, `compared` and `accepted` are about its chain, and `branches` are the tokens beside it.
     `runners_up` has the evidence for each runner-up of a compared token, and whether it was right instead.
-    `borrowed` are the tokens that another drafter added to the chain: those with the given lengths of their match were
-    compared, and that many of them accepted.
 
     `matched` says for each drafter with a match which of the tokens after it were right, as far as the round shows.
     Whoever drafted does not matter. `company` are the other answers that shared the pass.
@@ -109,7 +105,6 @@ class Outcome:
     confidence: Sequence[float] = ()
     branches: int = 0
     runners_up: Sequence[tuple[float, bool]] = ()
-    borrowed: tuple[Sequence[int], int] = ((), 0)
     matched: Mapping[DrafterTraits, Sequence[bool]] = field(default_factory=dict)
     company: Company = ALONE
 

@@ -132,6 +132,11 @@ def test_threads_are_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     assert complaint() == f"{file}: threads_draft is 'some': use a whole number from 0 to 512"
 
 
+def test_a_setting_of_older_versions_means_nothing() -> None:
+    write_config('combine = "vote"\nk = 3\n')
+    assert read_config({}).k == 3
+
+
 def test_auto_threads_of_older_versions_are_the_usual_number(monkeypatch: pytest.MonkeyPatch) -> None:
     write_config('threads = "auto"\nthreads_draft = 2\n')
     monkeypatch.setenv("SPECCHAT_THREADS_DRAFT", " Auto")

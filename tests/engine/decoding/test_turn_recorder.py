@@ -38,12 +38,6 @@ def test_accepted_and_rejected_tokens_count_and_discarded_ones_do_not() -> None:
     assert counted(draft, verdict(compared=1)) == {"model": AcceptanceCounts(0, 1)}
 
 
-def test_what_a_match_added_does_not_count_for_the_model() -> None:
-    draft = Draft((1, 2, 3, 4, 5), source="model-2+lookup", borrowed=3)
-    assert counted(draft, verdict(0, 1, 2, 3, compared=5)) == {"model-2": AcceptanceCounts(2, 0)}
-    assert counted(draft, verdict(0, compared=2)) == {"model-2": AcceptanceCounts(1, 1)}
-
-
 def test_a_branch_that_was_right_where_the_chain_was_wrong_is_a_rejection() -> None:
     draft = Draft((1, 2, 3, 9), source="model", parents=(-1, 0, 1, 0))
     assert counted(draft, verdict(0, 3, compared=2, tree=True)) == {"model": AcceptanceCounts(1, 1)}

@@ -16,8 +16,6 @@ from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.stores import Suffixes, write_suffixes
-from support.controllers import knowing
-from support.conversations import conversation, saying
 from support.tiny_models import EngineFiles
 
 
@@ -60,51 +58,12 @@ def test_accepted_tokens_are_counted_for_their_store(stores: Stores) -> None:
     assert drafter.foretold(1) == ()
 
 
-@pytest.mark.parametrize(
-    ("draft", "path", "hits"),
-    [
-        (Draft((1, 2, 3, 4), source="model+store", borrowed=2), (0, 1, 2), 1),
-        (Draft((1, 2, 3, 4), source="model+store", borrowed=2), (0, 1), 0),
-        (Draft((1, 2, 3, 4), source="model+store", parents=(ROOT, 0, 0, 2)), (0, 2, 3), 2),
-        (Draft((1, 2, 3, 4), source="model+store", parents=(ROOT, 0, 0, 2)), (0, 1), 0),
-        (Draft((1, 2, 3), source="store", parents=(ROOT, 0, 0)), (0, 2), 2),
-    ],
-)
-def test_of_a_draft_with_another_drafter_only_the_stores_tokens_are_counted(
-    stores: Stores, draft: Draft, path: tuple[int, ...], hits: int
-) -> None:
+def test_accepted_tokens_of_a_branch_are_counted(stores: Stores) -> None:
     drafter = StoreDrafter(stores)
     drafter.prospect(context([1, 2]))
-    verdict = Verdict(len(path), 7, TokenKind.CORRECTION, (), Candidates.certain(7), path)
-    drafter.observe(context([1, 2]), draft, verdict)
-    assert stores.taken_hits() == ({"one": hits} if hits else {})
-
-
-def test_what_a_store_adds_to_drafts_of_a_model_is_counted(tmp_path: Path) -> None:
-    text = "one two three four five six seven eight nine ten. "
-    write_suffixes(tmp_path / "said", [[*text.encode()]])
-    stores = Stores()
-    stores.used = {"said": Suffixes(tmp_path / "said")}
-    voting = conversation(
-        saying(text),
-        saying(text),
-        drafter="hybrid",
-        k="auto",
-        combine="vote",
-        ngram_min=6,
-        stores=stores,
-        controller=knowing(0.05, 0.01),
-    )
-    drafts: list[Draft] = []
-    voting.watch = lambda _context, draft, _verdict, _logits: drafts.append(draft)
-    rounds = [*voting.generate("count")]
-    assert voting.text == text
-    added = alone = 0
-    for event, draft in zip(rounds, drafts, strict=True):
-        added += max(0, event.num_accepted - draft.own) if event.source == "model+store" else 0
-        alone += event.num_accepted if event.source == "store" else 0
-    assert added > 0
-    assert stores.taken_hits() == {"said": added + alone}
+    draft = Draft((1, 2, 3), source="store", parents=(ROOT, 0, 0))
+    drafter.observe(context([1, 2]), draft, Verdict(2, 7, TokenKind.CORRECTION, (), Candidates.certain(7), (0, 2)))
+    assert stores.taken_hits() == {"one": 2}
 
 
 def test_an_engine_drafts_from_stores_that_may_change_while_it_runs(files: EngineFiles, tmp_path: Path) -> None:

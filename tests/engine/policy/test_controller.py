@@ -469,6 +469,7 @@ def test_learned_values_survive_a_restart() -> None:
 
 def test_records_with_other_fields_are_read_as_far_as_they_are_known() -> None:
     kept = {"target": {"2": {"0": {"1": [2.0, 8]}}}, "draft": {}, "habits": {"prose": {}}, "tries": {}}
+    kept["acceptance"] = {"prose": {"vote": {"agreed match": {"accepted": [1.0], "tested": [2.0]}}}}
     controller = Controller.from_json(kept)
     controller.use_threads(2, 2)
     assert controller.target.at(1, 0) == pytest.approx(2.0)

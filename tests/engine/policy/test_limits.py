@@ -84,4 +84,3 @@ def test_a_draft_that_its_drafter_ends_early_is_limited_by_its_confidence_or_its
 def test_drafts_that_others_change_say_so() -> None:
     chain = Draft((1, 2, 3), alternatives=(Alternative((4,), 0.5),))
     assert step_of(chain.branched(chain.alternatives), 3).limited_by == "tree"
-    assert step_of(Draft((1, 2, 3), source="model+lookup", borrowed=1), 2).limited_by == "vote"
