@@ -14,6 +14,7 @@ from textual.keys import key_to_character
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from app.tui.chatting import paste
 from specchat.chat.commands.invocations import Invocation
 from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History
@@ -98,8 +99,7 @@ class Prompting:
             await self.pilot.pause()
 
     async def paste(self, text: str) -> None:
-        self.host.post_message(Paste(text))
-        await self.pilot.pause()
+        await paste(self.pilot, text)
 
     @property
     def text(self) -> str:
