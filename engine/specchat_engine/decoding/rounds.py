@@ -13,7 +13,7 @@ _BY_MODEL = frozenset(("model", *HEADS, "translated"))
 
 
 def drafter_of(source: str) -> str:
-    """The drafter of a source, without the one that added to its draft."""
+    """The drafter of a source. In old traces another one may have added to its draft, after a plus."""
     return source.partition("+")[0]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import Context, Draft, along_the_chain
-from specchat_engine.decoding.rounds import drafter_of
 from specchat_engine.decoding.stats import AcceptanceCounts
 from specchat_engine.decoding.verification import Verdict
 from specchat_engine.stores.recorded_turns import RecordedTurn, likeliest
@@ -28,10 +27,9 @@ class TurnRecorder:
     def __call__(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
         """Takes the rows after the context and after each accepted token, and counts what was compared."""
         if draft.tokens:
-            drafter = drafter_of(draft.source)
             compared, accepted = along_the_chain(draft, verdict)
             tested = AcceptanceCounts(accepted, compared - accepted)
-            self.tested[drafter] = self.tested.get(drafter, AcceptanceCounts()) + tested
+            self.tested[draft.source] = self.tested.get(draft.source, AcceptanceCounts()) + tested
         best, log_p = likeliest(logits[verdict.places])
         self._best.append(best)
         self._log_p.append(log_p)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import Context, Draft, Drafter, DrafterTraits, Prospect, along_the_chain
 from specchat_engine.decoding.generate import Plan, Step
-from specchat_engine.decoding.rounds import LimitedBy, RoundTimes, drafter_of
+from specchat_engine.decoding.rounds import LimitedBy, RoundTimes
 from specchat_engine.decoding.verification import Verdict, Verifier
 from specchat_engine.errors import SettingError
 from specchat_engine.models import ALONE, BranchingModel, Company, SessionModel
@@ -350,7 +350,7 @@ class Planner:
     def _learn_sharpness(self, context: Context, step: Step) -> None:
         """Learns from the compared tokens of a round. Only a lossless rule that couples tells the target's draw."""
         plan, draft = step.plan, step.draft
-        drafter = drafter_of(draft.source)
+        drafter = draft.source
         tells_draw = plan.verifier.couples and plan.verifier.lossless
         if not (draft.rows and tells_draw and self.drafters[drafter].traits.sharpens):
             return

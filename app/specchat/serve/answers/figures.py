@@ -34,7 +34,7 @@ class Figures:
         if event.drafted:
             self._drafted.append(len(event.drafted))
             self._accepted.append(event.num_accepted)
-            if event.source.partition("+")[0] == "lookup":
+            if event.source == "lookup":
                 self.predicted_accepted += event.num_accepted
                 self.predicted_rejected += len(event.drafted) - event.num_accepted
 
