@@ -74,15 +74,16 @@ def check(result: Result, seconds: float) -> int:
         ("kind", f"α of {alone.label}", *(f"{arm.label} × plain" for arm in arms)),
         ((kind, f"{alpha:.2f}", *(_ratio(ratios[kind, arm]) for arm in arms)) for kind, alpha in alphas.items()),
     )
-    lookup = _overall(benchmark, LOOKUP)
-    speedup = gained(_overall(benchmark, BEST), lookup)
-    say(f"over all kinds: {_overall(benchmark, BEST).words}")
+    best, lookup = _overall(benchmark, BEST), _overall(benchmark, LOOKUP)
+    speedup = gained(best, lookup)
+    say(f"over all kinds: {best.words}")
     to_beat = 1.0
     if before and str(before) != result.draft:
         earlier = measured(["-m", str(result.target), "-d", str(before)], (BEST,), part)
         if earlier:
-            to_beat = max(to_beat, gained(_overall(earlier, BEST), lookup))
-            say(f"with {before.name}, its draft so far: {_overall(earlier, BEST).words}")
+            best_before = _overall(earlier, BEST)
+            to_beat = max(to_beat, gained(best_before, lookup))
+            say(f"with {before.name}, its draft so far: {best_before.words}")
     if result.draft != "mtp":
         path = str(Path(result.draft).absolute())
         others = [one for one in read_timings(result.target) if one.draft != path]
