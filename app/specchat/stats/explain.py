@@ -21,7 +21,7 @@ _FEW, _LITTLE, _MUCH = 0.2, 0.2, 0.3
 
 
 class Figure(StrEnum):
-    """The figures that the dashboard shows, by the words that it shows beside them."""
+    """The figures that the dashboard shows, from top to bottom, by the words that it shows beside them."""
 
     SPEED = "tok/s"
     SPEEDUP = "× plain"
@@ -30,10 +30,10 @@ class Figure(StrEnum):
     TAU = "τ"
     ALPHA_AND_RATE = "α and acceptance"
     BY_POSITION = "by place"
-    TIME = "time"
     BREAK_EVEN = "α needed"
-    K = "k"
+    TIME = "time"
     SOURCES = "drafts"
+    K = "k"
     MEMORY = "memory"
     SO_FAR = "so far"
     ROUNDS = "rounds"
