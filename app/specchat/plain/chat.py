@@ -13,7 +13,6 @@ from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.guide import docs_words
 from specchat.chat.session import ChatSession
-from specchat.chat.turn import TurnModel
 from specchat.errors import FAILED, INTERRUPTED
 from specchat.plain.commands import Commands
 from specchat.plain.paper import Paper, spoken, spoken_figures
@@ -21,6 +20,7 @@ from specchat.plain.tools import PlainTools, spoken_parts
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
 from specchat.stats.line import ending, limit_words, reading_words, repeating_words, with_ending
+from specchat.stats.turn import TurnModel
 from specchat.store.records import StoredMessage
 from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat.chat.turn import TurnModel, TurnView
 from specchat.plain.paper import spoken_figures
 from specchat.stats.advice import Answered
 from specchat.stats.causes import causes
 from specchat.stats.charts import as_text
 from specchat.stats.explain import in_short
 from specchat.stats.line import statistics_line
+from specchat.stats.turn import TurnModel, TurnView
 from specchat.store.turns import Counters
 from specchat.tui.dashboard.figures import rows, strip
 from specchat.tui.dashboard.statistics_pages import turn_page, why_page

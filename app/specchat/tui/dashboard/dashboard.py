@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 
-from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure, Shown, explain
+from specchat.stats.turn import TurnView
 from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.figures import Row, Styled, ribbon, rows, strip
 from specchat.tui.widgets.lines import Lines

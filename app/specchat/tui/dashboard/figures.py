@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure
 from specchat.stats.line import UNKNOWN, shown_shares
+from specchat.stats.turn import TurnView
 from specchat.terminal.blocks import bar, columns, cut, levels, number, per_cent, percent, percents, speed
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import LOOKS

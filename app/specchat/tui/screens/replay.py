@@ -13,10 +13,10 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import recorded_pair, recorded_target
 from specchat.stats.curve import fitted
 from specchat.stats.line import with_ending
+from specchat.stats.turn import TurnModel, TurnView
 from specchat.terminal.filter import clean_line
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace

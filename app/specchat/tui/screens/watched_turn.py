@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import recorded_target
 from specchat.stats.line import rule_in, with_ending
+from specchat.stats.turn import TurnModel, TurnView
 from specchat.tui.transcript.answer import Answer, View
 from specchat.tui.transcript.entries import Entry, UserMessage
 from specchat.watching.following import LiveAnswer

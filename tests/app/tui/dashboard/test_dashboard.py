@@ -2,10 +2,10 @@ import pytest
 from rich.cells import cell_len
 
 from app.tui.scripted_client import ended, script
-from specchat.chat.turn import TurnModel, TurnView
 from specchat.stats.explain import Figure, Shown
 from specchat.stats.explanations.figures import explain_figures
 from specchat.stats.summary import Summary
+from specchat.stats.turn import TurnModel, TurnView
 from specchat.tui.dashboard.dashboard import MARKABLE, Panel, explanation, following, panel
 from specchat.tui.dashboard.figures import strip
 from specchat_engine.decoding.costs import MeasuredCosts

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from app.tui.scripted_client import script
-from specchat.chat.turn import TurnModel, TurnView
 from specchat.stats.charts import as_text, position_bars
 from specchat.stats.summary import Figures
+from specchat.stats.turn import TurnModel, TurnView
 from specchat.terminal.blocks import bar, columns, levels, percent, percents
 from specchat.tui.dashboard.figures import Styled, rows, strip
 from specchat_engine.decoding.costs import MeasuredCosts

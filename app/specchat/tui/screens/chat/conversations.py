@@ -16,9 +16,9 @@ from specchat.chat.conversation import Conversation
 from specchat.chat.knobs import settings_from
 from specchat.chat.saved_texts import saved_roles
 from specchat.chat.session import new_conversation
-from specchat.chat.turn import TurnModel, TurnView
 from specchat.errors import SpecchatError
 from specchat.models.formatting import recorded_target
+from specchat.stats.turn import TurnModel, TurnView
 from specchat.store.records import new_seed
 from specchat.tools.consent import Consent
 from specchat.traces.trace import Trace

@@ -16,10 +16,10 @@ from specchat.chat.library_names import LibraryNames
 from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.chat.server_limits import models_of
 from specchat.chat.session import ChatSession
-from specchat.chat.turn import TurnView
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import memories_folder
 from specchat.settings.presets import preset_names
+from specchat.stats.turn import TurnView
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.advisor import Advisor
 from specchat.tui.screens.chat.beside import Beside

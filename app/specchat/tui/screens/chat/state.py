@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from specchat.chat.archive import Archive
 from specchat.chat.outbox import Outbox, QueuedMessage
 from specchat.chat.session import ChatSession, Question
-from specchat.chat.turn import TurnModel, TurnView
 from specchat.stats.line import repeating_words, rule_label, with_ending
+from specchat.stats.turn import TurnModel, TurnView
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean
 from specchat.tools.consent import Consent

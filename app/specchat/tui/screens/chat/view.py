@@ -13,9 +13,9 @@ from textual.widgets import Static
 from specchat.chat.commands.reading import Sources
 from specchat.chat.conversation import Conversation
 from specchat.chat.history import History
-from specchat.chat.turn import TurnView
 from specchat.remote.limits import needs_this_machine
 from specchat.stats.line import ending_in
+from specchat.stats.turn import TurnView
 from specchat.store.records import StoredMessage, ToolUse
 from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow

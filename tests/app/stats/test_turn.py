@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from app.tui.scripted_client import ended, script
-from specchat.chat.turn import TurnModel, TurnView
+from specchat.stats.turn import TurnModel, TurnView
 from specchat.terminal.palette import word_of
 from specchat_engine.decoding.costs import MeasuredCosts
 
