@@ -16,13 +16,13 @@ from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.codec import to_json
 from specchat_engine.draft_models import CANNOT_GO_BACK, DraftModels
 from specchat_engine.drafters import (
-    LookaheadDrafter,
     MakeDrafter,
     ModelDrafter,
     StateHead,
     StateHeadModel,
     Stores,
     head_drafter,
+    unaided,
     with_installed,
 )
 from specchat_engine.errors import EngineError, PairError, SettingError
@@ -145,8 +145,9 @@ class Engine:
         models = (*self._drafts.infos, *([head[0].name] if head else []))
         looking = ("lookup",) if stores is None else ("lookup", "store")
         own = ("hybrid", *models, *looking) if models or stores is not None else looking
-        of_passes = ("recycling", "lookahead") if LookaheadDrafter.fits(self._target) else ("recycling",)
-        self.drafters: tuple[str, ...] = (*own, *of_passes, *self._plugins, "none")
+        self._unfit = {drafter.name: drafter.unfit(self._target) for drafter in unaided()}
+        fitting = (name for name, unfit in self._unfit.items() if not unfit)
+        self.drafters: tuple[str, ...] = (*own, *fitting, *self._plugins, "none")
         self._has_stores = stores is not None
         if stores:
             self.use_stores(stores)
@@ -392,11 +393,8 @@ class Engine:
             because = "with exact on drafts are chains" if self.options.exact == "on" else memory
             raise SettingError(f"tree is {settings.tree}, and {because}: use 0")
         AllowedDrafters.under(settings, self.drafters)
-        if settings.drafter == "lookahead" and "lookahead" not in self.drafters:
-            raise SettingError(
-                f"the drafter 'lookahead' needs passes over {LookaheadDrafter.WIDEST + 1} tokens of several "
-                "continuations, for which this target's memory or the k it was loaded for is too small: use lookup"
-            )
+        if unfit := self._unfit.get(settings.drafter):
+            raise SettingError(unfit)
         if settings.drafter not in ("hybrid", *self.drafters):
             what = "a head of the target" if settings.drafter in HEADS else "a draft model"
             raise SettingError(f"the drafter {settings.drafter!r} needs {what}: name one with -d, or use lookup")

@@ -9,21 +9,20 @@ from threading import RLock
 from typing import Any
 
 from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.decoding.drafts import Drafter
 from specchat_engine.drafters import (
     HeadDrafter,
-    LookaheadDrafter,
     MakeDrafter,
     PluginDrafter,
     PromptLookupDrafter,
     StoreDrafter,
     Stores,
-    TokenRecyclingDrafter,
     Translation,
     drafting_with,
+    unaided,
 )
 from specchat_engine.models import ALONE, Company, SeeingModel, SessionModel, SessionVocabulary
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.planner import PlannedDrafter
 from specchat_engine.prompt.images import ImageRun, ReadImage
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.threads.cpu_contention import Passes
@@ -65,7 +64,7 @@ class Pair:
     blind_because: str = "this model sees no images"
     answer_format: AnswerFormat = field(default_factory=AnswerFormat)
 
-    def drafters(self) -> list[PlannedDrafter]:
+    def drafters(self) -> list[Drafter]:
         """All drafters, made anew for one session."""
         model = [
             drafting_with(one, translation, name, hierarchy=self.hierarchy)
@@ -74,8 +73,8 @@ class Pair:
         head = [self.head] if self.head else []
         plugins = (PluginDrafter(name, make, self.vocabulary) for name, make in self.plugins.items())
         stores = [StoreDrafter(self.stores)] if self.stores else []
-        lookahead = [LookaheadDrafter()] if LookaheadDrafter.fits(self.target) else []
-        return [*model, *head, PromptLookupDrafter(), *stores, TokenRecyclingDrafter(), *lookahead, *plugins]
+        others = (drafter for drafter in unaided() if not drafter.unfit(self.target))
+        return [*model, *head, PromptLookupDrafter(), *stores, *others, *plugins]
 
     @property
     def drafting(self) -> tuple[SessionModel, ...]:

@@ -26,13 +26,17 @@ HEADS = ("eagle3", "mtp", "medusa", "mlp")
 TOGETHER = ("model", *HEADS, "lookup", "store")
 """The drafters between which "hybrid" chooses. The others did not pay on any machine that was measured."""
 
+UNAIDED = {"recycling": "token_recycling:TokenRecyclingDrafter", "lookahead": "lookahead:LookaheadDrafter"}
+"""The drafters that need neither a model nor a text, with their classes in `drafters`. To add one, write a file there
+and a line here."""
+
 NEED_TREES = ("lookahead",)
 """The drafters whose drafts are always trees."""
 
 FURTHER_MODEL = "model-"
 """What the names of further draft models begin with, before a number from 2 on."""
 
-DRAFTERS = ("hybrid", *TOGETHER, "recycling", "lookahead", "none")
+DRAFTERS = ("hybrid", *TOGETHER, *UNAIDED, "none")
 SEARCHED = ("all", "conversation")
 CONTEXT_FULL = ("drop", "summarise", "stop")
 THINKING = (AUTO, "on", "off", "low", "medium", "high")

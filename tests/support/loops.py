@@ -10,13 +10,12 @@ from specchat_engine import Drafter, SamplingParams
 from specchat_engine.decoding.drafts import Branches, Context, Draft
 from specchat_engine.decoding.generate import Plan, Step, generate
 from specchat_engine.decoding.verification import ProposalLaw, Verdict, Verifier
-from specchat_engine.policy.planner import WatchingDrafter
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.testing import Law, ScriptedModel
 from specchat_engine.verifiers import COUPLED
 
 
-class RandomDrafter:
+class RandomDrafter(Drafter):
     """Proposes a random number of random tokens, whatever the context."""
 
     name = "random"
@@ -26,16 +25,10 @@ class RandomDrafter:
         self._n_vocab = n_vocab
         self._random = random.Random(seed)
 
-    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Does nothing."""
-
     def propose(self, context: Context, k: int) -> Draft:
         """Zero to k tokens."""
         length = self._random.randint(0, k)
         return Draft(tuple(self._random.randrange(self._n_vocab) for _ in range(length)), source=self.name)
-
-    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Ignores the step."""
 
 
 @dataclass
@@ -91,7 +84,7 @@ class Loop:
 
     def steps(self) -> Iterator[Step]:
         """The rounds of the run."""
-        watch = self.drafter.watch if isinstance(self.drafter, WatchingDrafter) else None
+        watch = self.drafter.watch if self.drafter else None
         return generate(self.target, self.context, self._plan, self._limit, watch)
 
     def run(self) -> list[int]:

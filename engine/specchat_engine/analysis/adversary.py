@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from specchat_engine.analysis.recording import Recording
-from specchat_engine.decoding.drafts import Context, Draft
-from specchat_engine.decoding.verification import ProposalLaw, Verdict
+from specchat_engine.decoding.drafts import Context, Draft, Drafter
+from specchat_engine.decoding.verification import ProposalLaw
 from specchat_engine.models import SessionVocabulary
 from specchat_engine.sampling.noise import uniform
 
 
-class Adversary:
+class Adversary(Drafter):
     """Drafts the plain answer that it was told, with one wrong token in most drafts.
 
     The wrong one is the likeliest token that the target did not take, if possible one that is likelier than the token
@@ -37,9 +35,6 @@ class Adversary:
         self._others = tuple(each.other for each in plain.passes)
         self._tempting = frozenset(place for place, each in enumerate(plain.passes) if each.tempting)
 
-    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Nothing: it knows the answer."""
-
     def propose(self, context: Context, k: int) -> Draft:
         """The answer's next tokens, one of them wrong unless all are to be right."""
         start = context.position
@@ -50,6 +45,3 @@ class Adversary:
         if wrong < len(tokens) and self._others[start + wrong] >= 0:
             tokens[wrong] = self._others[start + wrong]
         return Draft(tuple(tokens))
-
-    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Learns nothing."""

@@ -6,9 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
+from specchat_engine.models import CausalModel
+from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
+from specchat_engine.settings import Settings
 from specchat_engine.trees import ROOT as ROOT
 from specchat_engine.trees import chain_of, path_to
 
@@ -163,16 +169,19 @@ class Prospect:
     note: str = ""
 
 
-class Drafter(Protocol):
-    """Proposes tokens and learns which of them were accepted.
+class Drafter:
+    """Proposes tokens. `propose` is all that a drafter has to write; see `Engine.load` for one of your own.
 
-    This is all that a drafter of one's own needs; see `Engine.load`. The text does not depend on it under the verifier
-    "coupled", whatever it proposes.
+    The text does not depend on it under the verifier "coupled", whatever it proposes. The policy knows it by its
+    `traits`. Each turn opens it, lets it draft, and ends it.
     """
+
+    traits = DrafterTraits("", evidence="nothing", cost="draft")
 
     @property
     def name(self) -> str:
         """The source of its tokens, as rounds and statistics name it."""
+        return self.traits.name
 
     @property
     def law(self) -> ProposalLaw:
@@ -181,15 +190,51 @@ class Drafter(Protocol):
         "point" if they are a function of the tokens so far, "drawn" if `context.proposer` draws each one from the row
         that comes with it, "either" for one or the other in each draft, and "unknown" to promise neither.
         """
+        return "unknown"
+
+    @property
+    def threads(self) -> int:
+        """The threads that it computes with; 0 if it makes no passes."""
+        return 0
+
+    @property
+    def goes_back_freely(self) -> bool:
+        """Whether it can read a prompt ahead of time and forget it again at no cost."""
+        return False
+
+    def unfit(self, target: CausalModel) -> str:
+        """Returns why it cannot draft for this target, empty if it can."""
+        return ""
+
+    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
+        """Starts a turn with these tokens, the beginning of the prompt. Forgets what it has read beyond them."""
+
+    def configure(self, settings: Settings, *, may_vary: bool) -> None:
+        """Takes the settings of the next rounds. `may_vary`: drafts may depend on more than the conversation."""
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Reads the text so far at the beginning of a turn, before its first draft in it.
+        """Reads the text so far before the first draft of a turn, if there is something to read or to index.
 
         The turn may follow the last one, or be another conversation. Raises Cancelled when `cancelled` says so.
         """
 
+    def prospect(self, context: Context) -> Prospect:
+        """Returns what it could draft now. Raises Cancelled if the turn is cancelled while it reads."""
+        return Prospect()
+
     def propose(self, context: Context, k: int) -> Draft:
-        """At most k tokens that may follow `context.tokens`, or fewer, or none. Never changes the context."""
+        """Returns at most k tokens that may follow `context.tokens`, or none. Never changes the context."""
+        raise NotImplementedError
+
+    def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
+        """Learns from a pass of the target, whoever drafted; see `generate.Watch`."""
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Learns the verdict on its draft, or on one that it added to; the context already holds what was kept."""
+        """Learns the verdict on its draft; the context already holds what was kept."""
+
+    def foretold(self, k: int) -> tuple[int, ...]:
+        """Returns up to k tokens that followed its last match; none without a match."""
+        return ()
+
+    def end(self, context: Context) -> None:
+        """Ends the turn."""

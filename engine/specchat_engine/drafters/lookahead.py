@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import ROOT, Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import ROOT, Context, Draft, Drafter, DrafterTraits
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.models import BranchingModel, CausalModel
 from specchat_engine.prompt.encoding import Fitted
@@ -30,30 +30,29 @@ VERIFIED: Final = 4
 _WIDEST: Final = (NGRAM - 1) * (WINDOW + VERIFIED)
 
 
-class LookaheadDrafter:
+class LookaheadDrafter(Drafter):
     """Needs neither a model nor a text, but passes that are much wider, so it pays only where width costs little.
 
     Any token of the tree may be accepted, those of the window too.
     """
 
-    name = "lookahead"
     law: ProposalLaw = "point"
-    traits = DrafterTraits(name, evidence="nothing", cost="nothing", longest=NGRAM - 1, beside=_WIDEST - NGRAM + 1)
-    threads = 0
-    goes_back_freely = False
-    WIDEST: Final = _WIDEST
-    """The most tokens of a draft."""
+    traits = DrafterTraits(
+        "lookahead", evidence="nothing", cost="nothing", longest=NGRAM - 1, beside=_WIDEST - NGRAM + 1
+    )
 
     def __init__(self) -> None:
         self._pool: dict[int, deque[tuple[int, ...]]] = {}
         self._window: list[list[int]] = []
         self._tips: list[int] = []
 
-    @staticmethod
-    def fits(target: CausalModel) -> bool:
-        """Whether the target's passes are wide enough, and its memory can branch."""
+    def unfit(self, target: CausalModel) -> str:
+        """Returns why it cannot draft: the target's passes have to be wide enough, and its memory has to branch."""
+        if isinstance(target, BranchingModel) and target.max_leaves >= WINDOW + VERIFIED and target.max_rows > _WIDEST:
+            return ""
         return (
-            isinstance(target, BranchingModel) and target.max_leaves >= WINDOW + VERIFIED and target.max_rows > _WIDEST
+            f"the drafter 'lookahead' needs passes over {_WIDEST + 1} tokens of several continuations, for which this "
+            "target's memory or the k it was loaded for is too small: use lookup"
         )
 
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
@@ -61,17 +60,10 @@ class LookaheadDrafter:
         dice = random.Random(len(tokens))
         self._window = [[dice.choice(tokens) for _ in range(WINDOW)] for _ in range(NGRAM - 1)] if tokens else []
 
-    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Nothing: it reads passes, not texts."""
-
     def configure(self, settings: Settings, *, may_vary: bool) -> None:
         """Forgets the n-grams of earlier turns if drafts may not depend on them."""
         if not may_vary:
             self._pool.clear()
-
-    def prospect(self, context: Context) -> Prospect:
-        """It can always draft."""
-        return Prospect()
 
     def propose(self, context: Context, k: int) -> Draft:
         """The n-grams that begin with the last token, up to k tokens of each, and the window."""
@@ -99,16 +91,6 @@ class LookaheadDrafter:
                 known.remove(column[1:])
             known.append(column[1:])
         self._window = [*self._window[1:], new]
-
-    def foretold(self, k: int) -> tuple[int, ...]:
-        """Nothing: it follows no match."""
-        return ()
-
-    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Nothing: it watches."""
-
-    def end(self, context: Context) -> None:
-        """Nothing."""
 
 
 class _Tree:

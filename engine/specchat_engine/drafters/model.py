@@ -8,18 +8,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import Alternative, Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Alternative, Context, Draft, Drafter, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.drafters.branches import SideBranch, drawn
 from specchat_engine.models import ForkingModel, SessionModel
 from specchat_engine.prompt.encoding import Fitted
-from specchat_engine.settings import Settings
 
 
-class ModelDrafter:
+class ModelDrafter(Drafter):
     """Draws from the draft model by the target's rule, and with the target's noise if the verifier is coupled."""
 
-    name = "model"
+    name: str = "model"
     law: ProposalLaw = "drawn"
     traits = DrafterTraits(name, evidence="confidence", cost="step", sharpens=True)
 
@@ -52,20 +51,10 @@ class ModelDrafter:
         """Whether it can read a prompt ahead of time and forget it again at no cost."""
         return self.model.goes_back_freely
 
-    def configure(self, settings: Settings, *, may_vary: bool) -> None:
-        """Nothing: no setting is about its drafts."""
-
     def prospect(self, context: Context) -> Prospect:
         """What it has to read before it drafts, or why it cannot draft."""
         note = self.full(context.tokens)
         return Prospect(note=note) if note else Prospect(unread=self.unread(context.tokens))
-
-    def foretold(self, k: int) -> tuple[int, ...]:
-        """Nothing: it follows no match."""
-        return ()
-
-    def end(self, context: Context) -> None:
-        """The turn is over; its memory stays as it is."""
 
     def room(self, tokens: Sequence[int]) -> int:
         """How many more tokens after these it can surely draft."""

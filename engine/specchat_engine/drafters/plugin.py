@@ -14,7 +14,7 @@ from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.models import SessionVocabulary
 from specchat_engine.prompt.encoding import Fitted
-from specchat_engine.settings import DRAFTERS, Settings, installed_drafters
+from specchat_engine.settings import DRAFTERS, installed_drafters
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -41,17 +41,13 @@ def _made_by(point: EntryPoint, vocabulary: SessionVocabulary) -> Drafter:
     return made
 
 
-class PluginDrafter:
+class PluginDrafter(Drafter):
     """Makes a drafter of one's own when it is first needed, checks what it proposes, and names it in its errors.
 
     The policy learns how long its drafts take and how many of their tokens are accepted, as for any other drafter.
     """
 
-    threads = 0
-    goes_back_freely = False
-
     def __init__(self, name: str, make: MakeDrafter, vocabulary: SessionVocabulary) -> None:
-        self.name = name
         self.traits = DrafterTraits(name, evidence="nothing", cost="draft")
         self._make = make
         self._vocabulary = vocabulary
@@ -70,9 +66,6 @@ class PluginDrafter:
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
         """Starts a turn, of which the drafter hears when it is needed."""
         self._begun = False
-
-    def configure(self, settings: Settings, *, may_vary: bool) -> None:
-        """Nothing: no setting is about its drafts."""
 
     def prospect(self, context: Context) -> Prospect:
         """The whole text is to be read until the turn has begun for it."""
@@ -106,13 +99,6 @@ class PluginDrafter:
         """Lets the drafter learn the verdict."""
         with self._named():
             self._drafter.observe(context, draft, verdict)
-
-    def foretold(self, k: int) -> tuple[int, ...]:
-        """Nothing: it follows no match."""
-        return ()
-
-    def end(self, context: Context) -> None:
-        """Nothing: the drafter hears of the next turn when that begins."""
 
     @property
     def _drafter(self) -> Drafter:

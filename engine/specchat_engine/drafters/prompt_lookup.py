@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
-from specchat_engine.decoding.verification import ProposalLaw, Verdict
+from specchat_engine.decoding.drafts import Context, Draft, Drafter, DrafterTraits, Prospect
+from specchat_engine.decoding.verification import ProposalLaw
 from specchat_engine.drafters.copy_tracker import CopyTracker
 from specchat_engine.drafters.ngram_index import Match, NgramIndex
 from specchat_engine.prompt.encoding import Fitted, common_prefix
@@ -20,18 +20,15 @@ _PAST = 1 << 16
 """At most this many tokens from outside the conversation are kept; above, all of them are dropped at the next turn."""
 
 
-class PromptLookupDrafter:
+class PromptLookupDrafter(Drafter):
     """Proposes what followed the longest earlier match of the last `ngram_min` to `ngram_max` tokens.
 
     It searches the conversation and, if `recalls` is set, text that is no longer part of it. A turn is indexed when
     something is looked up for the first time. A predicted answer is followed from its beginning.
     """
 
-    name = "lookup"
     law: ProposalLaw = "point"
-    traits = DrafterTraits(name, evidence="match", cost="nothing", longest=31)
-    threads = 0
-    goes_back_freely = False
+    traits = DrafterTraits("lookup", evidence="match", cost="nothing", longest=31)
 
     def __init__(self, ngram_min: int = 2, ngram_max: int = 32) -> None:
         check_ngrams(ngram_min, ngram_max)
@@ -133,9 +130,6 @@ class PromptLookupDrafter:
     def foretold(self, k: int) -> tuple[int, ...]:
         """Up to k tokens that followed the last match; none without one."""
         return self.continuation(self._match, k) if self._match else ()
-
-    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Learns nothing: the next proposal reads the context."""
 
     def end(self, context: Context) -> None:
         """Ends the turn, and remembers its text if anything was looked up."""

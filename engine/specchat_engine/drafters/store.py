@@ -5,9 +5,9 @@ Sources: He et al., "REST", arXiv 2311.08252; Oliaro et al., "SuffixDecoding", a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from specchat_engine.decoding.drafts import Alternative, Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Alternative, Context, Draft, Drafter, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.settings import Settings
@@ -33,17 +33,14 @@ class Stores:
         return taken
 
 
-class StoreDrafter:
+class StoreDrafter(Drafter):
     """Proposes what followed the longest match in any of the stores most often, of the more frequent of equal ones.
 
     What else followed are the alternatives, runners-up of runners-up included.
     """
 
-    name = "store"
     law: ProposalLaw = "point"
-    traits = DrafterTraits(name, evidence="match", cost="nothing", longest=31)
-    threads = 0
-    goes_back_freely = False
+    traits = DrafterTraits("store", evidence="match", cost="nothing", longest=31)
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -54,9 +51,6 @@ class StoreDrafter:
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
         """Starts a turn."""
         self._found, self._looked_at = None, -1
-
-    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Nothing: the stores know nothing of the conversation."""
 
     def configure(self, settings: Settings, *, may_vary: bool) -> None:
         """Takes the shortest match from the settings."""
@@ -95,9 +89,6 @@ class StoreDrafter:
         if self._found and accepted:
             name, hits = self._found[0], self._stores.hits
             hits[name] = hits.get(name, 0) + accepted
-
-    def end(self, context: Context) -> None:
-        """Nothing: an answer is stored by whoever keeps it."""
 
     def _find(self, tokens: Sequence[int]) -> tuple[str, Suffixes, Places] | None:
         if self._looked_at != len(tokens):

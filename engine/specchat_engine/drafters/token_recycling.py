@@ -8,14 +8,11 @@ target's noise and with a confidence, by which the draft ends and branches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import Alternative, Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Alternative, Context, Draft, Drafter, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
-from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.settings import Settings
 
@@ -25,26 +22,17 @@ _KEPT = 8
 _UNSEEN = "nothing was seen after this token yet"
 
 
-class TokenRecyclingDrafter:
+class TokenRecyclingDrafter(Drafter):
     """Knows which tokens the target last thought likely after each token. It needs no model, no text and no training.
 
     What it has seen stays for the next turns: it depends on more than the conversation, unless drafts may not.
     """
 
-    name = "recycling"
     law: ProposalLaw = "drawn"
-    traits = DrafterTraits(name, evidence="confidence", cost="nothing", longest=8, sharpens=True)
-    threads = 0
-    goes_back_freely = False
+    traits = DrafterTraits("recycling", evidence="confidence", cost="nothing", longest=8, sharpens=True)
 
     def __init__(self) -> None:
         self._after: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
-
-    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
-        """Starts a turn."""
-
-    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Nothing: it reads passes, not texts."""
 
     def configure(self, settings: Settings, *, may_vary: bool) -> None:
         """Forgets the passes of earlier turns if drafts may not depend on them."""
@@ -85,16 +73,6 @@ class TokenRecyclingDrafter:
             best = np.argpartition(logits[row], -_KEPT)[-_KEPT:]
             best.sort()
             self._after[tokens[row]] = best, logits[row][best].astype(np.float64)
-
-    def foretold(self, k: int) -> tuple[int, ...]:
-        """Nothing: it follows no match."""
-        return ()
-
-    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Nothing: it watches all passes, and not only those over its own drafts."""
-
-    def end(self, context: Context) -> None:
-        """Nothing."""
 
     def _drawn(self, context: Context, last: int, position: int) -> tuple[Candidates, int, int, float]:
         """The row of q after a token, what is drawn from it, what else would be, and how sure the target was."""

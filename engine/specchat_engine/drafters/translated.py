@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
+from specchat_engine.drafters.model import ModelDrafter
 from specchat_engine.drafters.translated_text import DraftedText, Entries, GrowingText, parted
 from specchat_engine.errors import TemplateError
 from specchat_engine.models import SessionModel, SessionVocabulary
@@ -23,7 +24,6 @@ from specchat_engine.prompt.encoding import Fitted, common_prefix, encode
 from specchat_engine.prompt.messages import Asked, Prompt
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.sampling.candidates import Candidates
-from specchat_engine.settings import Settings
 
 _STEPS, _MORE = 4, 8
 """The most draft steps for each wanted token, and how many more in all."""
@@ -72,7 +72,7 @@ class Translation:
         return next((one for name in ("eot", "eos") if (one := self.target.special[name]) in self.target.ends), None)
 
 
-class TranslatedDrafter:
+class TranslatedDrafter(ModelDrafter):
     """Proposes how a draft model with another vocabulary would continue the text.
 
     It drafts greedily: the shared noise belongs to token ids and means nothing in another vocabulary, and without it
@@ -80,16 +80,12 @@ class TranslatedDrafter:
     mass. It drafts about one token more than it proposes, which makes the tokens before it certain.
     """
 
-    name = "model"
     source = "translated"
     law: ProposalLaw = "point"
-    traits = DrafterTraits(name, evidence="confidence", cost="step")
+    traits = DrafterTraits(ModelDrafter.name, evidence="confidence", cost="step")
 
-    def __init__(self, model: SessionModel, translation: Translation, name: str = name) -> None:
-        """`name` tells several draft models of one target apart."""
-        self.model = model
-        self.name = name
-        self.traits = replace(self.traits, name=name)
+    def __init__(self, model: SessionModel, translation: Translation, name: str = ModelDrafter.name) -> None:
+        super().__init__(model, name)
         self._translation = translation
         self._pieces, self._entries = translation.target.piece, translation.entries
         self._own_pieces, self._own_entries = translation.draft.piece, translation.own_entries
@@ -119,31 +115,6 @@ class TranslatedDrafter:
         self._follow(tokens)
         unread = len(self._synchronised()) - self.model.length
         return unread if unread > _LITTLE else 1
-
-    @property
-    def threads(self) -> int:
-        """The threads that it computes with."""
-        return self.model.threads
-
-    @property
-    def goes_back_freely(self) -> bool:
-        """Whether it can read a prompt ahead of time and forget it again at no cost."""
-        return self.model.goes_back_freely
-
-    def configure(self, settings: Settings, *, may_vary: bool) -> None:
-        """Does nothing: no setting concerns its drafts."""
-
-    def prospect(self, context: Context) -> Prospect:
-        """What it has to read before it drafts, or why it cannot draft."""
-        note = self.full(context.tokens)
-        return Prospect(note=note) if note else Prospect(unread=self.unread(context.tokens))
-
-    def foretold(self, k: int) -> tuple[int, ...]:
-        """Nothing: it follows no match."""
-        return ()
-
-    def end(self, context: Context) -> None:
-        """Ends the turn; its memory stays as it is."""
 
     def full(self, tokens: Sequence[int]) -> str:
         """Why it cannot draft after these tokens, empty if it can."""
@@ -184,11 +155,11 @@ class TranslatedDrafter:
                 if worth_more:
                     confidence.append(text.confidence(length))
                     if not worth_more(confidence[-1]):
-                        return self._draft(tokens, confidence)
+                        return self._proposal(tokens, confidence)
             if len(tokens) >= k or ended:
                 break
             unread = (token,)
-        return self._draft(tokens, confidence)
+        return self._proposal(tokens, confidence)
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Drops what was not accepted."""
@@ -277,6 +248,6 @@ class TranslatedDrafter:
             found.append((token, length))
         return [*found, (self._end, length + 1)] if whole and self._end is not None else found
 
-    def _draft(self, tokens: list[int], confidence: list[float]) -> Draft:
+    def _proposal(self, tokens: list[int], confidence: list[float]) -> Draft:
         note = "" if tokens else "no token of the drafted text is certain"
         return Draft(tuple(tokens), (), self.source, note, tuple(confidence))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,47 +32,6 @@ _OPENING = 4
 """The first tokens of an answer, its opening."""
 
 _WAITS = "the drafter reads the prompt after the first token"
-
-
-class PlannedDrafter(Drafter, Protocol):
-    """A drafter that can be compared with others before each round.
-
-    Each turn opens it. `begin` is only called if there is something to read or to index: a drafter whose prospects
-    never have unread tokens does its reading in `open` or `propose`.
-    """
-
-    traits: DrafterTraits
-
-    @property
-    def threads(self) -> int:
-        """The threads that it computes with; 0 if it makes no passes."""
-
-    @property
-    def goes_back_freely(self) -> bool:
-        """Whether it can read a prompt ahead of time and forget it again at no cost."""
-
-    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
-        """Starts a turn with these tokens, the beginning of the prompt. Forgets what it has read beyond them."""
-
-    def configure(self, settings: Settings, *, may_vary: bool) -> None:
-        """Takes the settings of the next rounds. `may_vary`: drafts may depend on more than the conversation."""
-
-    def prospect(self, context: Context) -> Prospect:
-        """What it could draft now. Raises Cancelled if the turn is cancelled while it reads."""
-
-    def foretold(self, k: int) -> tuple[int, ...]:
-        """Up to k tokens that followed its last match; none without a match."""
-
-    def end(self, context: Context) -> None:
-        """Ends the turn."""
-
-
-@runtime_checkable
-class WatchingDrafter(PlannedDrafter, Protocol):
-    """A drafter that learns from the target's passes, whoever drafted."""
-
-    def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
-        """Sees a pass; see `generate.Watch`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +83,7 @@ class Planner:
     def __init__(
         self,
         target: SessionModel,
-        drafters: Sequence[PlannedDrafter],
+        drafters: Sequence[Drafter],
         controller: Controller,
         plain_because: str = "",
         company: Callable[[], Company] = lambda: ALONE,
@@ -140,12 +98,11 @@ class Planner:
         self._controller = controller
         self._cancelled: Callable[[], bool] = bool
         self._allowed = self._allowed_by(Settings(k=0))
-        self._watching: list[WatchingDrafter] = []
         self._most_branches = target.max_leaves - 1 if isinstance(target, BranchingModel) else 0
         self._planned: tuple[Situation, Decision] | None = None
         self._thinking_ms = 0.0
 
-    def use(self, drafters: Sequence[PlannedDrafter]) -> None:
+    def use(self, drafters: Sequence[Drafter]) -> None:
         """Plans with these drafters from the next turn on, and keeps what those of the same names know."""
         self.drafters = {drafter.traits.name: self.drafters.get(drafter.traits.name, drafter) for drafter in drafters}
 
@@ -230,9 +187,9 @@ class Planner:
         )
 
     def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
-        """Shows a pass to those of the allowed drafters that watch."""
-        for drafter in self._watching:
-            drafter.watch(context, draft, verdict, logits)
+        """Shows a pass to the allowed drafters."""
+        for name in self._allowed.names:
+            self.drafters[name].watch(context, draft, verdict, logits)
 
     def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
         """Learns from the round that was planned last. `times` are without the time that its reader took."""
@@ -283,10 +240,8 @@ class Planner:
 
     def _configure(self, settings: Settings) -> None:
         self._allowed = allowed = self._allowed_by(settings)
-        drafters = [self.drafters[name] for name in allowed.names]
-        for drafter in drafters:
-            drafter.configure(settings, may_vary=allowed.may_vary)
-        self._watching = [drafter for drafter in drafters if isinstance(drafter, WatchingDrafter)]
+        for name in allowed.names:
+            self.drafters[name].configure(settings, may_vary=allowed.may_vary)
 
     def _prospects(self, context: Context) -> tuple[dict[DrafterTraits, Prospect], str]:
         """What the allowed drafters could do now, and why one of them cannot draft, if so."""
@@ -361,7 +316,7 @@ class Planner:
                 noise = gumbel(plan.sampler.seed, begin + place - context.prompt_length, row.ids)
                 sharpness.observe(row, noise, context.tokens[begin + place], plan.sharpness)
 
-    def _read(self, drafter: PlannedDrafter, context: Context, unread: int) -> bool:
+    def _read(self, drafter: Drafter, context: Context, unread: int) -> bool:
         """Lets a drafter read a prompt, or many other tokens, before the round. Returns whether it did.
 
         A few tokens are left to the draft itself, and a drafter without unread tokens has nothing to read.

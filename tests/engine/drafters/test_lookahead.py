@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specchat_engine.drafters import LookaheadDrafter
+from specchat_engine.drafters.lookahead import NGRAM, VERIFIED, WINDOW, LookaheadDrafter
 from specchat_engine.testing import ScriptedModel
 from specchat_engine.trees import leaves_of
 from support.conversations import ask, conversation, letters
@@ -26,14 +26,15 @@ def test_every_pass_has_a_window_and_no_more_than_was_reserved() -> None:
     session = conversation(LAW, drafter="lookahead", k=3, max_tokens=60)
     rounds = [*session.generate("hello")]
     widths = [len(event.drafted) for event in rounds[:-3]]
-    assert max(widths) <= LookaheadDrafter.WIDEST
+    assert max(widths) <= (NGRAM - 1) * (WINDOW + VERIFIED)
     assert min(widths) >= 3
     assert all(len(leaves_of(event.parents)) <= 9 for event in rounds)
 
 
 def test_a_target_with_narrow_passes_or_one_continuation_has_no_room_for_it() -> None:
-    assert LookaheadDrafter.fits(ScriptedModel(LAW))
-    assert not LookaheadDrafter.fits(ScriptedModel(LAW, max_rows=20))
+    drafter, refusal = LookaheadDrafter(), "needs passes over 28 tokens of several continuations"
+    assert drafter.unfit(ScriptedModel(LAW)) == ""
+    assert refusal in drafter.unfit(ScriptedModel(LAW, max_rows=20))
     alone = ScriptedModel(LAW)
     alone.max_leaves = 1
-    assert not LookaheadDrafter.fits(alone)
+    assert refusal in drafter.unfit(alone)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine import Draft, Engine, EngineError, LoadOptions, SettingError, Settings, Verdict
+from specchat_engine import Draft, Drafter, Engine, EngineError, LoadOptions, SettingError, Settings, Verdict
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters import MakeDrafter, with_installed
 from specchat_engine.models import SessionVocabulary
@@ -83,6 +83,17 @@ def test_nonsense_changes_no_text(proposals: list[list[int]], k: int, data: st.D
 
     session = conversation(LAW, drafter="scribe", k=k, plugins=under_the_name(Scribe(nonsense)))
     assert ask(session) == ask(conversation(LAW))
+
+
+def test_propose_is_all_that_one_has_to_write() -> None:
+    class Knowing(Drafter):
+        def propose(self, context: Context, k: int) -> Draft:
+            return knows_the_answer(context, k)
+
+    given = {"k": 4, "sampling": GREEDY, "plugins": {"knowing": lambda _vocabulary: Knowing()}}
+    session = conversation(LAW, drafter="knowing", **given)
+    assert ask(session) == ask(conversation(LAW, sampling=GREEDY))
+    assert session.stats.acceptance_rate == 1
 
 
 def raising(_context: Context, _k: int) -> Draft:
