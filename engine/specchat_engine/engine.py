@@ -45,7 +45,7 @@ from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import ALONE, SessionModel
 from specchat_engine.pair import Pair
-from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, several, what_drafts
+from specchat_engine.pairing import check_pair, is_assistant, read_state_head, several, what_drafts
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
@@ -197,7 +197,7 @@ class Engine:
     def _opened(self, head: Head, by: LlamaModel | StateHead, options: LoadOptions) -> HeadContext | StateHeadModel:
         """The model that drafts for the target with its hidden states."""
         target, states = self._target, self._target.hand_out(head.layers)
-        if isinstance(by, LlamaModel) and by.header.architecture != ASSISTANT:
+        if isinstance(by, LlamaModel) and not is_assistant(by.header):
             return HeadContext(by, target, states, n_ctx=target.capacity, threads=target.threads, options=options)
         predicts = AssistantHead(by, target, options=options) if isinstance(by, LlamaModel) else by
         return StateHeadModel(predicts, states, capacity=target.capacity, n_vocab=target.model.vocabulary.size)

@@ -17,11 +17,11 @@ import torch
 
 from specchat_engine import Engine, LoadOptions, Settings
 from specchat_engine.analysis.audit import Case, audit
+from specchat_engine.architectures import architecture_of
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
 from specchat_engine.load_options import NORMED
-from specchat_engine.pairing.heads import ASSISTANT, LAST_OUTPUT, PREDICTING, SEVERAL
 from specchat_engine.training.head_files import write_eagle
 from specchat_engine.training.heads import EagleHead
 from specchat_engine.training.model import ModelConfig
@@ -116,7 +116,7 @@ def grown(architecture: str, folder: Path, count: int = 0) -> Path:
     sizes, path = {**SIZES, **special.sizes}, folder / f"{architecture}-{count}.gguf"
     if not count:
         return grow(path, architecture, sizes, special.names)
-    return grow_predicting(path, architecture, sizes, special.names, PREDICTING[architecture], count)
+    return grow_predicting(path, architecture, sizes, special.names, architecture_of(architecture).predicts, count)
 
 
 def random_head(path: Path, layers: tuple[int, ...]) -> Path:
@@ -176,15 +176,16 @@ def run(target: Path, head: Path | str, drafter: str) -> None:
 
 def trial(architecture: str, kind: str, folder: Path) -> None:
     """Tries one kind of head on one architecture."""
+    known = architecture_of(architecture)
     if kind == "mtp":
-        for count in (1, 3) if architecture in SEVERAL else (1,):
+        for count in (1, 3) if known.several else (1,):
             run(grown(architecture, folder, count), "mtp", "mtp")
         return
     target = grown(architecture, folder)
     if kind == "assistant":
-        run(target, grow(folder / "assistant.gguf", ASSISTANT, {**SIZES, **OF_ASSISTANT}), "mtp")
+        run(target, grow(folder / "assistant.gguf", known.assistant, {**SIZES, **OF_ASSISTANT}), "mtp")
         return
-    for last in (LAYERS - 1, LAYERS) if architecture in LAST_OUTPUT else (LAYERS - 1,):
+    for last in (LAYERS - 1, LAYERS) if known.hands_out == "all" else (LAYERS - 1,):
         layers = (0, LAYERS // 2, last)
         check_states(target, layers)
         run(target, random_head(folder / "head.gguf", layers), "eagle3")

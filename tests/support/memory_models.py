@@ -13,9 +13,10 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.architectures import SNAPSHOTS
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.machine import has_gpu, this_machine
-from specchat_engine.llama.rollback import SNAPSHOTS, UNBOUNDED
+from specchat_engine.llama.rollback import UNBOUNDED
 from support.tiny_models import begin_model, byte_vocabulary, end_model
 
 WIDTH, HEADS, CONV, STATE = 32, 4, 4, 16

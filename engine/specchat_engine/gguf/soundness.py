@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from specchat_engine.architectures import architecture_of
 from specchat_engine.errors import HeaderError
 from specchat_engine.gguf.header import TYPES, Header
 
@@ -20,10 +21,6 @@ _MAX_LAYERS, _MAX_EXPERTS = 512, 1024
 """LLAMA_MAX_LAYERS and LLAMA_MAX_EXPERTS."""
 
 _SCALINGS: Final = ("none", "linear", "yarn", "longrope")
-
-_DOUBLED: Final = frozenset({"jamba", "granitehybrid"})
-_BY_HEADS: Final = frozenset({"qwen3next", "qwen35", "qwen35moe"})
-"""Architectures with assertions on the width of their state layers."""
 
 _MOST: Final = {
     "context_length": 2**24,
@@ -133,10 +130,11 @@ def _bytes(header: Header) -> Iterator[str]:
 
 def _states(header: Header) -> Iterator[str]:
     inner, width = header.of_model("ssm.inner_size") or 0, header.width
-    if header.architecture in _DOUBLED and inner != 2 * width:
+    asserted = architecture_of(header.architecture).state_width
+    if asserted == "doubled" and inner != 2 * width:
         yield f"its state layers are {inner} wide, twice {width} can be loaded"
     parts = (header.of_model("ssm.time_step_rank") or 0) * (header.of_model("ssm.state_size") or 0)
-    if header.architecture not in _BY_HEADS:
+    if asserted != "by heads":
         return
     if inner != parts:
         yield f"its state layers are {inner} wide and their heads {parts}"

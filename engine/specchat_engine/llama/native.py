@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.architectures import SNAPSHOTS
 from specchat_engine.errors import DecodeError, ModelFileError
 from specchat_engine.llama.batch import Batch, Part
 from specchat_engine.llama.kernels import exact_kernels
 from specchat_engine.llama.library import api, floats
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.rollback import SNAPSHOTS
 from specchat_engine.llama.vision import Vision
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.attention import Attention, rounded

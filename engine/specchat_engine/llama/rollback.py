@@ -13,16 +13,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.architectures import SNAPSHOTS
 from specchat_engine.errors import DecodeError
 from specchat_engine.llama.library import api
 from specchat_engine.models import SessionModel
 
 UNBOUNDED: Final = 2**31 - 1
 """The reach of a cache that can drop any number of tokens."""
-
-SNAPSHOTS: Final = 8
-"""The most snapshots to ask for. Each is as large as the whole recurrent state, tens of megabytes in models of a few
-billion parameters. A longer draft uses a checkpoint instead."""
 
 _PARTIAL_ON_DEVICE = api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY | api.LLAMA_STATE_SEQ_FLAGS_ON_DEVICE
 

@@ -12,15 +12,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+from specchat_engine.architectures import SNAPSHOTS, architecture_of
 from specchat_engine.gguf import Header, TensorInfo
 from specchat_engine.gguf.header import TYPES
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.attention import Attention, rounded
-from specchat_engine.memory.layers import SNAPSHOTS, has_state, layer_memories
+from specchat_engine.memory.layers import has_state, layer_memories
 
 MEGABYTE: Final = 2**20
-_SNAPSHOTS = 8
-"""The same as `llama.rollback.SNAPSHOTS`."""
 _TOKEN_BYTES, _MERGE_BYTES = 160, 130
 """Bytes of llama.cpp's and our tables for each entry of the vocabulary, measured."""
 _PROCESS_BYTES = 7 * MEGABYTE
@@ -29,10 +28,6 @@ _PROCESS_BYTES = 7 * MEGABYTE
 _FLOAT: Final = 4
 _NODE_BYTES: Final = 1250
 """Bytes for each node of the graphs that llama.cpp reserves, measured."""
-
-_MANY_NODES: Final = frozenset(
-    {"qwen3next", "kimi-linear", "bailingmoe3", "qwen35", "qwen35moe", "qwen4exp", "deepseek4", "minimax-01"}
-)
 
 _CACHE_BITS: Final = {name: 8 * bytes_ / block for name, block, bytes_ in TYPES.values()}
 _LAYER: Final = re.compile(r"blk\.(\d+)\.")
@@ -184,7 +179,7 @@ def _cache_bytes(header: Header, use: Use) -> list[int]:
     keys, values = (_CACHE_BITS[name.upper()] for name in (use.cache_type_k, use.cache_type_v))
     copies = 1
     if has_state(header):
-        snapshots = min(use.rows // use.texts - 1, _SNAPSHOTS) if header.architecture in SNAPSHOTS else 0
+        snapshots = min(use.rows // use.texts - 1, SNAPSHOTS) if architecture_of(header.architecture).snapshots else 0
         copies = use.texts * (copies + (snapshots or 1))
     return [
         int(cells * (layer.keys * keys + layer.values * values) / 8) + copies * _FLOAT * layer.state
@@ -216,7 +211,7 @@ def _compute_bytes(header: Header, use: Use) -> int:
 def _graph_bytes(header: Header, n_ubatch: int) -> int:
     """Bytes of llama.cpp's bookkeeping for its graphs."""
     tensors = len(header.tensors)
-    if header.architecture in _MANY_NODES:
+    if architecture_of(header.architecture).many_nodes:
         return _NODE_BYTES * max(40 * n_ubatch, 32 * tensors)
     return _NODE_BYTES * max(1024, 8 * tensors)
 
@@ -224,7 +219,8 @@ def _graph_bytes(header: Header, n_ubatch: int) -> int:
 def _feed_forward(header: Header) -> int:
     """Numbers for each token at the fullest moment of a feed-forward layer."""
     width, wide = header.width, max(header.per_layer("feed_forward_length"), default=0)
-    extra = width if header.window or header.architecture in _MANY_NODES or "lfm2" in header.architecture else 0
+    architecture = architecture_of(header.architecture)
+    extra = width if header.window or architecture.many_nodes or architecture.extra_copy else 0
     if not header.experts:
         return 3 * wide + max(2 * width, wide) + extra
     used = max(header.per_layer("expert_used_count"), default=0)
@@ -235,7 +231,7 @@ def _feed_forward(header: Header) -> int:
 def _state_space(header: Header) -> int:
     """Numbers for each token at the fullest moment of a state-space layer."""
     inner, size = header.of_model("ssm.inner_size") or 0, header.of_model("ssm.state_size") or 0
-    if not inner or header.architecture in _MANY_NODES:
+    if not inner or architecture_of(header.architecture).many_nodes:
         return 0
     rank, groups = header.of_model("ssm.time_step_rank") or 0, header.of_model("ssm.group_count") or 0
     if not groups:

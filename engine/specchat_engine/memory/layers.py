@@ -7,56 +7,9 @@ changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
+from specchat_engine.architectures import architecture_of
 from specchat_engine.gguf import Header
-
-RECURRENT: Final = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
-"""Architectures without any attention."""
-
-HYBRID: Final = frozenset(
-    {
-        "jamba",
-        "falcon-h1",
-        "plamo2",
-        "granitehybrid",
-        "lfm2",
-        "lfm2moe",
-        "nemotron_h",
-        "nemotron_h_moe",
-        "qwen3next",
-        "kimi-linear",
-        "bailingmoe3",
-        "kimi-k3",
-        "glm5-next",
-        "qwen35",
-        "qwen35moe",
-        "qwen4exp",
-        "deepseek4",
-        "minimax-01",
-    }
-)
-"""Architectures with attention in some layers and a state in others."""
-
-SNAPSHOTS: Final = frozenset(
-    {
-        "kimi-k3",
-        "qwen35",
-        "qwen35moe",
-        "qwen4exp",
-        "deepseek4",
-        "glm5-next",
-        "nemotron_h",
-        "nemotron_h_moe",
-        "lfm2",
-        "lfm2moe",
-        "bailingmoe3",
-    }
-)
-"""Architectures whose state llama.cpp can roll back by snapshots; the others go back to a checkpoint."""
-
-_INTERVAL: Final = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4exp"})
-"""Architectures with attention in every n-th layer, every fourth if the file does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +23,7 @@ class LayerMemory:
 
 def has_state(header: Header) -> bool:
     """Whether part of the model's memory is a state, which cannot simply drop the last tokens."""
-    return header.architecture in RECURRENT or header.architecture in HYBRID
+    return bool(architecture_of(header.architecture).states)
 
 
 def layer_memories(header: Header) -> list[LayerMemory]:
@@ -80,7 +33,7 @@ def layer_memories(header: Header) -> list[LayerMemory]:
     if shared := header.of_model("attention.shared_kv_layers"):
         ends = min(ends, layers - shared)
     states, kv_heads = _state_layers(header), header.kv_heads
-    everywhere = header.architecture == "falcon-h1"
+    everywhere = architecture_of(header.architecture).states == "beside"
     found = []
     for layer in range(layers):
         heads = kv_heads[layer] if layer < len(kv_heads) else 0
@@ -98,18 +51,16 @@ def layer_memories(header: Header) -> list[LayerMemory]:
 
 
 def _state_layers(header: Header) -> list[bool]:
-    layers, architecture = header.layers, header.architecture
-    if architecture in RECURRENT or architecture == "falcon-h1":
-        return [True] * layers
-    if architecture not in HYBRID:
-        return [False] * layers
+    layers, states = header.layers, architecture_of(header.architecture).states
+    if states in ("every", "beside", ""):
+        return [bool(states)] * layers
     if marked := header.per_layer("attention.recurrent_layers"):
         return [bool(marked[layer]) if layer < len(marked) else False for layer in range(layers)]
-    if architecture in _INTERVAL:
+    if states == "interval":
         interval = header.of_model("full_attention_interval") or 4
         return [(layer + 1) % interval != 0 for layer in range(layers)]
     heads = header.kv_heads
-    wide = header.per_layer("feed_forward_length") if architecture.startswith("nemotron_h") else []
+    wide = header.per_layer("feed_forward_length") if header.architecture.startswith("nemotron_h") else []
     return [
         layer < len(heads) and not heads[layer] and not (layer < len(wide) and wide[layer]) for layer in range(layers)
     ]

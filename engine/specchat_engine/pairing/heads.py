@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from specchat_engine.architectures import ARCHITECTURES, architecture_of
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import Head
@@ -15,53 +16,8 @@ from specchat_engine.memory.layers import head_sizes, is_sliding
 from specchat_engine.pairing.state_heads import LAYOUTS, state_head
 from specchat_engine.settings import AUTO
 
-LAYER_INPUTS: Final = frozenset(
-    {
-        "bailingmoe3",
-        "gemma4",
-        "gpt-oss",
-        "hunyuan_vl",
-        "lfm2",
-        "llama",
-        "mimo2",
-        "minimax-m2",
-        "nemotron_h",
-        "nemotron_h_moe",
-        "qwen3",
-        "qwen35",
-        "qwen35moe",
-        "qwen3moe",
-        "qwen3next",
-    }
-)
-"""Architectures that hand out the input of any layer. llama.cpp ends the process with others."""
-
-LAST_OUTPUT: Final = frozenset({"gemma4", "gpt-oss", "mimo2", "nemotron_h", "nemotron_h_moe", "qwen35", "qwen35moe"})
-"""Of these, those that hand out the output of the last layer too. Others give zeros."""
-
-_ALWAYS = ("nextn.eh_proj", "nextn.enorm", "nextn.hnorm")
-_EXPERTS = (*_ALWAYS, "ffn_gate_inp")
-
-PREDICTING: Final[Mapping[str, tuple[str, ...]]] = {
-    "bailingmoe3": (*_ALWAYS, "layer_output_norm"),
-    "cohere2moe": _EXPERTS,
-    "glm4moe": _EXPERTS,
-    "hy_v3": _ALWAYS,
-    "mimo2": (*_ALWAYS, "attn_qkv", "ffn_gate", "ffn_up", "ffn_down"),
-    "nemotron_h_moe": (*_EXPERTS, "nextn.shared_head_norm"),
-    "qwen35": _ALWAYS,
-    "qwen35moe": _EXPERTS,
-    "qwen3next": _EXPERTS,
-    "step35": _ALWAYS,
-}
-"""Architectures whose layers for multi-token prediction llama.cpp can run, and the tensors that each such layer must
-have: llama.cpp asserts them. The DeepSeek family and glm-dsa are left out, since it asserts more about them."""
-
-SEVERAL: Final = frozenset({"hy_v3", "mimo2", "step35"})
-"""Of these, those that may have several such layers."""
-
-ASSISTANT: Final = "gemma4-assistant"
-"""Companion files that draft in their target's memory."""
+_ASSISTANTS: Final = {known.assistant: name for name, known in ARCHITECTURES.items() if known.assistant}
+"""Companion files that draft in their target's memory, and the targets that they are for."""
 
 _I64 = 27
 """ggml's type of 64-bit integers."""
@@ -108,16 +64,16 @@ def several(draft: str | Path | None, further: Sequence[str], head: str) -> tupl
 def own_head(target: Header) -> Head | None:
     """The target's own layers for multi-token prediction, None if it has none that llama.cpp can run."""
     count, depth = target.of_model("nextn_predict_layers") or 0, _depth(target)
-    if not count or target.architecture not in PREDICTING:
+    needed = architecture_of(target.architecture).predicts
+    if not count or not needed:
         return None
     if target.architecture == "glm4moe" and any(target.numbers("glm4moe.rope.dimension_sections")):
         return None  # llama.cpp's layers for multi-token prediction rotate as texts do, its others as pictures
-    needed = PREDICTING[target.architecture]
     names = {tensor.name for tensor in target.tensors}
     layers = range(depth, target.layers)
     if any(f"blk.{layer}.{name}.weight" not in names for layer in layers for name in needed):
         return None
-    if count > 1 and target.architecture not in SEVERAL:
+    if count > 1 and not architecture_of(target.architecture).several:
         return None
     return Head("mtp", (depth,), longest=count) if count > 1 else Head("mtp", (depth,))
 
@@ -128,7 +84,7 @@ def head_in(target: Header, head: Header, path: Path) -> Head:
     reason = misfit(target, head) or (_broken_tensors(target, head, path) if kind == "eagle3" else "")
     if reason:
         raise PairError(f"{path.name} is no head for this target: {reason}; use a head that was made for it, or lookup")
-    if kind == ASSISTANT:
+    if is_assistant(head):
         return Head("mtp", (_depth(target),), str(path))
     return Head("eagle3", _layers(head), str(path)) if kind == "eagle3" else state_head(head, path)
 
@@ -136,20 +92,26 @@ def head_in(target: Header, head: Header, path: Path) -> Head:
 def trainable_head(target: Header) -> str:
     """The kind of head that guesses best of those that can be trained for a target: it needs three layers' states, or
     the last one alone."""
-    return "eagle3" if target.architecture in LAYER_INPUTS else "mlp"
+    return "eagle3" if architecture_of(target.architecture).hands_out else "mlp"
+
+
+def is_assistant(head: Header) -> bool:
+    """Whether a head is a companion file that drafts in its target's memory."""
+    return head.architecture in _ASSISTANTS
 
 
 def misfit(target: Header, head: Header) -> str:
     """Why a head in a file of its own cannot draft for this target, empty if it can, as far as the headers tell."""
     if layout := LAYOUTS.get(head.architecture):
         return layout(head).misfit(target)
-    if head.architecture == ASSISTANT:
+    if is_assistant(head):
         return _misfit_of_assistant(target, head)
     if head.architecture.startswith("dflash"):
         return "it is a DFlash head, which drafts whole blocks by diffusion; specchat drafts token by token"
     if head.architecture != "eagle3":
-        return f"its kind is {head.architecture or 'unknown'}, only eagle3, medusa, mlp and {ASSISTANT} can be run"
-    if target.architecture not in LAYER_INPUTS:
+        kinds = f"eagle3, {', '.join(LAYOUTS)} and {', '.join(_ASSISTANTS)}"
+        return f"its kind is {head.architecture or 'unknown'}, only {kinds} can be run"
+    if not architecture_of(target.architecture).hands_out:
         return f"llama.cpp does not hand out the hidden states of {target.architecture}"
     width, tokens = head.of_model("target_hidden_size"), head.n_vocab
     if width != target.width:
@@ -161,7 +123,7 @@ def misfit(target: Header, head: Header) -> str:
     if head.of_model("attention.key_length") != head.of_model("attention.value_length"):
         return "its keys and values have different lengths"
     depth = _depth(target)
-    deepest, layers = depth if target.architecture in LAST_OUTPUT else depth - 1, _layers(head)
+    deepest, layers = depth if architecture_of(target.architecture).hands_out == "all" else depth - 1, _layers(head)
     if len(layers) != 3 or not all(0 <= layer <= deepest for layer in layers):
         return f"it reads the layers {', '.join(map(str, layers)) or 'none'}; three of 0 to {deepest} can be read"
     return ""
@@ -170,8 +132,8 @@ def misfit(target: Header, head: Header) -> str:
 def _misfit_of_assistant(target: Header, head: Header) -> str:
     """Why an assistant cannot read the target's memory: it takes the keys and values of the last two layers."""
     depth = target.layers
-    if target.architecture != "gemma4":
-        return f"it is for gemma4, the target is {target.architecture}"
+    if target.architecture != _ASSISTANTS[head.architecture]:
+        return f"it is for {_ASSISTANTS[head.architecture]}, the target is {target.architecture}"
     if depth < 2 or not (is_sliding(target, depth - 2) and not is_sliding(target, depth - 1)):
         return "it needs a target whose last layer sees everything and whose last but one sees a window"
     if not 0 < head.layers == head.of_model("nextn_predict_layers"):

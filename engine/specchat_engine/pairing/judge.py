@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from specchat_engine.analysis.theory import predicted_speedup
+from specchat_engine.architectures import architecture_of
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header
 from specchat_engine.load_options import LoadOptions
-from specchat_engine.memory.layers import SNAPSHOTS, has_state
+from specchat_engine.memory.layers import has_state
 from specchat_engine.memory.placement import Machine, Placement, Remedy, where_it_goes
 from specchat_engine.pairing.heads import misfit, own_head
 from specchat_engine.pairing.tokens import Finding, Grade, compare_tokens, difference
@@ -165,13 +166,6 @@ class Verdict:
         return self.grade is not Grade.BLOCKER
 
 
-_ENCODERS: Final = frozenset(
-    {"bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3", "eurobert", "modern-bert"}
-    | {"gemma-embedding", "wavtokenizer-dec", "clip", "t5encoder", "dream", "llada", "llada-moe", "rnd1"}
-)
-"""Architectures without a cache in llama.cpp: they do not generate token by token."""
-
-
 def judge(
     target: Header,
     draft: Header | None,
@@ -233,7 +227,7 @@ def _roles(target: Header, draft: Header | None) -> Iterator[Finding]:
                 f"the {role} is a head ({header.architecture}), which cannot run alone",
                 "use a whole model",
             )
-        elif header.architecture in _ENCODERS:
+        elif not architecture_of(header.architecture).generates:
             yield Finding(
                 Grade.BLOCKER,
                 "architecture",
@@ -281,7 +275,7 @@ def _going_back(target: Header, draft: Header | None) -> Iterator[Finding]:
         if not has_state(header):
             window = f", its window of {header.window} tokens is kept whole" if header.window else ""
             yield Finding(Grade.OK, f"{role}'s memory", f"drops drafted tokens at no cost{window}")
-        elif header.architecture in SNAPSHOTS and role == "target":
+        elif architecture_of(header.architecture).snapshots and role == "target":
             yield Finding(Grade.OK, f"{role}'s memory", "a state that snapshots roll back, up to 8 tokens at once")
         else:
             yield Finding(

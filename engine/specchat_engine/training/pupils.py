@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from specchat_engine.architectures import architecture_of
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import NORMED
-from specchat_engine.pairing.heads import LAYER_INPUTS
 from specchat_engine.training.gguf import Precision
 from specchat_engine.training.gguf_reader import read_config, tensor_weights
 from specchat_engine.training.head_files import write_eagle, write_predicting
@@ -152,7 +152,7 @@ class EaglePupil(LayerPupil):
     def __init__(self, target: Path, feed_forward: int, seed: int) -> None:
         """Raises PairError if llama.cpp does not hand out the hidden states of the target."""
         header = read_model(target)
-        if header.architecture not in LAYER_INPUTS:
+        if not architecture_of(header.architecture).hands_out:
             raise PairError(
                 f"{target.name} cannot have an EAGLE-3 head: llama.cpp does not hand out the hidden states of "
                 f"{header.architecture}; train a draft model"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat_engine.pairing.heads import LAYER_INPUTS, PREDICTING
+from specchat_engine.architectures import ARCHITECTURES
 
 TESTS = Path(__file__).parents[2]
 
@@ -26,7 +26,11 @@ def batches(kind: str, architectures: Iterable[str]) -> list[tuple[str, tuple[st
 
 @pytest.mark.parametrize(
     ("kind", "architectures"),
-    [*batches("eagle3", LAYER_INPUTS), *batches("mtp", PREDICTING), ("assistant", ("gemma4",))],
+    [
+        *batches("eagle3", (name for name, known in ARCHITECTURES.items() if known.hands_out)),
+        *batches("mtp", (name for name, known in ARCHITECTURES.items() if known.predicts)),
+        *batches("assistant", (name for name, known in ARCHITECTURES.items() if known.assistant)),
+    ],
 )
 def test_a_head_answers_as_plain_decoding_does(kind: str, architectures: tuple[str, ...], tmp_path: Path) -> None:
     words = [sys.executable, "-m", "support.head_trial", kind, str(tmp_path), *architectures]

@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import DecodeError, Engine, LoadOptions, PairError
+from specchat_engine.architectures import SNAPSHOTS
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import api
-from specchat_engine.llama.rollback import SNAPSHOTS, Rollback
+from specchat_engine.llama.rollback import Rollback
 from support.memory_models import ARCHITECTURES, REACH, RECURRENT, TOKENS, WINDOW, WITH_SNAPSHOTS, Make, check
 
 Step = tuple[str, int]

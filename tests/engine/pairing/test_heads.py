@@ -10,7 +10,7 @@ import pytest
 
 from specchat_engine import LoadOptions, PairError
 from specchat_engine.gguf import Header, TensorInfo, Value, read_model
-from specchat_engine.pairing import Grade, head_in, judge, own_head
+from specchat_engine.pairing import Grade, head_in, judge, own_head, trainable_head, what_drafts
 from support.heads import LAYERS, random_eagle, random_predicting
 from support.tiny_models import write_tiny_model
 
@@ -73,9 +73,19 @@ def test_a_head_for_another_target_is_refused_with_the_reason(
         head_in(target, changed(head, **keys), folder / "head.gguf")
 
 
-def test_a_target_that_hands_out_no_states_is_named(folder: Path, target: Header, head: Header) -> None:
-    with pytest.raises(PairError, match=r"llama\.cpp does not hand out the hidden states of gemma3"):
-        head_in(changed(target, general__architecture="gemma3"), head, folder / "head.gguf")
+@pytest.mark.parametrize("architecture", ["gemma3", "unheard-of"])
+def test_an_architecture_without_an_entry_for_a_head_is_refused_with_the_reason(
+    folder: Path, target: Header, head: Header, architecture: str
+) -> None:
+    without = changed(target, general__architecture=architecture)
+    with pytest.raises(PairError, match=rf"llama\.cpp does not hand out the hidden states of {architecture}"):
+        head_in(without, head, folder / "head.gguf")
+    with pytest.raises(PairError, match=rf"the target \({architecture}\) has no layers for multi-token prediction"):
+        what_drafts(without, None, "mtp")
+    assistant = changed(head, general__architecture="gemma4-assistant")
+    with pytest.raises(PairError, match=f"it is for gemma4, the target is {architecture}"):
+        head_in(without, assistant, folder / "head.gguf")
+    assert trainable_head(without) == "mlp"
 
 
 @pytest.mark.parametrize(
