@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from specchat_engine import SamplingParams, Session, Settings
 from specchat_engine.analysis.adversary import Adversary
-from specchat_engine.analysis.audit import Audit, Case, audit
+from specchat_engine.analysis.audit import Audit, Case, Finding, audit
 from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, Law, ScriptedModel, random_law
@@ -38,7 +39,10 @@ def sure_of_every_other(spread: float) -> Law:
 
 
 def audited(seed: int = 5) -> Audit:
-    """A small verification, with a target that is sure of every other token and a draft that is less sure."""
+    """A small verification, with a target that is sure of every other token and a draft that is less sure.
+
+    It ends after the first unexplained finding.
+    """
     target = ScriptedModel(sure_of_every_other(4.0))
     draft = ScriptedModel(sure_of_every_other(3.0), max_rows=2)
     adversary = Adversary()
@@ -58,7 +62,19 @@ def audited(seed: int = 5) -> Audit:
     def session_for(settings: Settings) -> Session:
         return Session(pair, settings=settings, seed=seed)
 
-    return audit(session_for, target, ByteTokenizer(), cases, adversary=adversary)
+    unexplained: list[Finding] = []
+
+    def until_found() -> Iterator[Case]:
+        for case in cases:
+            if unexplained:
+                return
+            yield case
+
+    def heard(_: Case, finding: Finding | None) -> None:
+        if finding and not finding.explained:
+            unexplained.append(finding)
+
+    return audit(session_for, target, ByteTokenizer(), until_found(), heard, adversary)
 
 
 @pytest.mark.parametrize("seed", range(4))
