@@ -68,7 +68,7 @@ def test_a_model_answers_about_an_image_and_shows_it(
 
 def test_a_document_is_answered_in_the_app(specchat: Specchat, tmp_path: Path) -> None:
     report = write_pdf(tmp_path / "report.pdf", "The heron stands in the reeds.")
-    terminal = specchat("chat", "--drafter", "lookup", width=80, height=24)
+    terminal = specchat("chat", "--drafter", "lookup", width=200, height=24)
     ready(terminal)
     terminal.type(f"Repeat the text of this file: @{report}")
     terminal.wait_for(rf"report\.pdf(.|\n)*specchat-guide(.|\n)*{STATISTICS}")
