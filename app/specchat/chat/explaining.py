@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from specchat.stats.break_even import break_even
-from specchat.stats.explain import Shown
 from specchat.stats.explanations.explanation import Explanation
 from specchat.stats.explanations.tokens import Decided, explain_round
 from specchat.stats.kinds import ContentKind, closes_unopened_thinking, kinds_of
-from specchat.stats.limits import limit
-from specchat.stats.summary import Summary, is_disturbed
+from specchat.stats.turn import TurnView
 from specchat.traces.trace import Trace
 from specchat_engine.load_options import MemoryUse
 
 
-def shown_of(trace: Trace, memory: MemoryUse | None = None) -> Shown:
+def view_of(trace: Trace, memory: MemoryUse | None = None) -> TurnView:
     """The figures of an answer; `memory` is what its models take."""
-    if not trace.rounds:
-        return Shown(Summary(), memory=memory)
-    last, summary = trace.rounds[-1], Summary.of_turn(trace.rounds, trace.stats)
-    return Shown(
-        summary,
-        last.k,
-        last.reason,
-        break_even(summary.total, summary.speedup),
-        memory,
-        is_disturbed(trace.stats),
-        str(trace.start.get("verifier") or ""),
-        limit(last),
-    )
+    return TurnView.of(trace.rounds, trace.stats, memory, verifier=str(trace.start.get("verifier") or ""))
 
 
 def explained_round(trace: Trace, place: int, removed: Mapping[int, str]) -> list[Explanation]:

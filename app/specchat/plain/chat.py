@@ -202,7 +202,7 @@ class PlainChat:
         view = model.final_view(ended.stats if ended else None)
         text = ended.text if ended and (ended.text or not prefix) else prefix + _text(rounds)
         source = question.quoted_in(text)
-        figures = with_ending(ended.reason if ended else "error", view.summary(), source)
+        figures = with_ending(ended.reason if ended else "error", view.line(), source)
         unanswered = session.answered(message.id, text, view.figures.num_tokens, ended, figures)
         if isinstance(last, WorkerFailed):
             self._paper.say(last.message)

@@ -14,7 +14,7 @@ from specchat.chat.commands.figures import FIGURES
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
 from specchat.chat.commands.tagging import OfTags, do_tag, with_signs
-from specchat.chat.explaining import shown_of
+from specchat.chat.explaining import view_of
 from specchat.chat.guide import NO_CALLS
 from specchat.chat.knobs import settings_from
 from specchat.chat.outbox import with_outputs
@@ -31,9 +31,9 @@ from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.plain.shell import PlainShell
 from specchat.plain.tools import PlainTools
 from specchat.settings.presets import preset_names
-from specchat.stats.explain import Figure, Shown, explanations, in_short
+from specchat.stats.explain import Figure, explanations, in_short
 from specchat.stats.explanations.figures import explain_figure
-from specchat.stats.summary import Summary
+from specchat.stats.turn import TurnView
 from specchat.store.images import StoredImage
 from specchat.store.records import StoredMessage
 from specchat.terminal.editor import edited, editor_command
@@ -335,12 +335,12 @@ class Commands:
 
     def _show_statistics(self) -> None:
         """A sentence for each figure of the last answer."""
-        shown = self._shown()
-        if not shown.figures.num_rounds:
+        view = self._view()
+        if not view.figures.num_rounds:
             self._paper.say("There is no answer yet.")
             return
-        self._paper.say(spoken(in_short(shown)))
-        for figure, sentence in explanations(shown).items():
+        self._paper.say(spoken(in_short(view)))
+        for figure, sentence in explanations(view).items():
             if figure is not Figure.ROUNDS:  # the ribbon is not there
                 self._paper.say(spoken(f"{figure.value}: {sentence}"))
 
@@ -349,16 +349,16 @@ class Commands:
         if figure is None:
             self._paper.say(f"/explain and a name explains a figure: {', '.join(FIGURES)}.")
             return
-        explanation = explain_figure(figure, self._shown())
+        explanation = explain_figure(figure, self._view())
         for paragraph in explanation.paragraphs:
             self._paper.say(spoken(paragraph))
         if (more := section_at(explanation.more)) is not None:
             self._paper.say(f"More: /help {key_words(more.heading).lower()}")
 
-    def _shown(self) -> Shown:
+    def _view(self) -> TurnView:
         """The figures of the last answer; none before it."""
         memory = self._session.loaded.memory if self._session.loaded else None
-        return shown_of(self._last, memory) if self._last else Shown(Summary(), memory=memory)
+        return view_of(self._last, memory) if self._last else TurnView(memory=memory)
 
     def _say_rejections(self, path: Path | None) -> None:
         """Says what the target rejected in the last answer, or in those of a file."""

@@ -14,9 +14,8 @@ from functools import cached_property
 from math import exp, lgamma
 from typing import Any
 
-from specchat.stats.break_even import BreakEven, break_even
 from specchat.stats.curve import fitted
-from specchat.stats.summary import Figures, Summary, is_disturbed
+from specchat.stats.turn import TurnView
 from specchat.stats.what_if import WhatIf, what_if
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
@@ -56,9 +55,9 @@ class Answered:
     earlier_turns: int = 0
 
     @cached_property
-    def summary(self) -> Summary:
-        """Its statistics."""
-        return Summary.of_turn(self.rounds, self.stats)
+    def view(self) -> TurnView:
+        """Its figures."""
+        return TurnView.of(self.rounds, self.stats)
 
     @cached_property
     def fitted_costs(self) -> MeasuredCosts:
@@ -68,26 +67,11 @@ class Answered:
     @cached_property
     def prediction(self) -> WhatIf | None:
         """The predictions for other k; None if too little was measured, or if they would contradict what was."""
-        speedup = self.summary.speedup
-        if speedup is None or self.disturbed:
+        speedup = self.view.speedup
+        if speedup is None or self.view.disturbed:
             return None
         found = what_if(self.rounds, self.fitted_costs, self.settings.k, self.k_max, speedup=speedup)
         return found if found and found.fits else None
-
-    @cached_property
-    def break_even(self) -> BreakEven | None:
-        """The α that its drafts needed to pay off; None if too little was measured."""
-        return break_even(self.figures, self.summary.speedup)
-
-    @property
-    def disturbed(self) -> bool:
-        """Whether other programs took so much of the processors that its times tell little."""
-        return is_disturbed(self.stats)
-
-    @property
-    def figures(self) -> Figures:
-        """The figures of all its rounds."""
-        return self.summary.total
 
 
 @dataclass(frozen=True, slots=True)

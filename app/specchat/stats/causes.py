@@ -47,7 +47,7 @@ _UNEVEN = 1.5
 
 def causes(turn: Answered) -> dict[Cause, Advice]:
     """All advice for a turn, however small its gain; none for one that other programs disturbed."""
-    if not turn.rounds or turn.disturbed:
+    if not turn.rounds or turn.view.disturbed:
         return {}
     found = (*_drafts(turn), *_copies(turn), *_cold(turn), *_other(turn), *_threads(turn))
     return {advice.cause: advice for advice in found}
@@ -55,7 +55,7 @@ def causes(turn: Answered) -> dict[Cause, Advice]:
 
 def _drafts(turn: Answered) -> Iterator[Advice]:
     prediction = turn.prediction
-    if prediction is None or prediction.chain.num_tested < _TESTED or turn.figures.num_drafts < _ROUNDS:
+    if prediction is None or prediction.chain.num_tested < _TESTED or turn.view.figures.num_drafts < _ROUNDS:
         return
     yield from _length(turn, prediction)
     if by_model(prediction.chain.source):
@@ -86,11 +86,11 @@ def _length(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
     other = "With this verifier another k may give another text."
     why = (*_comparison(prediction, best), same if turn.settings.verifier == "coupled" else other)
     if best.k == 0 and ran != AUTO:
-        found = turn.break_even
+        found = turn.view.break_even
         needed = "" if found is None or found.needed is None else f", needs {found.needed:.2f}"
         yield Advice(
             Cause.LOW_ALPHA,
-            f"drafting cost {per_cent(gain / (1 + gain))} on this text (α {turn.figures.alpha or 0:.2f}{needed}): "
+            f"drafting cost {per_cent(gain / (1 + gain))} on this text (α {turn.view.figures.alpha or 0:.2f}{needed}): "
             "k auto stops when it does not pay off",
             gain,
             (*why, *([f"Break-even: {found.sentence()}."] if found else [])),
@@ -115,7 +115,7 @@ def _temperature(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
     lost, tested = sum(rejected), prediction.chain.num_tested
     if temperature <= _WARM or lost < _LOST or lost < _LOST_SHARE * len(rejected):
         return
-    alpha, length = prediction.chain.alpha, max(1, round(turn.figures.mean_draft))
+    alpha, length = prediction.chain.alpha, max(1, round(turn.view.figures.mean_draft))
     cooler = round(temperature / 2, 2)
     hoped = alpha + lost / tested / 2
     gain = expected_tokens(hoped, length) / expected_tokens(alpha, length) - 1
@@ -138,7 +138,7 @@ def _temperature(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
 
 
 def _large_draft(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
-    share, chain, curve = turn.figures.shares["draft"], prediction.chain, prediction.curve
+    share, chain, curve = turn.view.figures.shares["draft"], prediction.chain, prediction.curve
     if share < _DRAFT_SHARE:
         return
     step_ms, plain_ms = prediction.step_ms, curve.at(1)
@@ -198,7 +198,7 @@ def copied_share(answer: str, prompt: str) -> float:
 
 
 def _copies(turn: Answered) -> Iterator[Advice]:
-    settings, figures, curve = turn.settings, turn.figures, curve_of(turn.fitted_costs)
+    settings, figures, curve = turn.settings, turn.view.figures, curve_of(turn.fitted_costs)
     looks_up = settings.k != 0 and settings.drafter in ("lookup", "hybrid")
     if looks_up or "lookup" not in turn.drafters or curve is None or not figures.num_tokens:
         return
@@ -237,7 +237,7 @@ def _cold(turn: Answered) -> Iterator[Advice]:
         max(0.0, time - usual) * event.num_emitted
         for time, event in zip(times[:_FIRST], turn.rounds[:_FIRST], strict=True)
     )
-    total = turn.figures.decode_ms
+    total = turn.view.figures.decode_ms
     if extra < _COLD_SHARE * total:
         return
     yield Advice(
@@ -255,7 +255,7 @@ def _cold(turn: Answered) -> Iterator[Advice]:
 
 
 def _other(turn: Answered) -> Iterator[Advice]:
-    figures, sampling = turn.figures, turn.settings.sampling
+    figures, sampling = turn.view.figures, turn.settings.sampling
     share = figures.shares.get("other", 0.0)
     if share < _OTHER_SHARE or figures.num_rounds < 2 * _FIRST:
         return
@@ -294,7 +294,7 @@ def _other(turn: Answered) -> Iterator[Advice]:
 
 def _threads(turn: Answered) -> Iterator[Advice]:
     """More threads than cores, and uneven rounds. The gain is the time of slow rounds beyond the median."""
-    figures = turn.figures
+    figures = turn.view.figures
     middle, slow = figures.round_ms.quantile(0.5), figures.round_ms.quantile(0.9)
     if not (middle and slow) or turn.threads <= turn.cores or not turn.cores or figures.num_rounds < 2 * _FIRST:
         return

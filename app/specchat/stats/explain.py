@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
-from specchat.stats.break_even import BreakEven
 from specchat.stats.line import shown_shares
-from specchat.stats.summary import Figures, Summary
+from specchat.stats.summary import Figures
+from specchat.stats.turn import TurnView
 from specchat.terminal.blocks import per_cent, percents
 from specchat.terminal.filter import clean_line
-from specchat_engine.load_options import MemoryUse
 
 _ABOUT = 0.03
 """A speed-up that is closer to 1 than this counts as none."""
@@ -40,47 +38,25 @@ class Figure(StrEnum):
     VERIFIER = "verifier"
 
 
-class Shown(NamedTuple):
-    """The turn so far, its last k and the reason for it, and the break-even gauge and the memory use where known.
-
-    `limit` says what kept the last draft from being longer, empty if that is not known. `disturbed` says that other
-    programs took much of the processors. `verifier` is empty if it is not known.
-    """
-
-    summary: Summary
-    k: int = 0
-    reason: str = ""
-    break_even: BreakEven | None = None
-    memory: MemoryUse | None = None
-    disturbed: bool = False
-    verifier: str = ""
-    limit: str = ""
-
-    @property
-    def figures(self) -> Figures:
-        """The figures of all rounds."""
-        return self.summary.total
-
-
-def in_short(shown: Shown) -> str:
+def in_short(view: TurnView) -> str:
     """Why the answer was as fast as it was, in a sentence or two."""
-    figures, speedup = shown.figures, shown.summary.speedup
+    figures, speedup = view.figures, view.summary.speedup
     if not figures.num_rounds:
         return "Nothing was decoded yet."
     if not figures.shares:
         return _by_a_server(figures)
-    busy = " Other programs were using the CPU, which slowed down everything." if shown.disturbed else ""
+    busy = " Other programs were using the CPU, which slowed down everything." if view.disturbed else ""
     if not figures.num_drafts:
         return f"As fast as plain: nothing was drafted.{busy}"
     if speedup is None:
-        return _not_compared(shown)
+        return _not_compared(view)
     rate, share = per_cent(figures.acceptance_rate or 0.0), figures.shares["draft"]
     if speedup >= 1 + _ABOUT:
         return f"{speedup:.2f} times as fast as plain: {rate} of the drafted tokens were accepted.{busy}"
     if speedup > 1 - _ABOUT:
         few = figures.num_drafts < _FEW * figures.num_rounds
         why = "few drafts promised to pay off" if few else "drafting gained about as much as it cost"
-    elif shown.break_even and shown.break_even.needed is None:
+    elif view.break_even and view.break_even.needed is None:
         why = "drafts cost more here than they could gain, even if every drafted token were accepted"
     elif share >= _MUCH:
         why = f"drafting took {per_cent(share)} of the time, and {rate} of the drafted tokens were accepted"
@@ -99,12 +75,12 @@ def _by_a_server(figures: Figures) -> str:
     )
 
 
-def _not_compared(shown: Shown) -> str:
-    share = shown.figures.shares.get("draft", 0.0)
-    if not shown.disturbed:
+def _not_compared(view: TurnView) -> str:
+    share = view.figures.shares.get("draft", 0.0)
+    if not view.disturbed:
         return (
             "Not compared with plain: no plain passes were timed while the machine was as busy. "
-            f"{per_cent(shown.figures.acceptance_rate or 0.0)} of the drafted tokens were accepted."
+            f"{per_cent(view.figures.acceptance_rate or 0.0)} of the drafted tokens were accepted."
         )
     innocent = " and isn't the cause" if share < _LITTLE else ""
     return (
@@ -113,18 +89,18 @@ def _not_compared(shown: Shown) -> str:
     )
 
 
-def explain(figure: Figure, shown: Shown) -> str:
+def explain(figure: Figure, view: TurnView) -> str:
     """The explanation of one figure. Before anything was measured, it says what the figure will show."""
-    return _SENTENCES[figure](shown)
+    return _SENTENCES[figure](view)
 
 
-def explanations(shown: Shown) -> dict[Figure, str]:
+def explanations(view: TurnView) -> dict[Figure, str]:
     """All explanations, in the order of the dashboard."""
-    return {figure: explain(figure, shown) for figure in Figure}
+    return {figure: explain(figure, view) for figure in Figure}
 
 
-def _speed(shown: Shown) -> str:
-    figures = shown.figures
+def _speed(view: TurnView) -> str:
+    figures = view.figures
     if figures.tokens_per_second is None:
         return "Tokens per second while decoding. The time to read the prompt does not count."
     return (
@@ -133,8 +109,8 @@ def _speed(shown: Shown) -> str:
     )
 
 
-def _speedup(shown: Shown) -> str:
-    summary = shown.summary
+def _speedup(view: TurnView) -> str:
+    summary = view.summary
     if summary.speedup is None:
         return (
             "How much faster this is than plain decoding. It is not known (×?) unless plain passes were timed while "
@@ -146,8 +122,8 @@ def _speedup(shown: Shown) -> str:
     )
 
 
-def _accepted(shown: Shown) -> str:
-    figures = shown.figures
+def _accepted(view: TurnView) -> str:
+    figures = view.figures
     if figures.acceptance_rate is None:
         return "The share of drafted tokens that became part of the answer."
     return (
@@ -156,8 +132,8 @@ def _accepted(shown: Shown) -> str:
     )
 
 
-def _alpha(shown: Shown) -> str:
-    figures = shown.figures
+def _alpha(view: TurnView) -> str:
+    figures = view.figures
     if figures.alpha is None:
         return "α is the share of compared tokens that were accepted. Discarded tokens are never compared."
     return (
@@ -166,8 +142,8 @@ def _alpha(shown: Shown) -> str:
     )
 
 
-def _tau(shown: Shown) -> str:
-    figures = shown.figures
+def _tau(view: TurnView) -> str:
+    figures = view.figures
     if figures.block_efficiency is None:
         return "τ is the number of tokens per target pass: 1 without drafts, at most k + 1."
     return (
@@ -176,8 +152,8 @@ def _tau(shown: Shown) -> str:
     )
 
 
-def _alpha_and_rate(shown: Shown) -> str:
-    figures = shown.figures
+def _alpha_and_rate(view: TurnView) -> str:
+    figures = view.figures
     if figures.alpha is None or figures.acceptance_rate is None:
         return "The acceptance rate counts every drafted token, α only those that were compared."
     discarded, accepted = figures.num_draft_tokens - figures.num_tested_tokens, figures.num_accepted_tokens
@@ -189,8 +165,8 @@ def _alpha_and_rate(shown: Shown) -> str:
     )
 
 
-def _by_position(shown: Shown) -> str:
-    figures = shown.figures
+def _by_position(view: TurnView) -> str:
+    figures = view.figures
     if not figures.drafted_at:
         return "How often the token at each position of a draft was accepted."
     last = len(figures.drafted_at)
@@ -202,8 +178,8 @@ def _by_position(shown: Shown) -> str:
     )
 
 
-def _time(shown: Shown) -> str:
-    shares = shown.figures.shares
+def _time(view: TurnView) -> str:
+    shares = view.figures.shares
     if not shares:
         return "Where the time went: drafting, the target's passes, removing rejected tokens, and the rest."
     shares = shown_shares(shares)
@@ -215,25 +191,25 @@ def _time(shown: Shown) -> str:
     )
 
 
-def _break_even(shown: Shown) -> str:
-    if shown.break_even is None and shown.figures.num_rounds and shown.figures.alpha is None:
+def _break_even(view: TurnView) -> str:
+    if view.break_even is None and view.figures.num_rounds and view.figures.alpha is None:
         return "Nothing was drafted, so there is no α that could be compared with the one needed."
-    if shown.break_even is None:
+    if view.break_even is None:
         return "The α above which drafting pays off on this machine. It shows once the speed-up is known."
-    sentence = shown.break_even.sentence()
-    return f"Drafting {sentence}." if shown.break_even.needed is not None else f"{sentence.capitalize()}."
+    sentence = view.break_even.sentence()
+    return f"Drafting {sentence}." if view.break_even.needed is not None else f"{sentence.capitalize()}."
 
 
-def _k(shown: Shown) -> str:
-    if not shown.figures.num_rounds:
+def _k(view: TurnView) -> str:
+    if not view.figures.num_rounds:
         return "The most tokens that a round may draft, and the reason."
-    reason = clean_line(shown.reason) or "none given"
-    limited = f" The last round: {shown.limit}." if shown.limit else ""
-    return f"A round drafts at most {shown.k} tokens. The reason: {reason}.{limited}"
+    reason = clean_line(view.reason) or "none given"
+    limited = f" The last round: {view.limit}." if view.limit else ""
+    return f"A round drafts at most {view.k} tokens. The reason: {reason}.{limited}"
 
 
-def _sources(shown: Shown) -> str:
-    drafts = {name: figures.num_drafts for name, figures in shown.summary.by_source.items() if figures.num_drafts}
+def _sources(view: TurnView) -> str:
+    drafts = {name: figures.num_drafts for name, figures in view.summary.by_source.items() if figures.num_drafts}
     if not drafts:
         return "Where drafts come from: a draft model, a head of the target, or lookup, which copies from earlier text."
     total = sum(drafts.values())
@@ -245,8 +221,8 @@ def _sources(shown: Shown) -> str:
     )
 
 
-def _memory(shown: Shown) -> str:
-    use = shown.memory
+def _memory(view: TurnView) -> str:
+    use = view.memory
     parts: Mapping[str, int | None] = (
         {
             "The target": use.target_weights,
@@ -267,8 +243,8 @@ def _memory(shown: Shown) -> str:
     return f"{', '.join(told)}: {total} in all. The caches are reserved for the whole context."
 
 
-def _so_far(shown: Shown) -> str:
-    figures = shown.figures
+def _so_far(view: TurnView) -> str:
+    figures = view.figures
     if not figures.num_rounds:
         return "The tokens of the answer, and the rounds that made them."
     rounds = f"{figures.num_rounds} round{'' if figures.num_rounds == 1 else 's'}"
@@ -276,8 +252,8 @@ def _so_far(shown: Shown) -> str:
     return f"{rounds} gave {tokens}. A round has one target pass."
 
 
-def _rounds(shown: Shown) -> str:
-    figures = shown.figures
+def _rounds(view: TurnView) -> str:
+    figures = view.figures
     signs = "● is an accepted token, ○ a rejected and · a discarded one; the target's own ends the round."
     if not figures.num_draft_tokens:
         return f"Each word is a round: {signs}"
@@ -289,10 +265,10 @@ def _rounds(shown: Shown) -> str:
     return f"Each word is a round: {signs} In this answer: {counts}."
 
 
-def _verifier(shown: Shown) -> str:
-    if not shown.verifier:
+def _verifier(view: TurnView) -> str:
+    if not view.verifier:
         return "The verifier is the rule by which drafted tokens are accepted or rejected."
-    return f"The verifier {clean_line(shown.verifier)} decided which drafted tokens were accepted."
+    return f"The verifier {clean_line(view.verifier)} decided which drafted tokens were accepted."
 
 
 def _bytes(size: int) -> str:
@@ -302,7 +278,7 @@ def _bytes(size: int) -> str:
     return f"{size / 1e3:.0f} kB"
 
 
-_SENTENCES: Mapping[Figure, Callable[[Shown], str]] = {
+_SENTENCES: Mapping[Figure, Callable[[TurnView], str]] = {
     Figure.SPEED: _speed,
     Figure.SPEEDUP: _speedup,
     Figure.ACCEPTED: _accepted,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from specchat.stats.break_even import break_even
+from specchat.stats.break_even import BreakEven, break_even
 from specchat.stats.curve import expected_speedup
-from specchat.stats.explain import Shown
+from specchat.stats.limits import limit
 from specchat.stats.line import figures_line
 from specchat.stats.summary import Figures, Summary, is_disturbed
 from specchat.terminal.palette import word_of
@@ -30,17 +30,27 @@ NO_COSTS = MeasuredCosts()
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """The figures of one turn at one moment.
+    """The figures of one turn at one moment: what the panel shows and explanations are made of.
 
-    `shown` holds the counts. `speedup` was measured, which the end of the turn tells; until then `expected` is a
-    forecast of it. Both are None if they are not known. `k_most` is the largest k of the turn, `ribbon` the latest
-    rounds as words such as `●○·◆`, `history` tokens/s over the whole turn in at most 64 bars, and `k_history` k in as
-    many. `final` is True when the turn is over. `repeats` is how many tokens the answer repeats over and over.
+    `k` and `reason` are the last round's; `limit` says what kept its draft from being longer, empty if that is not
+    known. `break_even` and `memory` are None and `verifier` is empty if they are not known. `disturbed` says that other
+    programs took much of the processors.
+
+    The speed-up is measured, which the end of the turn tells; until then `expected` is a forecast of it. Both are None
+    if they are not known. `k_most` is the largest k of the turn, `ribbon` the latest rounds as words such as `●○·◆`,
+    `history` tokens/s over the whole turn in at most 64 bars, and `k_history` k in as many. `final` is True when the
+    turn is over. `repeats` is how many tokens the answer repeats over and over.
     """
 
-    shown: Shown = field(default_factory=lambda: Shown(Summary()))
+    summary: Summary = field(default_factory=Summary)
+    k: int = 0
+    reason: str = ""
+    break_even: BreakEven | None = None
+    memory: MemoryUse | None = None
+    disturbed: bool = False
+    verifier: str = ""
+    limit: str = ""
     tokens_per_second: float | None = None
-    speedup: float | None = None
     expected: float | None = None
     k_most: int = 0
     ribbon: tuple[str, ...] = ()
@@ -49,20 +59,51 @@ class TurnView:
     final: bool = False
     repeats: int = 0
 
+    @classmethod
+    def of(
+        cls,
+        rounds: Sequence[Round],
+        stats: Mapping[str, Any] | None,
+        memory: MemoryUse | None = None,
+        *,
+        verifier: str = "",
+    ) -> TurnView:
+        """The figures of a finished answer. `stats` is the object of that name in the trace's last line."""
+        if not rounds:
+            return cls(memory=memory)
+        summary = Summary.of_turn(rounds, stats)
+        return cls(
+            summary,
+            rounds[-1].k,
+            rounds[-1].reason,
+            break_even(summary.total, summary.speedup),
+            memory,
+            is_disturbed(stats),
+            verifier,
+            limit(rounds[-1]),
+            summary.total.tokens_per_second,
+            final=True,
+        )
+
     @property
     def figures(self) -> Figures:
         """The counts and times of all rounds."""
-        return self.shown.figures
+        return self.summary.total
+
+    @property
+    def speedup(self) -> float | None:
+        """The measured speed-up over plain decoding."""
+        return self.summary.speedup
 
     @property
     def sources(self) -> tuple[tuple[str, float], ...]:
         """Each source's share of the drafts, the largest first."""
-        drafts = {name: figures.num_drafts for name, figures in self.shown.summary.by_source.items()}
+        drafts = {name: figures.num_drafts for name, figures in self.summary.by_source.items()}
         total = self.figures.num_drafts or 1
         ordered = sorted(drafts.items(), key=lambda source: -source[1])
         return tuple((name, count / total) for name, count in ordered if count)
 
-    def summary(self) -> str:
+    def line(self) -> str:
         """The line of figures under the answer; empty before the first round."""
         if not self.figures.num_rounds:
             return ""
@@ -137,7 +178,7 @@ class TurnModel:
         if totals is None:
             return replace(self._snapshot(total, total.tokens_per_second, None), final=True)
         view = self._snapshot(total, totals["tokens_per_second"], totals["speedup"])
-        return replace(view, shown=view.shown._replace(disturbed=is_disturbed(totals)), final=True)
+        return replace(view, disturbed=is_disturbed(totals), final=True)
 
     def _total(self) -> Figures:
         return sum(self._by_source.values(), Figures())
@@ -153,16 +194,13 @@ class TurnModel:
             against_ms=total.decode_ms if speedup else 0.0,
         )
         return TurnView(
-            shown=Shown(
-                summary,
-                self._k,
-                self._reason,
-                break_even(total, speedup or expected),
-                self._memory,
-                verifier=self._verifier,
-            ),
+            summary,
+            self._k,
+            self._reason,
+            break_even(total, speedup or expected),
+            self._memory,
+            verifier=self._verifier,
             tokens_per_second=tokens_per_second,
-            speedup=speedup,
             expected=expected,
             k_most=self._k_most,
             ribbon=tuple(self._ribbon),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specchat.chat.explaining import explained_round, in_thought, shown_of
+from specchat.chat.explaining import explained_round, in_thought, view_of
 from specchat.stats.explain import Figure, explain
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import TokenKind
@@ -15,13 +15,13 @@ def thinking(*texts: str, **start: object) -> Trace:
 
 
 def test_the_figures_of_a_trace_are_its_own() -> None:
-    shown = shown_of(sample_trace())
+    shown = view_of(sample_trace())
     assert shown.verifier == "coupled"
     assert "4 rounds gave 8 tokens" in explain(Figure.SO_FAR, shown)
 
 
 def test_a_trace_without_rounds_has_no_figures() -> None:
-    assert shown_of(sample_trace(())).figures.num_rounds == 0
+    assert view_of(sample_trace(())).figures.num_rounds == 0
 
 
 def test_tokens_are_explained_with_the_rule_and_the_temperature_of_the_answer() -> None:

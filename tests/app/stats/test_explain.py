@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specchat.stats.break_even import BreakEven, break_even
-from specchat.stats.explain import Figure, Shown, explain, explanations, in_short
+from specchat.stats.explain import Figure, explain, explanations, in_short
 from specchat.stats.summary import Summary
+from specchat.stats.turn import TurnView
 from specchat_engine.load_options import MemoryUse
 from support.drawn_rounds import made_round
 
 ROUNDS = [made_round(4, 1, ms=(0.5, 2.0, 0.5)), made_round(4, 4, source="lookup", ms=(0.5, 2.0, 0.5))]
-SHOWN = Shown(
+SHOWN = TurnView(
     Summary.of_turn(ROUNDS, {"speedup": 1.5}),
     k=4,
     reason="raised\x1b[2J: position 4",
@@ -19,12 +22,12 @@ SHOWN = Shown(
 
 
 def test_without_a_draft_nothing_says_that_the_needed_alpha_waits_for_a_speed_up() -> None:
-    shown = Shown(Summary.of_turn([made_round(0, 0)], {"speedup": 1.0}))
+    shown = TurnView(Summary.of_turn([made_round(0, 0)], {"speedup": 1.0}))
     assert explain(Figure.BREAK_EVEN, shown).startswith("Nothing was drafted")
 
 
 def test_every_figure_has_an_explanation_with_and_without_numbers() -> None:
-    for shown in (SHOWN, Shown(Summary())):
+    for shown in (SHOWN, TurnView()):
         sentences = explanations(shown)
         assert [*sentences] == [*Figure]
         assert len({*sentences.values()}) == len(Figure)
@@ -47,14 +50,14 @@ def test_numbers_are_the_turns_own() -> None:
     assert "100 % of 2 drafts" in explain(Figure.BY_POSITION, SHOWN)
     assert "50 % from model and 50 % from lookup" in explain(Figure.SOURCES, SHOWN)
     rounds = [*[made_round(2, 2)] * 3, *[made_round(2, 2, source="lookup")] * 5]
-    mixed = SHOWN._replace(summary=Summary.of_turn(rounds))
+    mixed = replace(SHOWN, summary=Summary.of_turn(rounds))
     assert "63 % from lookup and 37 % from model" in explain(Figure.SOURCES, mixed), "as the panel shows them"
 
 
-def shown(speedup: float | None, ms: tuple[float, float, float] = (0.02, 2.0, 0.1), share: float = 1.0) -> Shown:
+def shown(speedup: float | None, ms: tuple[float, float, float] = (0.02, 2.0, 0.1), share: float = 1.0) -> TurnView:
     summary = Summary.of_turn([made_round(4, 2, ms=ms)] * 10, {"speedup": speedup})
     gauge = break_even(summary.total, speedup)
-    return Shown(summary, 4, "fixed", gauge, disturbed=share < 0.85)
+    return TurnView(summary, 4, "fixed", gauge, disturbed=share < 0.85)
 
 
 @pytest.mark.parametrize(
@@ -74,11 +77,11 @@ def shown(speedup: float | None, ms: tuple[float, float, float] = (0.02, 2.0, 0.
             "Slowed down: another program was using the CPU. Drafting took 1 % of the time",
         ),
         (shown(None), "Not compared with plain: no plain passes were timed while the machine was as busy."),
-        (Shown(Summary.of_turn([made_round(0, 0)])), "As fast as plain: nothing was drafted."),
-        (Shown(Summary()), "Nothing was decoded yet."),
+        (TurnView(Summary.of_turn([made_round(0, 0)])), "As fast as plain: nothing was drafted."),
+        (TurnView(), "Nothing was decoded yet."),
     ],
 )
-def test_one_sentence_gives_the_cause(turn: Shown, begins: str) -> None:
+def test_one_sentence_gives_the_cause(turn: TurnView, begins: str) -> None:
     assert in_short(turn).startswith(begins)
 
 
@@ -87,11 +90,11 @@ def test_nothing_of_a_trace_reaches_the_terminal_unfiltered() -> None:
 
 
 def test_an_answer_of_a_server_is_not_compared_with_plain() -> None:
-    drafted = Shown(Summary.of_turn([made_round(4, 2, ms=(0.0, 0.0, 5.0))] * 10))
+    drafted = TurnView(Summary.of_turn([made_round(4, 2, ms=(0.0, 0.0, 5.0))] * 10))
     assert in_short(drafted) == (
         "A server gave this answer. 50 % of the tokens that it drafted were accepted. "
         "It does not tell what a plain pass takes."
     )
-    plain = Shown(Summary.of_turn([made_round(0, 0, ms=(0.0, 0.0, 5.0))] * 10))
+    plain = TurnView(Summary.of_turn([made_round(0, 0, ms=(0.0, 0.0, 5.0))] * 10))
     assert in_short(plain) == "A server gave this answer. It told nothing of drafts."
     assert all(sentence.endswith(".") for sentence in explanations(drafted).values())

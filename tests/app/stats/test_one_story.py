@@ -119,12 +119,12 @@ def shown(story: Story) -> dict[str, str]:
     stats = story.stats.to_json()
     return {
         "line": statistics_line(stats, START),
-        "under the answer": view.summary(),
+        "under the answer": view.line(),
         "panel": "\n".join(_text(row.parts) for row in rows(view, 60)),
         "row": strip(view, 78).plain,
         "why": as_text(why_page(turn, 100)),
         "statistics": as_text(turn_page(turn, 100)),
-        "in short": in_short(view.shown),
+        "in short": in_short(view),
         "spoken": spoken_figures(stats, START),
         "advice": "\n".join(advice.sentence for advice in causes(turn).values()),
     }
@@ -235,8 +235,8 @@ def test_the_gauge_says_what_was_measured() -> None:
     """`1.68 × plain` beside `gains 179 %`; `needs α 0.00 …: gains 542 %`."""
     story = answer(Machine(0.3, 0.2, 1.5, 1.0, 0.0), Machine(0.3, 0.2, 1.5, 1.0, 0.0), 0.05, 0.8, [1, 2, 8], AUTO, 1)
     view = story.views()[1]
-    assert view.shown.break_even is not None
-    assert view.shown.break_even.speedup == view.speedup
+    assert view.break_even is not None
+    assert view.break_even.speedup == view.speedup
 
 
 def test_no_forecast_of_a_round_stands_beside_the_answers_own_speed() -> None:

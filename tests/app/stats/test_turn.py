@@ -55,7 +55,7 @@ def test_the_final_figures_are_the_engines_own() -> None:
     model.observe(rounds)
     totals = ended(rounds).stats | {"speedup": 1.58, "tokens_per_second": 612.0}
     view = model.final_view(totals)
-    assert view.summary() == "612 tok/s · 1.58 × plain · accepted 100 % · α 1.00 · τ 2.0"
+    assert view.line() == "612 tok/s · 1.58 × plain · accepted 100 % · α 1.00 · τ 2.0"
 
 
 def test_a_speed_up_is_expected_while_it_streams_and_measured_at_the_end() -> None:
@@ -79,7 +79,7 @@ def test_a_very_long_turn_keeps_a_short_history_and_ribbon() -> None:
 
 
 def test_nothing_has_a_summary_before_the_first_round() -> None:
-    assert TurnView().summary() == ""
+    assert TurnView().line() == ""
 
 
 def test_plain_answers_are_as_fast_as_plain_while_they_stream() -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from specchat.stats.explain import Figure, Shown, explain
+from specchat.stats.explain import Figure, explain
 from specchat.stats.explanations.explanation import SAME, Explanation, figures_place
+from specchat.stats.turn import TurnView
 from specchat.terminal.blocks import per_cent
 from specchat_engine.analysis.theory import expected_tokens
 
 
-def accepted(shown: Shown) -> Explanation:
+def accepted(view: TurnView) -> Explanation:
     """The acceptance rate."""
-    figures = shown.figures
-    paragraphs = [explain(Figure.ACCEPTED, shown)]
+    figures = view.figures
+    paragraphs = [explain(Figure.ACCEPTED, view)]
     if figures.num_draft_tokens:
-        paragraphs.append(_parts(shown))
+        paragraphs.append(_parts(view))
     paragraphs.append(
         "The rate counts every drafted token. Long drafts lower it, because tokens after a rejected one are lost; "
         "they may still be faster."
@@ -22,12 +23,12 @@ def accepted(shown: Shown) -> Explanation:
     return Explanation("accepted", tuple(paragraphs), figures_place("Acceptance"), value)
 
 
-def alpha(shown: Shown) -> Explanation:
+def alpha(view: TurnView) -> Explanation:
     """α, what it estimates, and whether it was enough."""
-    figures, gauge = shown.figures, shown.break_even
+    figures, gauge = view.figures, view.break_even
     value = ""
     if figures.alpha is None:
-        paragraphs = [explain(Figure.ALPHA, shown)]
+        paragraphs = [explain(Figure.ALPHA, view)]
     else:
         value = f"{figures.alpha:.2f}"
         paragraphs = [
@@ -36,9 +37,9 @@ def alpha(shown: Shown) -> Explanation:
             f"{per_cent(figures.alpha)}."
         ]
     paragraphs.append("α estimates how likely the target is to accept the next drafted token, if it gets that far.")
-    if figures.alpha is not None and shown.k:
-        expected = expected_tokens(figures.alpha, shown.k)
-        paragraphs.append(f"With it, a draft of {shown.k} tokens gives {expected:.1f} tokens a pass on average.")
+    if figures.alpha is not None and view.k:
+        expected = expected_tokens(figures.alpha, view.k)
+        paragraphs.append(f"With it, a draft of {view.k} tokens gives {expected:.1f} tokens a pass on average.")
     if gauge is not None and gauge.needed is not None:
         effect = "gained" if gauge.pays else "cost"
         change = f"{effect} {per_cent(abs(gauge.speedup - 1))}"
@@ -46,14 +47,14 @@ def alpha(shown: Shown) -> Explanation:
             change = "gained about as much as it cost"
         paragraphs.append(f"Break-even here is {gauge.needed:.2f}, so drafting {change}.")
     if figures.alpha is not None and figures.num_draft_tokens > figures.num_tested_tokens:
-        paragraphs.append(explain(Figure.ALPHA_AND_RATE, shown))
+        paragraphs.append(explain(Figure.ALPHA_AND_RATE, view))
     return Explanation("α", tuple(paragraphs), figures_place("Acceptance"), value)
 
 
-def tau(shown: Shown) -> Explanation:
+def tau(view: TurnView) -> Explanation:
     """Tokens per target pass."""
-    figures = shown.figures
-    paragraphs = [explain(Figure.TAU, shown)]
+    figures = view.figures
+    paragraphs = [explain(Figure.TAU, view)]
     if figures.num_drafts:
         paragraphs.append(
             f"{figures.num_accepted_tokens} of them were drafted and accepted. The others are the target's own, one at "
@@ -68,10 +69,10 @@ def tau(shown: Shown) -> Explanation:
     return Explanation("τ", tuple(paragraphs), figures_place("Acceptance"), value)
 
 
-def by_position(shown: Shown) -> Explanation:
+def by_position(view: TurnView) -> Explanation:
     """Acceptance at each position of the drafts."""
-    figures = shown.figures
-    paragraphs = [explain(Figure.BY_POSITION, shown)]
+    figures = view.figures
+    paragraphs = [explain(Figure.BY_POSITION, view)]
     value = ""
     if figures.drafted_at:
         places = zip(figures.accepted_by_place, figures.drafted_at, strict=True)
@@ -82,8 +83,8 @@ def by_position(shown: Shown) -> Explanation:
     return Explanation("by place", tuple(paragraphs), figures_place("Acceptance"), value)
 
 
-def _parts(shown: Shown) -> str:
-    figures = shown.figures
+def _parts(view: TurnView) -> str:
+    figures = view.figures
     discarded = figures.num_draft_tokens - figures.num_tested_tokens
     how = "after a rejected one or on another branch" if figures.num_siblings else "without a comparison"
     return (

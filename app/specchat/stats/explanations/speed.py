@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from specchat.stats.explain import Figure, Shown, explain
+from specchat.stats.explain import Figure, explain
 from specchat.stats.explanations.explanation import SAME, Explanation, figures_place
 from specchat.stats.line import speed_words, speedup_words
+from specchat.stats.turn import TurnView
 from specchat.terminal.blocks import per_cent
 
 
-def speed(shown: Shown) -> Explanation:
+def speed(view: TurnView) -> Explanation:
     """Tokens per second."""
-    figures = shown.figures
-    paragraphs = [explain(Figure.SPEED, shown)]
+    figures = view.figures
+    paragraphs = [explain(Figure.SPEED, view)]
     if figures.num_rounds:
         paragraphs.append(
             f"Each of the {figures.num_rounds} rounds took {figures.decode_ms / figures.num_rounds:.1f} ms on average "
@@ -24,13 +25,13 @@ def speed(shown: Shown) -> Explanation:
     return Explanation("tok/s", tuple(paragraphs), figures_place("Speed"), value)
 
 
-def speedup(shown: Shown) -> Explanation:
+def speedup(view: TurnView) -> Explanation:
     """The speed-up over plain decoding."""
-    found = shown.summary.speedup
-    paragraphs = [explain(Figure.SPEEDUP, shown)]
+    found = view.summary.speedup
+    paragraphs = [explain(Figure.SPEEDUP, view)]
     if found is not None:
         change = found - 1
-        saved = shown.summary.plain_ms - shown.summary.against_ms
+        saved = view.summary.plain_ms - view.summary.against_ms
         if abs(change) < SAME:
             verdict = "Drafting cost about as much time as it saved."
         elif change > 0:
@@ -38,19 +39,19 @@ def speedup(shown: Shown) -> Explanation:
         else:
             verdict = f"So drafting cost {-saved:.0f} ms: the answer was {per_cent(-change)} slower."
         paragraphs.append(verdict)
-    if shown.disturbed:
+    if view.disturbed:
         paragraphs.append("Other programs took much of the processors during this answer, which slowed it down.")
     paragraphs.append(
         "Plain decoding makes one token with each pass of the target. Passes without a draft are timed to measure it."
     )
-    value = speedup_words(found) if shown.figures.num_rounds else ""
+    value = speedup_words(found) if view.figures.num_rounds else ""
     return Explanation("× plain", tuple(paragraphs), figures_place("Speed"), value)
 
 
-def break_even(shown: Shown) -> Explanation:
+def break_even(view: TurnView) -> Explanation:
     """The α that would have paid off."""
-    gauge = shown.break_even
-    paragraphs = [explain(Figure.BREAK_EVEN, shown)]
+    gauge = view.break_even
+    paragraphs = [explain(Figure.BREAK_EVEN, view)]
     value = ""
     if gauge is not None and gauge.needed is None:
         paragraphs.append(
@@ -68,10 +69,10 @@ def break_even(shown: Shown) -> Explanation:
     return Explanation("α needed", tuple(paragraphs), figures_place("Break-even"), value)
 
 
-def time(shown: Shown) -> Explanation:
+def time(view: TurnView) -> Explanation:
     """Where the time went."""
-    figures = shown.figures
-    paragraphs = [explain(Figure.TIME, shown)]
+    figures = view.figures
+    paragraphs = [explain(Figure.TIME, view)]
     value = ""
     if figures.shares:
         value = f"draft {per_cent(figures.shares['draft'])}"

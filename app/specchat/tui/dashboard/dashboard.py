@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 
-from specchat.stats.explain import Figure, Shown, explain
+from specchat.stats.explain import Figure, explain
 from specchat.stats.turn import TurnView
 from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.figures import Row, Styled, ribbon, rows, strip
@@ -40,7 +40,7 @@ class Dashboard(Lines, can_focus=True):
         """The user wants more about a figure of these numbers."""
 
         figure: Figure
-        shown: Shown
+        view: TurnView
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -52,9 +52,9 @@ class Dashboard(Lines, can_focus=True):
         self.border_subtitle = legend_line(short=True)
 
     @property
-    def shown(self) -> Shown:
-        """The numbers of the snapshot."""
-        return self._view.shown
+    def view(self) -> TurnView:
+        """The snapshot."""
+        return self._view
 
     def show(self, view: TurnView) -> None:
         """Show another snapshot."""
@@ -84,7 +84,7 @@ class Dashboard(Lines, can_focus=True):
 
     def action_explain(self) -> None:
         """Ask for the whole explanation of the marked figure."""
-        self.post_message(self.Explain(self._marked, self.shown))
+        self.post_message(self.Explain(self._marked, self.view))
 
     def action_leave(self) -> None:
         """Go back."""
@@ -175,9 +175,9 @@ def following(marked: Figure | None, steps: int) -> Figure:
 
 def explanation(marked: Figure, view: TurnView) -> str:
     """What a figure means, with this turn's numbers."""
-    sentences = [explain(marked, view.shown)]
+    sentences = [explain(marked, view)]
     if marked in _TOGETHER:
-        sentences.append(explain(Figure.ALPHA_AND_RATE, view.shown))
+        sentences.append(explain(Figure.ALPHA_AND_RATE, view))
     return " ".join(sentences)
 
 

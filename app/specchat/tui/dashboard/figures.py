@@ -77,10 +77,10 @@ def rows(view: TurnView, width: int) -> list[Row]:
         *_flowing("in %", _named(_times(view), view.figures.num_rounds > 0), width, 5, Figure.TIME),
         Row([_label(Figure.SOURCES), *_sources(view)], 4, Figure.SOURCES),
         Row([_label("k"), *_lengths(view, room)], 1, Figure.K),
-        Row([" " * _LABEL, (cut(clean_line(view.shown.reason), room), QUIET)], 3, Figure.K),
+        Row([" " * _LABEL, (cut(clean_line(view.reason), room), QUIET)], 3, Figure.K),
         gap,
         Row([_label("tok/s"), (_curve(view.history, room), ACCEPTED)], 6, Figure.SPEED),
-        *_memory(view.shown.memory, width),
+        *_memory(view.memory, width),
         Row(
             [_label(Figure.SO_FAR), f"{view.figures.num_tokens} tokens in {view.figures.num_rounds} rounds"],
             8,
@@ -157,7 +157,7 @@ def _speedup(view: TurnView, of: str = "plain") -> list[Styled]:
 def _ahead(view: TurnView) -> str:
     """What the speed-up means, and whether it is a forecast."""
     if view.speedup is None:
-        unknown = "other programs use the CPU" if view.shown.disturbed else "not known" if view.final else ""
+        unknown = "other programs use the CPU" if view.disturbed else "not known" if view.final else ""
         return "expected" if view.expected else unknown
     change = view.speedup - 1
     return f"{per_cent(abs(change))} {'faster' if change >= 0 else 'slower'}"
@@ -193,7 +193,7 @@ def _positions(view: TurnView, room: int) -> list[Styled]:
 
 def _gauge(view: TurnView, room: int) -> list[Styled]:
     """α as a bar from 0 to 1, with a stroke at the break-even point."""
-    found = view.shown.break_even
+    found = view.break_even
     if found is None:
         return [("–", QUIET)]
     has = min(round(found.has * room), room)
@@ -207,7 +207,7 @@ def _gauge(view: TurnView, room: int) -> list[Styled]:
 
 def _break_even(view: TurnView, width: int) -> list[Row]:
     """What the gauge says, in at least two rows. An empty second one is a gap."""
-    found = view.shown.break_even
+    found = view.break_even
     words = _no_break_even(view) if found is None else found.sentence()
     told = [Row([(line, QUIET)], 1, Figure.BREAK_EVEN) for line in textwrap.wrap(words, width)]
     return [*told, *[Row((), _GAP)] * (2 - len(told))]
@@ -260,7 +260,7 @@ def _lengths(view: TurnView, room: int) -> list[Styled]:
     if not view.figures.num_rounds:
         return [("–", QUIET)]
     highest = max(view.k_most, 1)
-    return [f"{view.shown.k:<4}", (levels(columns(view.k_history, room - 4), highest), ACCEPTED)]
+    return [f"{view.k:<4}", (levels(columns(view.k_history, room - 4), highest), ACCEPTED)]
 
 
 def _memory(use: MemoryUse | None, width: int) -> list[Row]:

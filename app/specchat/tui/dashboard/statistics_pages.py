@@ -9,8 +9,8 @@ from textual.content import Content
 from specchat.stats.advice import Answered
 from specchat.stats.causes import causes
 from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, wrapped
-from specchat.stats.explain import Figure, Shown, explain, in_short
-from specchat.stats.limits import limit, limits
+from specchat.stats.explain import Figure, explain, in_short
+from specchat.stats.limits import limits
 from specchat.stats.line import shown_shares
 from specchat.stats.summary import Figures, Summary
 from specchat.stats.what_if_chart import what_if_chart
@@ -55,17 +55,19 @@ def pages(turn: Answered | None, stored: Stored, pair: str) -> dict[str, Page]:
 def turn_page(turn: Answered, width: int) -> list[Line]:
     """One answer: its totals, the prediction for other values of k, and k over the turn."""
     width = min(width, _WIDEST)
-    lines = [*totals(turn.summary, width)]
-    gauge = turn.break_even
+    lines = [*totals(turn.view.summary, width)]
+    gauge = turn.view.break_even
     if gauge is not None:
         lines += [*_title("Break-even"), *wrapped(gauge.sentence(), width)]
     if turn.prediction is not None:
         lines += [*_title("What if: tokens/s over k"), *what_if_chart(turn.prediction, width)]
     elif turn.rounds:
-        why = f"What if: no prediction for other values of k, because {_DISTURBED if turn.disturbed else _UNKNOWN}."
+        why = (
+            f"What if: no prediction for other values of k, because {_DISTURBED if turn.view.disturbed else _UNKNOWN}."
+        )
         lines += [_EMPTY, *wrapped(why, width, Style.QUIET)]
     lines += [*_title("k over the turn"), *k_chart(turn.rounds, width)]
-    return lines + details(turn.summary, width)
+    return lines + details(turn.view.summary, width)
 
 
 def summary_page(summary: Summary, width: int) -> list[Line]:
@@ -144,10 +146,8 @@ def _pair(sums: Counters) -> str:
 def why_page(turn: Answered, width: int) -> list[Line]:
     """Why an answer was as fast as it was, and what could make it faster, with reasons, the largest gain first."""
     width = min(width, _WIDEST)
-    last = turn.rounds[-1]
-    shown = Shown(turn.summary, last.k, last.reason, turn.break_even, disturbed=turn.disturbed, limit=limit(last))
-    lines = [*wrapped(in_short(shown), width, Style.STRONG), _EMPTY]
-    lines += [line for figure in _TOLD for line in wrapped(f"· {explain(figure, shown)}", width, hang="  ")]
+    lines = [*wrapped(in_short(turn.view), width, Style.STRONG), _EMPTY]
+    lines += [line for figure in _TOLD for line in wrapped(f"· {explain(figure, turn.view)}", width, hang="  ")]
     lines += [line for sentence in limits(turn.rounds) for line in wrapped(f"· {sentence}", width, hang="  ")]
     found = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
     lines += _title("What could be gained")
@@ -165,9 +165,9 @@ def why_page(turn: Answered, width: int) -> list[Line]:
 
 
 def _no_advice(turn: Answered) -> str:
-    if not turn.figures.shares:
+    if not turn.view.figures.shares:
         return "No advice: a server decides how it drafts, and does not tell what its passes take."
-    if turn.disturbed:
+    if turn.view.disturbed:
         return f"No advice: {_DISTURBED}, so its times say little about k and the draft."
     if turn.prediction is None:
         return f"No advice about k and the draft: {_UNKNOWN}."

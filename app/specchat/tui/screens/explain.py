@@ -14,9 +14,10 @@ from textual.widgets import OptionList, Static
 
 from specchat.manual.docs import section_at
 from specchat.manual.sections import Place
-from specchat.stats.explain import Figure, Shown
+from specchat.stats.explain import Figure
 from specchat.stats.explanations.explanation import Explanation
 from specchat.stats.explanations.figures import explain_figures
+from specchat.stats.turn import TurnView
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.listing import Listing
 
@@ -94,11 +95,11 @@ class ExplainScreen(ModalScreen[None]):
         panel.border_subtitle = f"{self._place + 1} of {len(self._explanations)}"
 
 
-def figures_screen(shown: Shown, read: Callable[[Place], None], figure: Figure | None = None) -> ExplainScreen:
+def figures_screen(view: TurnView, read: Callable[[Place], None], figure: Figure | None = None) -> ExplainScreen:
     """The explanations of all figures with these numbers, beginning with one of them."""
-    found = explain_figures(shown)
+    found = explain_figures(view)
     place = [*found].index(figure) if figure in found else 0
-    title = "What the figures mean, with this answer's numbers" if shown.figures.num_rounds else "What the figures mean"
+    title = "What the figures mean, with this answer's numbers" if view.figures.num_rounds else "What the figures mean"
     return ExplainScreen([*found.values()], place, read, title=title)
 
 

@@ -125,7 +125,7 @@ class Played(Transcript, can_focus=False):
             return f"the turn failed: {self.trace.error}"
         if self.trace.end is None:
             return "the recording stops here: the trace has no end"
-        summary = self.figures().summary() if self._alone else ""
+        summary = self.figures().line() if self._alone else ""
         return with_ending(self.trace.reason, summary)
 
 
@@ -200,7 +200,7 @@ class ReplayScreen(PlayingScreen):
         from specchat.tui.screens.explain import figures_screen
         from specchat.tui.screens.help import read_docs
 
-        self.app.push_screen(figures_screen(self.query_one(Dashboard).shown, partial(read_docs, self.app)))
+        self.app.push_screen(figures_screen(self.query_one(Dashboard).view, partial(read_docs, self.app)))
 
     def action_scroll(self, where: str) -> None:
         """Scroll the answer."""

@@ -163,7 +163,7 @@ class WatchScreen(Screen[None]):
         from specchat.tui.screens.explain import figures_screen
         from specchat.tui.screens.help import read_docs
 
-        self.app.push_screen(figures_screen(self.query_one(Dashboard).shown, partial(read_docs, self.app), figure))
+        self.app.push_screen(figures_screen(self.query_one(Dashboard).view, partial(read_docs, self.app), figure))
 
     def _listen(self) -> None:
         for event in self._client.events():

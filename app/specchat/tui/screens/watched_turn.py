@@ -53,10 +53,10 @@ class WatchedTurn:
             return f"the answer failed: {trace.error}"
         figures = self.figures()
         if self._answer.lost:
-            return " · ".join(part for part in (_LOST, figures.summary()) if part)
+            return " · ".join(part for part in (_LOST, figures.line()) if part)
         drafted = figures.figures.num_draft_tokens
         rule = rule_in(trace.start) if drafted else ""
-        return with_ending(trace.reason, figures.summary(), rule)
+        return with_ending(trace.reason, figures.line(), rule)
 
 
 def _shortened(question: str) -> str:

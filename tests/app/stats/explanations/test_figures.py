@@ -4,26 +4,27 @@ import pytest
 
 from specchat.manual.docs import docs
 from specchat.stats.break_even import break_even
-from specchat.stats.explain import Figure, Shown
+from specchat.stats.explain import Figure
 from specchat.stats.explanations.figures import EXPLAINED, explain_figure, explain_figures
 from specchat.stats.summary import Summary
+from specchat.stats.turn import TurnView
 from specchat_engine.settings import VERIFIER_NAMES
 from support.drawn_rounds import made_round
 
 ROUNDS = [made_round(4, 1), made_round(4, 4, source="lookup"), made_round(0, 0)] * 10
 
 
-def shown(speedup: float | None = 1.3, verifier: str = "coupled") -> Shown:
+def shown(speedup: float | None = 1.3, verifier: str = "coupled") -> TurnView:
     summary = Summary.of_turn(ROUNDS, {"speedup": speedup})
-    return Shown(summary, 4, "fixed", break_even(summary.total, speedup), verifier=verifier)
+    return TurnView(summary, 4, "fixed", break_even(summary.total, speedup), verifier=verifier)
 
 
-def told(figure: Figure, of: Shown | None = None) -> str:
+def told(figure: Figure, of: TurnView | None = None) -> str:
     return " ".join(explain_figure(figure, of or shown()).paragraphs)
 
 
-@pytest.mark.parametrize("of", [shown(), shown(0.8), shown(1.0), shown(None), Shown(Summary())])
-def test_every_figure_is_explained_with_and_without_numbers(of: Shown) -> None:
+@pytest.mark.parametrize("of", [shown(), shown(0.8), shown(1.0), shown(None), TurnView()])
+def test_every_figure_is_explained_with_and_without_numbers(of: TurnView) -> None:
     found = explain_figures(of)
     assert [*found] == [*EXPLAINED]
     for explanation in found.values():

@@ -2,9 +2,8 @@ import pytest
 from rich.cells import cell_len
 
 from app.tui.scripted_client import ended, script
-from specchat.stats.explain import Figure, Shown
+from specchat.stats.explain import Figure
 from specchat.stats.explanations.figures import explain_figures
-from specchat.stats.summary import Summary
 from specchat.stats.turn import TurnModel, TurnView
 from specchat.tui.dashboard.dashboard import MARKABLE, Panel, explanation, following, panel
 from specchat.tui.dashboard.figures import strip
@@ -79,7 +78,7 @@ def test_a_low_panel_keeps_what_matters_most() -> None:
 
 @pytest.mark.parametrize("width", [33, 45, 60])
 def test_what_the_gauge_says_never_stands_without_its_label(width: int) -> None:
-    sentence = turn(60).shown.break_even
+    sentence = turn(60).break_even
     assert sentence is not None
     for height in range(1, 40):
         rows = "\n".join(texts(panel(turn(60), width, height)))
@@ -122,7 +121,7 @@ def test_the_gauge_says_what_alpha_is_needed_and_what_that_costs() -> None:
     model = TurnModel(MeasuredCosts(((1, 1.0), (4, 2.0), (8, 4.0)), 0.1))
     model.observe(script("~ a~/ b//c/> d| a~ b~/ c/> d") * 9)
     view = model.view()
-    gauge = view.shown.break_even
+    gauge = view.break_even
     assert gauge is not None
     assert not gauge.pays
     rows = shown(view)
@@ -138,7 +137,7 @@ def test_why_drafting_does_not_pay_is_never_cut(width: int, height: int) -> None
     model = TurnModel()
     model.observe(rounds)
     view = model.final_view(ended(rounds).stats | {"speedup": 0.13})
-    gauge = view.shown.break_even
+    gauge = view.break_even
     assert gauge is not None
     assert gauge.sentence().startswith("no α pays off: 0.3")
     assert gauge.sentence() in " ".join(row.strip() for row in texts(panel(view, width, height)))
@@ -191,7 +190,7 @@ def test_k_is_shown_over_the_turn_with_its_reason() -> None:
 
 
 def test_memory_is_known_before_the_first_turn() -> None:
-    assert any("memory   64 MB" in row for row in shown(TurnView(Shown(Summary(), memory=MEMORY))))
+    assert any("memory   64 MB" in row for row in shown(TurnView(memory=MEMORY)))
 
 
 def test_a_click_finds_the_figure_of_its_row() -> None:
@@ -207,4 +206,4 @@ def test_everything_that_the_panel_shows_can_be_marked_and_has_a_whole_explanati
     told = [figure for row, figure in zip(texts(drawn), drawn.figures, strict=False) if row.strip()]
     assert None not in told
     assert {*told} <= {*MARKABLE}
-    assert {*MARKABLE} <= {*explain_figures(turn(rounds).shown)}
+    assert {*MARKABLE} <= {*explain_figures(turn(rounds))}

@@ -62,7 +62,8 @@ def test_settings_and_costs_are_those_of_the_trace() -> None:
 
 @pytest.mark.parametrize("width", [40, 78, 140])
 def test_every_page_fits_its_width(width: int) -> None:
-    kept = Stored(TURN.summary, TURN.summary + TURN.summary, {"a very long name of a pair " * 9: Counters(1, 2, 3)})
+    summary = TURN.view.summary
+    kept = Stored(summary, summary + summary, {"a very long name of a pair " * 9: Counters(1, 2, 3)})
     for name, page in pages(TURN, kept, "a pair").items():
         rows = as_text(page(width)).split("\n")
         assert max(map(len, rows)) <= max(width, 60), name
@@ -71,7 +72,7 @@ def test_every_page_fits_its_width(width: int) -> None:
 @pytest.mark.parametrize("width", [32, 40, 59])
 def test_a_narrow_page_wraps_between_words_and_leaves_nothing_out(width: int) -> None:
     pair = "a large target 70B ⇠ a small draft 1B"
-    kept = Stored(TURN.summary, TURN.summary, {pair: Counters(1, 2, 3)})
+    kept = Stored(TURN.view.summary, TURN.view.summary, {pair: Counters(1, 2, 3)})
     for name, page in pages(TURN, kept, pair).items():
         text = as_text(page(width))
         assert max(map(len, text.split("\n"))) <= width, name

@@ -43,7 +43,7 @@ def review(turn: Answered, before: Sequence[tuple[int, int]], memory: Memory | N
     advice, memory = advise(causes(turn), memory or Memory())
     if advice is not None:
         return Review(memory, advice)
-    figures = turn.figures
+    figures = turn.view.figures
     return Review(
         memory, None, fallen_alpha(figures.num_tested_tokens, figures.num_accepted_tokens, AlphaRecord.of(before))
     )

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from specchat.chat.explaining import explained_round, shown_of
+from specchat.chat.explaining import explained_round, view_of
 from specchat.chat.server_limits import COMPARISON, INSPECTION, learns_nothing
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError, TraceError
 from specchat.manual.sections import Place
 from specchat.models.formatting import recorded_pair
 from specchat.stats.charts import Line, wrapped
-from specchat.stats.explain import Figure, Shown
-from specchat.stats.summary import Summary
+from specchat.stats.explain import Figure
+from specchat.stats.turn import TurnView
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages
 from specchat.tui.recording import (
@@ -102,18 +102,18 @@ class AnswerWindows:
     async def explain(self, figure: Figure | None = None, answer: int | None = None) -> None:
         """Explains the figures of an answer: of this one, else of the one that is written, else of the last one."""
         state, memory = self._state, self._state.session.loaded.memory if self._state.session.loaded else None
-        shown = Shown(Summary(), memory=memory)
+        view = TurnView(memory=memory)
         last = state.last_answer
         if state.turn is not None and (answer is None or state.is_running(answer)):
-            shown = state.turn.view().shown
+            view = state.turn.view()
         elif answer is not None or last is not None:
             trace = await self._trace(answer if answer is not None else last.id if last else None)
-            shown = shown_of(trace, memory) if trace is not None else shown
-        self.show_explanations(shown, figure)
+            view = view_of(trace, memory) if trace is not None else view
+        self.show_explanations(view, figure)
 
-    def show_explanations(self, shown: Shown, figure: Figure | None = None) -> None:
+    def show_explanations(self, view: TurnView, figure: Figure | None = None) -> None:
         """Explains figures, beginning with this one."""
-        self._owner.app.push_screen(figures_screen(shown, self._read, figure))
+        self._owner.app.push_screen(figures_screen(view, self._read, figure))
 
     async def explain_token(self, answer: int, round_index: int, place: int) -> None:
         """Explains a token of an answer, and the others of its round."""

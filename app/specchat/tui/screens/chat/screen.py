@@ -192,7 +192,7 @@ class ChatScreen(Screen[None]):
 
     def on_dashboard_explain(self, message: Dashboard.Explain) -> None:
         """Explains the figure that is marked."""
-        self.parts.answer_windows.show_explanations(message.shown, message.figure)
+        self.parts.answer_windows.show_explanations(message.view, message.figure)
 
     def on_dashboard_left(self) -> None:
         """Goes back to the prompt."""

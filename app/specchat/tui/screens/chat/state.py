@@ -119,7 +119,7 @@ class RunningTurn:
         rules = self._rules if view.figures.num_draft_tokens else ()
         text = self.text if ended is None or (self._given and not ended.text) else ended.text
         source = self._question.quoted_in(text)
-        line = with_ending(ended.reason if ended else "error", view.summary(), *rules, source)
+        line = with_ending(ended.reason if ended else "error", view.line(), *rules, source)
         if ended and ended.calls:
             self.answer.finish(line, ended.content, calls=True)
         else:

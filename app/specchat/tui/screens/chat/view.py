@@ -165,7 +165,7 @@ class ChatView:
 
     def show_memory(self, memory: MemoryUse | None) -> None:
         """Shows what the loaded models take beside the figures that are shown."""
-        self.show_figures(replace(self._figures, shown=self._figures.shown._replace(memory=memory)))
+        self.show_figures(replace(self._figures, memory=memory))
 
     def show_outbox(self) -> None:
         """Shows what is queued, and leaves its keys to it; says at the outputs of commands whether they went."""

@@ -36,7 +36,7 @@ async def test_a_session_goes_on_in_another_start_with_its_settings() -> None:
 async def test_a_resumed_session_has_its_figures_and_names_before_the_models_are_loaded() -> None:
     async with chat(ScriptedClient()) as pilot:
         await ask(pilot)
-        told, name = pilot.app.screen.query_one(Dashboard).shown.figures, seen(pilot)[2]
+        told, name = pilot.app.screen.query_one(Dashboard).view.figures, seen(pilot)[2]
     memory = MemoryUse(60_000_000, 4_000_000, 0, 0)
     client = ScriptedClient(hold_loading=True, load_events=(replace(LOADED, memory=memory),))
     app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
@@ -45,15 +45,15 @@ async def test_a_resumed_session_has_its_figures_and_names_before_the_models_are
         await pilot.pause(0.2)
         assert name in seen(pilot)
         assert name.strip() != "answer"
-        assert pilot.app.screen.query_one(Dashboard).shown.figures == told
+        assert pilot.app.screen.query_one(Dashboard).view.figures == told
         assert "ctx 0" not in header(pilot)
         await pilot.press("f7")
         await wait_until(lambda: isinstance(pilot.app.screen, StatisticsScreen))
         await pilot.press("escape")
         client.go.set()
         await quiet(pilot)
-        assert pilot.app.screen.query_one(Dashboard).shown.figures == told, "and after they are loaded"
-        assert pilot.app.screen.query_one(Dashboard).shown.memory == memory
+        assert pilot.app.screen.query_one(Dashboard).view.figures == told, "and after they are loaded"
+        assert pilot.app.screen.query_one(Dashboard).view.memory == memory
 
 
 async def test_calls_of_a_stored_session_are_shown_with_their_results_and_sent_again() -> None:
