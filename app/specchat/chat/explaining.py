@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from specchat.stats.explanations.explanation import Explanation
-from specchat.stats.explanations.tokens import Decided, explain_round
+from specchat.stats.figures.figure import Explanation
 from specchat.stats.kinds import ContentKind, closes_unopened_thinking, kinds_of
+from specchat.stats.tokens import Decided, explain_round
 from specchat.stats.turn import TurnView
 from specchat.traces.trace import Trace
 from specchat_engine.load_options import MemoryUse

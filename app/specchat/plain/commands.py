@@ -10,7 +10,6 @@ from pathlib import Path
 from specchat.chat.archive import Archive
 from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.changing import OfPresets, do_preset
-from specchat.chat.commands.figures import FIGURES
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.saved import OfPrompts, OfRoles, do_prompt, do_role
 from specchat.chat.commands.tagging import OfTags, do_tag, with_signs
@@ -31,8 +30,10 @@ from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.plain.shell import PlainShell
 from specchat.plain.tools import PlainTools
 from specchat.settings.presets import preset_names
-from specchat.stats.explain import Figure, explanations, in_short
-from specchat.stats.explanations.figures import explain_figure
+from specchat.stats.figures import FIGURES, NAMED
+from specchat.stats.figures.answer import ROUNDS
+from specchat.stats.figures.figure import Figure
+from specchat.stats.figures.speed import in_short
 from specchat.stats.turn import TurnView
 from specchat.store.images import StoredImage
 from specchat.store.records import StoredMessage
@@ -340,16 +341,16 @@ class Commands:
             self._paper.say("There is no answer yet.")
             return
         self._paper.say(spoken(in_short(view)))
-        for figure, sentence in explanations(view).items():
-            if figure is not Figure.ROUNDS:  # the ribbon is not there
-                self._paper.say(spoken(f"{figure.value}: {sentence}"))
+        for figure in FIGURES:
+            if figure is not ROUNDS and (sentence := figure.sentence(view)):  # the ribbon is not there
+                self._paper.say(spoken(f"{figure.label}: {sentence}"))
 
     def _explain(self, figure: Figure | None) -> None:
         """Explains a figure with the last answer's numbers; lists the figures if none is named."""
         if figure is None:
-            self._paper.say(f"/explain and a name explains a figure: {', '.join(FIGURES)}.")
+            self._paper.say(f"/explain and a name explains a figure: {', '.join(NAMED)}.")
             return
-        explanation = explain_figure(figure, self._view())
+        explanation = figure.explanation(self._view())
         for paragraph in explanation.paragraphs:
             self._paper.say(spoken(paragraph))
         if (more := section_at(explanation.more)) is not None:

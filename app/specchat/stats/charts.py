@@ -15,16 +15,23 @@ from specchat_engine.decoding.rounds import Round
 
 
 class Style(StrEnum):
-    """How a piece of text is drawn. The characters alone carry the meaning."""
+    """How a piece of text is drawn, in the words of the app's theme. The characters alone carry the meaning."""
 
-    PLAIN = "plain"
-    QUIET = "quiet"
-    STRONG = "strong"
-    ACCEPTED = "accepted"
-    TARGET = "target"
+    PLAIN = ""
+    QUIET = "$quiet"
+    STRONG = "bold"
+    ACCEPTED = "$outcome-accepted"
+    REJECTED = "$outcome-rejected"
+    DISCARDED = "$outcome-discarded"
+    TARGET = "$outcome-correction"
+    BONUS = "$outcome-bonus"
+    UNDRAFTED = "$outcome-plain"
+    GAIN = "bold $outcome-accepted"
+    LOSS = "bold $outcome-correction"
 
 
-Line = tuple[tuple[str, Style], ...]
+Piece = tuple[str, Style]
+Line = tuple[Piece, ...]
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _REASONS = 4

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specchat.chat.explaining import explained_round, in_thought, view_of
-from specchat.stats.explain import Figure, explain
+from specchat.stats.figures.answer import SO_FAR
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import TokenKind
 from support.drawn_rounds import sample_round
@@ -17,7 +17,7 @@ def thinking(*texts: str, **start: object) -> Trace:
 def test_the_figures_of_a_trace_are_its_own() -> None:
     shown = view_of(sample_trace())
     assert shown.verifier == "coupled"
-    assert "4 rounds gave 8 tokens" in explain(Figure.SO_FAR, shown)
+    assert "4 rounds gave 8 tokens" in SO_FAR.sentence(shown)
 
 
 def test_a_trace_without_rounds_has_no_figures() -> None:

@@ -15,11 +15,11 @@ from specchat.plain.paper import spoken_figures
 from specchat.stats.advice import Answered
 from specchat.stats.causes import causes
 from specchat.stats.charts import as_text
-from specchat.stats.explain import in_short
+from specchat.stats.figures.speed import in_short
 from specchat.stats.line import statistics_line
 from specchat.stats.turn import TurnModel, TurnView
 from specchat.store.turns import Counters
-from specchat.tui.dashboard.figures import rows, strip
+from specchat.tui.dashboard.dashboard import rows, strip
 from specchat.tui.dashboard.statistics_pages import turn_page, why_page
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.rounds import Round
@@ -120,7 +120,7 @@ def shown(story: Story) -> dict[str, str]:
     return {
         "line": statistics_line(stats, START),
         "under the answer": view.line(),
-        "panel": "\n".join(_text(row.parts) for row in rows(view, 60)),
+        "panel": "\n".join("".join(text for text, _ in row.pieces) for row in rows(view, 60)),
         "row": strip(view, 78).plain,
         "why": as_text(why_page(turn, 100)),
         "statistics": as_text(turn_page(turn, 100)),
@@ -128,10 +128,6 @@ def shown(story: Story) -> dict[str, str]:
         "spoken": spoken_figures(stats, START),
         "advice": "\n".join(advice.sentence for advice in causes(turn).values()),
     }
-
-
-def _text(parts: Sequence[tuple[str, str] | str]) -> str:
-    return "".join(part if isinstance(part, str) else part[0] for part in parts)
 
 
 _NUMBER = r"(\d+(?:\.\d+)?)"

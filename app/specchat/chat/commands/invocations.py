@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from specchat.chat.knobs import Knob
-from specchat.stats.explain import Figure
+from specchat.stats.figures.figure import Figure
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO, DraftLength, Settings
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -12,10 +13,13 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 
-from specchat.stats.explain import Figure, explain
+from specchat.stats.charts import Line, Style
+from specchat.stats.figures import FIGURES
+from specchat.stats.figures.answer import latest, ribbon
+from specchat.stats.figures.figure import Figure, Row, length
+from specchat.stats.figures.speed import SPEED
 from specchat.stats.turn import TurnView
 from specchat.tui.appearance import legend_line
-from specchat.tui.dashboard.figures import Row, Styled, ribbon, rows, strip
 from specchat.tui.widgets.lines import Lines
 
 
@@ -45,7 +49,7 @@ class Dashboard(Lines, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._view = TurnView()
-        self._marked = Figure.SPEED
+        self._marked: Figure = SPEED
         self._explains = False
         self._panel: Panel | None = None
         self.border_title = "This turn"
@@ -123,17 +127,23 @@ class DashboardRow(Lines):
         self.show_lines([strip(self._view, self.size.width)])
 
 
-MARKABLE = tuple(figure for figure in Figure if figure not in (Figure.ALPHA_AND_RATE, Figure.VERIFIER))
-"""The figures that can be marked, from top to bottom."""
-
-_TOGETHER = (Figure.ACCEPTED, Figure.ALPHA)
-"""Two figures that are easily confused. Each explanation says how they differ."""
-
 _USUAL_RIBBON, _LONGEST_RIBBON = 3, 8
 _LONGEST_EXPLANATION = 260
 """The length of the longest explanation in characters, with long numbers."""
 
 _NOTHING = Content()
+
+
+def rows(view: TurnView, width: int) -> list[Row]:
+    """The rows of the panel for `width` cells. The rows of `ribbon` come below.
+
+    There are always as many, except that in a narrow panel some figures need a further row.
+    """
+    return [row for figure in FIGURES for row in figure.rows(view, width)]
+
+
+MARKABLE = tuple(dict.fromkeys(row.figure for row in (*rows(TurnView(), 40), *ribbon(TurnView(), 40, 1)) if row.figure))
+"""The figures that can be marked, from top to bottom."""
 
 
 class Panel(NamedTuple):
@@ -152,7 +162,7 @@ def panel(view: TurnView, width: int, height: int, marked: Figure | None = None)
     all_rows = [*figures, *ribbon(view, width - 1, rounds)]
     shown = fitting(all_rows, room, marked)
     of_marked = [at for at, row in enumerate(shown) if marked and row.figure is marked]
-    lines = [_line(row.parts, width, at in of_marked, at in of_marked[:1]) for at, row in enumerate(shown)]
+    lines = [_line(row.pieces, width, at in of_marked, at in of_marked[:1]) for at, row in enumerate(shown)]
     filling = [_NOTHING] * (room - len(shown)) if below else []
     return Panel((*lines, *filling, *below), tuple(row.figure for row in shown))
 
@@ -173,23 +183,25 @@ def following(marked: Figure | None, steps: int) -> Figure:
     return MARKABLE[(MARKABLE.index(marked) + steps) % len(MARKABLE)]
 
 
-def explanation(marked: Figure, view: TurnView) -> str:
-    """What a figure means, with this turn's numbers."""
-    sentences = [explain(marked, view)]
-    if marked in _TOGETHER:
-        sentences.append(explain(Figure.ALPHA_AND_RATE, view))
-    return " ".join(sentences)
-
-
 def _explanation(marked: Figure, view: TurnView, width: int) -> list[Content]:
     """A rule and the explanation. Its height depends on the width only, so the rows above do not move with the mark."""
     room = max(width - 1, 10)
     height = -(-_LONGEST_EXPLANATION // room)
-    lines = textwrap.wrap(explanation(marked, view), room)[:height]
+    lines = textwrap.wrap(marked.caption(view), room)[:height]
     lines += [""] * (height - len(lines))
     return [Content.styled("─" * width, "$border"), *(Content(f" {line}") for line in lines)]
 
 
-def _line(parts: Sequence[Styled], width: int, strong: bool, marked: bool) -> Content:
-    line = Content.assemble(("▸" if marked else " ", "bold $primary"), *parts).truncate(width)
+def _line(pieces: Line, width: int, strong: bool, marked: bool) -> Content:
+    line = Content.assemble(("▸" if marked else " ", "bold $primary"), *pieces).truncate(width)
     return line.stylize("bold") if strong else line
+
+
+def strip(view: TurnView, width: int) -> Content:
+    """The dashboard in one row, for narrow screens. Figures that do not fit are left out from the right."""
+    groups = [group for figure in FIGURES if (group := figure.short(view))]
+    while length(groups) > width and len(groups) > 1:
+        groups.pop()
+    left = width - length(groups) - 2
+    rounds: Line = (("  ", Style.PLAIN), *latest(view.ribbon, left)) if left >= 6 else ()
+    return Content.assemble(*chain.from_iterable(groups), *rounds).truncate(width)

@@ -9,13 +9,17 @@ from textual.content import Content
 from specchat.stats.advice import Answered
 from specchat.stats.causes import causes
 from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, wrapped
-from specchat.stats.explain import Figure, explain, in_short
+from specchat.stats.figures import FIGURES
+from specchat.stats.figures.acceptance import ALPHA_AND_RATE, TAU
+from specchat.stats.figures.costs import BREAK_EVEN, TIME
+from specchat.stats.figures.drafts import SOURCES
+from specchat.stats.figures.speed import SPEED, SPEEDUP, in_short
 from specchat.stats.limits import limits
 from specchat.stats.line import shown_shares
 from specchat.stats.summary import Figures, Summary
 from specchat.stats.what_if_chart import what_if_chart
 from specchat.store.turns import Counters
-from specchat.terminal.blocks import bar, number, per_cent, percent, percents
+from specchat.terminal.blocks import bar, number, per_cent, percents
 from specchat.terminal.filter import clean_line
 from specchat.tui.recording import Stored
 
@@ -27,15 +31,7 @@ _LABEL = 16
 _TABLE = 60
 """The width of the table of pairs."""
 _EMPTY: Line = (("", Style.PLAIN),)
-_TOLD = (
-    Figure.SPEED,
-    Figure.SPEEDUP,
-    Figure.TIME,
-    Figure.ALPHA_AND_RATE,
-    Figure.TAU,
-    Figure.SOURCES,
-    Figure.BREAK_EVEN,
-)
+_TOLD = SPEED, SPEEDUP, TIME, ALPHA_AND_RATE, TAU, SOURCES, BREAK_EVEN
 _DISTURBED = "other programs disturbed this answer"
 _UNKNOWN = "too little was measured while the machine was as busy as during this answer"
 _NOT_YET = "Nothing recorded yet: statistics start with the first answer."
@@ -85,11 +81,7 @@ def totals(summary: Summary, width: int) -> list[Line]:
     rows = [
         ("answers", f"{summary.turns}"),
         ("tokens", f"{figures.num_tokens} in {figures.num_rounds} rounds"),
-        ("tokens/s", number(figures.tokens_per_second, 1, 1)),
-        ("× plain", "×?" if summary.speedup is None else number(summary.speedup, 1, 2)),
-        ("accepted", _rate(figures)),
-        ("α", f"{number(figures.alpha, 1, 2)} of {figures.num_tested_tokens} compared"),
-        ("τ", f"{number(figures.block_efficiency, 1, 2)} tokens a pass"),
+        *(row for figure in FIGURES for row in figure.total(summary)),
         ("first token", f"{number(first, 1, 0)} ms" + (" (median)" if summary.turns > 1 else "")),
     ]
     lines = [line for name, text in rows for line in _labelled(name, text, width)]
@@ -147,7 +139,7 @@ def why_page(turn: Answered, width: int) -> list[Line]:
     """Why an answer was as fast as it was, and what could make it faster, with reasons, the largest gain first."""
     width = min(width, _WIDEST)
     lines = [*wrapped(in_short(turn.view), width, Style.STRONG), _EMPTY]
-    lines += [line for figure in _TOLD for line in wrapped(f"· {explain(figure, turn.view)}", width, hang="  ")]
+    lines += [line for figure in _TOLD for line in wrapped(f"· {figure.sentence(turn.view)}", width, hang="  ")]
     lines += [line for sentence in limits(turn.rounds) for line in wrapped(f"· {sentence}", width, hang="  ")]
     found = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
     lines += _title("What could be gained")
@@ -184,12 +176,6 @@ def _labelled(label: str, text: str, width: int) -> list[Line]:
     return [((f"{'' if at else label:<{_LABEL}}", Style.QUIET), *row) for at, row in enumerate(rows)]
 
 
-def _rate(figures: Figures) -> str:
-    if figures.acceptance_rate is None:
-        return "nothing was drafted"
-    return f"{percent(figures.acceptance_rate).strip()} of {figures.num_draft_tokens} drafted"
-
-
 def _time(figures: Figures, width: int) -> list[Line]:
     """A bar for each part of the decoding time."""
     room = max(min(width, 72) - _LABEL - 13, 8)
@@ -206,15 +192,6 @@ def _time(figures: Figures, width: int) -> list[Line]:
     ]
 
 
-_STYLES = {
-    Style.PLAIN: "",
-    Style.QUIET: "$quiet",
-    Style.STRONG: "bold",
-    Style.ACCEPTED: "$outcome-accepted",
-    Style.TARGET: "$outcome-correction",
-}
-
-
 def charted(lines: Iterable[Line]) -> Content:
     """The lines in the theme's colours."""
-    return Content("\n").join(Content.assemble(*((text, _STYLES[style]) for text, style in line)) for line in lines)
+    return Content("\n").join(Content.assemble(*line) for line in lines)

@@ -14,9 +14,8 @@ from textual.widgets import OptionList, Static
 
 from specchat.manual.docs import section_at
 from specchat.manual.sections import Place
-from specchat.stats.explain import Figure
-from specchat.stats.explanations.explanation import Explanation
-from specchat.stats.explanations.figures import explain_figures
+from specchat.stats.figures import NAMED
+from specchat.stats.figures.figure import Explanation, Figure
 from specchat.stats.turn import TurnView
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.listing import Listing
@@ -97,10 +96,9 @@ class ExplainScreen(ModalScreen[None]):
 
 def figures_screen(view: TurnView, read: Callable[[Place], None], figure: Figure | None = None) -> ExplainScreen:
     """The explanations of all figures with these numbers, beginning with one of them."""
-    found = explain_figures(view)
-    place = [*found].index(figure) if figure in found else 0
+    place = [*NAMED.values()].index(figure) if figure else 0
     title = "What the figures mean, with this answer's numbers" if view.figures.num_rounds else "What the figures mean"
-    return ExplainScreen([*found.values()], place, read, title=title)
+    return ExplainScreen([figure.explanation(view) for figure in NAMED.values()], place, read, title=title)
 
 
 def _heading(shown: Explanation) -> Content:

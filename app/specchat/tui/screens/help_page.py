@@ -11,6 +11,8 @@ from textual.widgets import Static
 
 from specchat.chat.commands.registry import COMMANDS, Command
 from specchat.manual.sections import Place, Section
+from specchat.stats.figures import FIGURES
+from specchat.stats.figures.answer import VERIFIER
 from specchat.tui.appearance import legend_rows
 from specchat.tui.keymap import written_key
 
@@ -52,21 +54,7 @@ _KEYS = (
 )
 """The id of the binding, if there is one; its default key; what it does."""
 
-_FIGURES = (
-    ("tok/s", "tokens a second while decoding, smoothed; exact when the answer ends"),
-    ("× plain", "how much faster than the target alone, from plain passes of the same answer; ×? if not known"),
-    ("accepted", "accepted / drafted tokens"),
-    ("α", "accepted / (accepted + rejected): discarded tokens were never compared"),
-    ("τ", "tokens per target pass, its own included; at most k + 1"),
-    ("by place", "how often the 1st, 2nd, … drafted token is accepted"),
-    ("α needed", "the stroke is the break-even point, the line is α"),
-    ("time", "where decoding time goes: drafting, the target's passes, the rest"),
-    ("drafts", "the source of the drafts: a draft model, a head of the target, or prompt lookup"),
-    ("k", "the most tokens drafted in a round, over the turn, with the reason; 0 is plain"),
-    ("memory", "both models, their caches, and compute buffers"),
-    ("lookup", "what prompt lookup searches: all chats since the models were loaded, or this conversation"),
-    ("verifier", "the rule for drafted tokens; ≈ typical is lossy: it favours the draft"),
-)
+_LOOKUP = "what prompt lookup searches: all chats since the models were loaded, or this conversation"
 
 
 def key_of(keymap: Mapping[str, str], binding: str, usual: str) -> str:
@@ -91,9 +79,18 @@ def help_page(keymap: Mapping[str, str], first: Command | None = None) -> Iterat
     yield Static("Colours", classes="title")
     yield Static(Content("\n").join(legend_rows()))
     yield Static("Figures", classes="title")
-    yield _table(_FIGURES, "figures")
+    yield _table([*_figures()], "figures")
     yield Static("Commands", classes="title")
     yield _table([(command.heading, command.help) for command in COMMANDS], "commands")
+
+
+def _figures() -> Iterator[tuple[str, str]]:
+    """The figures of the panel, and two settings that it does not show."""
+    for figure in FIGURES:
+        if figure is VERIFIER:
+            yield "lookup", _LOOKUP
+        if figure.help:
+            yield figure.label, figure.help
 
 
 def _table(rows: Sequence[tuple[str, str]], name: str) -> Grid:

@@ -15,8 +15,8 @@ from textual.widgets import Static
 
 from specchat.chat.explaining import explained_round
 from specchat.manual.sections import Place
-from specchat.stats.explanations.alternatives import explain_alternatives
 from specchat.stats.limits import limit
+from specchat.stats.tokens import explain_alternatives
 from specchat.terminal.filter import clean, clean_line
 from specchat.terminal.palette import LOOKS
 from specchat.terminal.pieces import visible

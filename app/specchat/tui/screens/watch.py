@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from specchat.models.formatting import pair_name
 from specchat.remote.servers import Server
-from specchat.stats.explain import Figure
+from specchat.stats.figures.figure import Figure
 from specchat.terminal.clipboard import copy
 from specchat.terminal.filter import clean_line
 from specchat.tui.appearance import legend_line

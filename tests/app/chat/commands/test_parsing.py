@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.chat.commands import invocations as asked
-from specchat.chat.commands.figures import FIGURES
-from specchat.chat.commands.invocations import ExplainFigure
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS, message_text, parse
-from specchat.stats.explain import Figure
+from specchat.stats.figures.acceptance import ALPHA, TAU
+from specchat.stats.figures.speed import SPEED
 from specchat.terminal.filter import clean_line
 from specchat_engine.settings import Settings
 
@@ -48,9 +47,9 @@ def changed(text: str, settings: Settings | None = None) -> Settings:
         ("/help /Spec", asked.ShowHelp("spec")),
         ("/help my own theme", asked.ShowHelp("my own theme")),
         ("/explain", asked.ExplainFigure()),
-        ("/explain Alpha", asked.ExplainFigure(Figure.ALPHA)),
-        ("/explain τ", asked.ExplainFigure(Figure.TAU)),
-        ("/explain tok/s", asked.ExplainFigure(Figure.SPEED)),
+        ("/explain Alpha", asked.ExplainFigure(ALPHA)),
+        ("/explain τ", asked.ExplainFigure(TAU)),
+        ("/explain tok/s", asked.ExplainFigure(SPEED)),
         ("/new", asked.NewSession()),
         ("/new  A walk ", asked.NewSession("A walk")),
         ("/sessions", asked.ShowSessions()),
@@ -215,15 +214,3 @@ def test_anything_after_a_slash_is_read_or_rejected_in_one_line(name: str, argum
     found = parse(f"/{name} {argument}", SOURCES)
     assert isinstance(found, asked.Invocation | asked.Refusal)
     assert not isinstance(found, asked.Refusal) or found.reason == clean_line(found.reason)
-
-
-def test_every_label_of_the_panel_is_a_figure_that_can_be_explained() -> None:
-    for figure in (*Figure, "by place", "α needed", "so far", "drafts", "memory"):
-        assert parse(f"/explain {figure}", SOURCES) == ExplainFigure(Figure(figure))
-    for name, figure in FIGURES.items():
-        assert parse(f"/explain {name}", SOURCES) == ExplainFigure(figure)
-        assert name in (figure, *_LETTERS)
-
-
-_LETTERS = ("speed", "speedup", "alpha", "tau", "alpha needed")
-"""The names that stand for the signs tok/s, × plain, α, τ and α needed."""

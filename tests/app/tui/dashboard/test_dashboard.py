@@ -1,22 +1,30 @@
+import re
+from dataclasses import replace
+
 import pytest
 from rich.cells import cell_len
 
 from app.tui.scripted_client import ended, script
-from specchat.stats.explain import Figure
-from specchat.stats.explanations.figures import explain_figures
+from specchat.stats.charts import as_text, position_bars
+from specchat.stats.figures import NAMED
+from specchat.stats.figures.acceptance import ALPHA, BY_POSITION
+from specchat.stats.figures.answer import MEMORY
+from specchat.stats.figures.figure import Figure
+from specchat.stats.figures.speed import SPEED
+from specchat.stats.summary import Figures
 from specchat.stats.turn import TurnModel, TurnView
-from specchat.tui.dashboard.dashboard import MARKABLE, Panel, explanation, following, panel
-from specchat.tui.dashboard.figures import strip
+from specchat.tui.dashboard.dashboard import MARKABLE, Panel, following, panel, strip
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.load_options import MemoryUse
+from support.drawn_rounds import made_round
 
 COSTS = MeasuredCosts(((1, 1.5), (4, 1.8), (8, 2.4)), 0.1)
-MEMORY = MemoryUse(36_000_000, 4_000_000, 12_000_000, 3_000_000, 9_000_000)
+LOADED = MemoryUse(36_000_000, 4_000_000, 12_000_000, 3_000_000, 9_000_000)
 WIDTH = 45
 
 
 def turn(rounds: int, costs: MeasuredCosts = COSTS) -> TurnView:
-    model = TurnModel(costs, MEMORY)
+    model = TurnModel(costs, LOADED)
     model.observe((script(" a b c> d| a~ b~/ c/> d|> e") * rounds)[:rounds])
     return model.view()
 
@@ -35,7 +43,7 @@ def places(rows: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("width", [30, 45, 60, 80])
 @pytest.mark.parametrize("rounds", [0, 1, 2, 9, 60])
-@pytest.mark.parametrize("marked", [None, Figure.ALPHA])
+@pytest.mark.parametrize("marked", [None, ALPHA])
 def test_no_row_is_wider_than_the_panel(rounds: int, width: int, marked: Figure | None) -> None:
     rows = texts(panel(turn(rounds), width, 40, marked))
     assert max(cell_len(row) for row in rows) <= width
@@ -56,7 +64,7 @@ def test_however_large_k_is_the_positions_stay_in_their_row(k: int) -> None:
 
 
 @pytest.mark.parametrize("height", [40, 24, 18, 9])
-@pytest.mark.parametrize("marked", [None, Figure.MEMORY])
+@pytest.mark.parametrize("marked", [None, MEMORY])
 def test_rows_do_not_move_while_figures_change(height: int, marked: Figure | None) -> None:
     first, later = (shown(turn(rounds), height, marked) for rounds in (9, 60))
     assert len(first) == len(later)
@@ -90,17 +98,17 @@ def test_a_high_panel_shows_more_rounds() -> None:
 
 
 def test_the_marked_figure_stays_when_there_is_little_room() -> None:
-    rows = shown(turn(60), 14, Figure.MEMORY)
+    rows = shown(turn(60), 14, MEMORY)
     assert len(rows) == 14
     assert any(row.startswith("▸memory   64 MB") for row in rows)
 
 
 def test_the_mark_goes_through_all_figures_and_wraps_around() -> None:
-    seen = [Figure.SPEED]
-    while (next_one := following(seen[-1], 1)) != Figure.SPEED:
+    seen: list[Figure] = [SPEED]
+    while (next_one := following(seen[-1], 1)) != SPEED:
         seen.append(next_one)
     assert tuple(seen) == MARKABLE
-    assert following(Figure.SPEED, -1) == MARKABLE[-1]
+    assert following(SPEED, -1) == MARKABLE[-1]
 
 
 @pytest.mark.parametrize("marked", MARKABLE)
@@ -108,11 +116,11 @@ def test_every_figure_has_a_row_and_a_sentence_that_fits(marked: Figure) -> None
     rows = shown(turn(60), 40, marked)
     assert sum(row.startswith("▸") for row in rows) == 1
     said = " ".join(row.strip() for row in rows[-6:]).split()
-    assert said == explanation(marked, turn(60)).split()
+    assert said == marked.caption(turn(60)).split()
 
 
 def test_alpha_and_acceptance_rate_are_explained_with_this_turns_numbers() -> None:
-    said = explanation(Figure.ALPHA, turn(60))
+    said = ALPHA.caption(turn(60))
     assert "80 of the 100 drafted tokens" in said
     assert "80/120 = 67 % accepted" in said
 
@@ -190,13 +198,13 @@ def test_k_is_shown_over_the_turn_with_its_reason() -> None:
 
 
 def test_memory_is_known_before_the_first_turn() -> None:
-    assert any("memory   64 MB" in row for row in shown(TurnView(memory=MEMORY)))
+    assert any("memory   64 MB" in row for row in shown(TurnView(memory=LOADED)))
 
 
 def test_a_click_finds_the_figure_of_its_row() -> None:
     drawn = panel(turn(9), WIDTH, 40)
     rows = texts(drawn)
-    assert drawn.figures[next(at for at, row in enumerate(rows) if "by place" in row)] == Figure.BY_POSITION
+    assert drawn.figures[next(at for at, row in enumerate(rows) if "by place" in row)] == BY_POSITION
 
 
 @pytest.mark.parametrize("width", [30, 45])
@@ -206,4 +214,47 @@ def test_everything_that_the_panel_shows_can_be_marked_and_has_a_whole_explanati
     told = [figure for row, figure in zip(texts(drawn), drawn.figures, strict=False) if row.strip()]
     assert None not in told
     assert {*told} <= {*MARKABLE}
-    assert {*MARKABLE} <= {*explain_figures(turn(rounds))}
+    assert {*MARKABLE} <= {*NAMED.values()}
+
+
+def test_the_parts_of_the_time_add_up_in_the_panel_also_with_a_long_rollback() -> None:
+    for ms in ((0.5, 2.0, 0.1), (1.0, 1.0, 1.0), (0.18, 0.585, 0.235)):
+        for rollback in (0.0, 0.02, 0.4):
+            event = made_round(4, 2, ms=ms)
+            model = TurnModel()
+            model.observe([replace(event, ms=replace(event.ms, rollback=rollback))])
+            line = " ".join(texts(panel(model.view(), 81, 60)))
+            shown = re.search(r"in %.*?drafts", line)
+            assert shown
+            assert sum(map(int, re.findall(r" (\d+)", shown[0]))) == 100
+
+
+def test_a_full_bar_does_not_touch_its_percentage() -> None:
+    for rounds in (1, 9):
+        model = TurnModel()
+        model.observe(script(" a b c> d") * rounds)
+        assert "█ 100 %" in strip(model.view(), 78).plain
+    assert "█ 100 %" in as_text(position_bars(Figures.of(script(" a b c> d")), 60))
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 9, 60])
+def test_the_narrow_dashboard_is_one_row(rounds: int) -> None:
+    for width in (20, 60, 78, 108):
+        row = strip(turn(rounds), width).plain
+        assert "\n" not in row
+        assert cell_len(row) <= width
+
+
+@pytest.mark.parametrize("width", range(18, 78))
+def test_a_figure_without_room_in_the_row_is_left_out_as_a_whole(width: int) -> None:
+    row, whole = strip(turn(60), width).plain, strip(turn(60), 60).plain
+    shown = re.split("  [●◆◇□]", row)[0].rstrip()
+    assert whole.startswith(shown)
+    assert whole[len(shown) :][:1] in ("", " ")
+
+
+def test_figures_do_not_move_while_they_change() -> None:
+    first, later = (strip(turn(rounds), 78).plain for rounds in (1, 9))
+    assert [first.index(word) for word in ("tok/s", "acc", "α", "τ")] == [
+        later.index(word) for word in ("tok/s", "acc", "α", "τ")
+    ]

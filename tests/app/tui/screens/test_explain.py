@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 from app.tui.chatting import Chat, ask, chat, command, note, quiet, text_at
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.stats.explanations.explanation import Explanation
+from specchat.stats.figures.figure import Explanation
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.screens.help import HelpScreen

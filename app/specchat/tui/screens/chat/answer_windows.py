@@ -16,7 +16,7 @@ from specchat.errors import SpecchatError, TraceError
 from specchat.manual.sections import Place
 from specchat.models.formatting import recorded_pair
 from specchat.stats.charts import Line, wrapped
-from specchat.stats.explain import Figure
+from specchat.stats.figures.figure import Figure
 from specchat.stats.turn import TurnView
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages

@@ -1,20 +1,21 @@
-"""Explanations of single tokens: what became of them in their round, and why."""
+"""Explanations of single tokens: what became of them in their round and why, and the alternatives at a position."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from specchat.manual.sections import Place
-from specchat.stats.explanations.explanation import LOSSLESS_PAGE, Explanation, figures_place
-from specchat.stats.explanations.rules import Chances, accepted_by, chance, rejected_by
+from specchat.stats.figures.figure import FIGURES_PAGE, LOSSLESS_PAGE, Explanation, counted
 from specchat.stats.limits import limit
+from specchat.stats.rules import Chances, accepted_by, chance, rejected_by
 from specchat.terminal.filter import clean, clean_line
 from specchat.terminal.palette import LOOKS
 from specchat.terminal.pieces import UNKNOWN, visible
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind, by_model, drafter_of
 
-_TOKENS = figures_place("Tokens")
+_TOKENS = Place(FIGURES_PAGE, "Tokens")
 _RULES = Place(LOSSLESS_PAGE, "The rules")
 
 
@@ -49,7 +50,7 @@ def explain_round(event: Round, decided: Decided, in_thought: Sequence[bool] = (
         explanation = explain_token(event, place, decided)
         if token in event.emitted and next(thoughts, False):
             thought = "It belongs to the model's thought, which is drafted and verified like the answer."
-            explanation = _with(explanation, thought)
+            explanation = replace(explanation, paragraphs=(*explanation.paragraphs, thought))
         found.append(explanation)
     return found
 
@@ -74,10 +75,16 @@ def explain_token(event: Round, place: int, decided: Decided) -> Explanation:
     return Explanation(f"{LOOKS[token.outcome].glyph} {_sign(token)}", paragraphs, more, token.outcome.value)
 
 
+def explain_alternatives(inspection: Inspection) -> list[Explanation]:
+    """The explanations of all tokens of an inspection, in its order."""
+    said = next((token for token in inspection.tokens if token.id == inspection.said), None)
+    return [_explained_alternative(token, said) for token in inspection.tokens]
+
+
 def _accepted(event: Round, token: DraftedToken, decided: Decided) -> tuple[str, ...]:
     found = Chances(_quoted(token), token.q, token.p, _quoted(token))
     why = accepted_by(decided.verifier, found, greedy=decided.greedy)
-    gave = f"The round's one target pass gave {_counted(event.num_emitted)}."
+    gave = f"The round's one target pass gave {counted(event.num_emitted, 'token')}."
     return f"{_proposed(event, token, decided)} {why}", f"{gave} Without a draft each takes a pass of its own."
 
 
@@ -96,7 +103,7 @@ def _rejected(event: Round, place: int, decided: Decided) -> tuple[str, ...]:
         found = Chances(text, token.q, token.p, taken)
         why = rejected_by(decided.verifier, found, greedy=decided.greedy)
     lost = sum(other.outcome is Outcome.DISCARDED for other in event.drafted)
-    after = f"{_counted(lost)} drafted after it {'was' if lost == 1 else 'were'} discarded."
+    after = f"{counted(lost, 'token')} drafted after it {'was' if lost == 1 else 'were'} discarded."
     return (f"{_proposed(event, token, decided)} {why}", *([after] if lost and not event.parents else []))
 
 
@@ -124,7 +131,7 @@ def _own(event: Round, decided: Decided) -> tuple[str, ...]:
             first = f"The target rejected {rejected[0]} and {drew}." if rejected else f"The target {drew}."
             rest = "It cost no further pass: the one that compared the draft had the target's probabilities here, too."
         case TokenKind.BONUS:
-            first = f"The target accepted the whole draft of {_counted(event.num_accepted)} and then {drew}."
+            first = f"The target accepted the whole draft of {counted(event.num_accepted, 'token')} and then {drew}."
             if event.parents:
                 first = f"The target followed the draft tree to the end of a branch and then {drew}."
             rest = "It cost no further pass: the one over the draft also gave the probabilities after its last token."
@@ -134,6 +141,42 @@ def _own(event: Round, decided: Decided) -> tuple[str, ...]:
     if event.drafted and (why := limit(event)):
         rest = f"{rest} It drafted {why}."
     return first, rest
+
+
+def _explained_alternative(token: InspectedToken, said: InspectedToken | None) -> Explanation:
+    text = _quoted(token)
+    first = f"The target ranks {text} number {token.rank} here and gives it {chance(token.raw_p)} before sampling"
+    if token.removed_by:
+        after = f". {_removed(token.removed_by)}, so it cannot be drawn."
+    else:
+        after = f", {chance(token.p)} after it."
+    paragraphs = [first + after]
+    if token.draft_rank is not None and token.raw_q is not None:
+        paragraphs.append(f"The draft ranks it number {token.draft_rank} and gives it {chance(token.raw_q)}.")
+    if said is not None and token.id == said.id:
+        paragraphs.append("This is the token of the answer.")
+    elif said is not None:
+        paragraphs.append(
+            f"The answer has {_quoted(said)} here, to which the target gives {chance(said.raw_p)} before sampling. "
+            f"Enter in the inspector continues the answer with {text} instead."
+        )
+    return Explanation(
+        f"  {_sign(token)}",
+        tuple(paragraphs),
+        _TOKENS,
+        "removed" if token.removed_by else f"p {token.p:.2f}",
+    )
+
+
+def _removed(stage: str) -> str:
+    match stage:
+        case "grammar":
+            return "The grammar does not allow it"
+        case "temperature":
+            return "At temperature 0 only the likeliest token is left"
+        case "logit-bias":
+            return "It is banned"
+    return f"The sampling stage {clean_line(stage)} removes it"
 
 
 def _proposed(event: Round, token: DraftedToken, decided: Decided) -> str:
@@ -149,21 +192,12 @@ def _proposed(event: Round, token: DraftedToken, decided: Decided) -> str:
     return f"{who} gave {text} {chance(token.q)}{target}."
 
 
-def _with(explanation: Explanation, paragraph: str) -> Explanation:
-    paragraphs = (*explanation.paragraphs, paragraph)
-    return Explanation(explanation.name, paragraphs, explanation.more, explanation.value)
-
-
-def _counted(count: int) -> str:
-    return f"{count} token{'' if count == 1 else 's'}"
-
-
-def _quoted(token: DraftedToken | TargetToken) -> str:
+def _quoted(token: DraftedToken | TargetToken | InspectedToken) -> str:
     """A token in a sentence, where a comma would be misread without quotes."""
     return f"“{_sign(token)}”"
 
 
-def _sign(token: DraftedToken | TargetToken) -> str:
+def _sign(token: DraftedToken | TargetToken | InspectedToken) -> str:
     if isinstance(token, DraftedToken) and token.is_unknown:
         return UNKNOWN
     return visible(clean(token.text))

@@ -1,0 +1,125 @@
+"""Figures about what drafting costs: the α that it needs, and where the time went."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from specchat.manual.sections import Place
+from specchat.stats.charts import Line, Style
+from specchat.stats.figures.figure import FIGURES_PAGE, GAP, Figure, Row, keyed, room_in, shaded
+from specchat.stats.line import shown_shares
+from specchat.stats.turn import TurnView
+from specchat.terminal.blocks import per_cent, percents
+
+_LONG_ROLLBACK = 0.02
+_NO_TIMES = {"draft": 0.0, "verify": 0.0, "rollback": 0.0, "other": 0.0}
+
+
+class _BreakEven(Figure):
+    label, name, aliases = "α needed", "alpha needed", ("break-even",)
+    help = "the stroke is the break-even point, the line is α"
+    more = Place(FIGURES_PAGE, "Break-even")
+
+    def value(self, view: TurnView) -> str:
+        gauge = view.break_even
+        return "" if gauge is None or gauge.needed is None else f"{gauge.needed:.2f}"
+
+    def sentence(self, view: TurnView) -> str:
+        gauge = view.break_even
+        if gauge is None and view.figures.num_rounds and view.figures.alpha is None:
+            return "Nothing was drafted, so there is no α that could be compared with the one needed."
+        if gauge is None:
+            return "The α above which drafting pays off on this machine. It shows once the speed-up is known."
+        sentence = gauge.sentence()
+        return f"Drafting {sentence}." if gauge.needed is not None else f"{sentence.capitalize()}."
+
+    def paragraphs(self, view: TurnView) -> Iterator[str]:
+        gauge = view.break_even
+        yield self.sentence(view)
+        if gauge is not None and gauge.needed is None:
+            yield (
+                "Even if the target had accepted every drafted token, drafting and the wider passes of the target "
+                "would have taken longer than plain decoding."
+            )
+        elif gauge is not None:
+            yield f"If every drafted token had been accepted, the same rounds would have been {gauge.most:.2f} × plain."
+        yield "The gauge follows from the speed-up: with another α the same rounds would give more or fewer tokens."
+
+    def rows(self, view: TurnView, width: int) -> Iterator[Row]:
+        """The gauge and what it says, which takes at least two rows; an empty second one is a gap."""
+        gauge = view.break_even
+        yield self.row(*self._gauge(view, room_in(width)), spare=1)
+        words = textwrap.wrap(self._missing(view) if gauge is None else gauge.sentence(), width)
+        yield from (Row(((line, Style.QUIET),), 1, self) for line in words)
+        yield from [GAP] * (2 - len(words))
+
+    def _gauge(self, view: TurnView, room: int) -> Line:
+        """α as a bar from 0 to 1, with a stroke at the break-even point."""
+        gauge = view.break_even
+        if gauge is None:
+            return (("–", Style.QUIET),)
+        has = min(round(gauge.has * room), room)
+        cells = "━" * has + "─" * (room - has)
+        if gauge.needed is None:
+            return ((cells, Style.TARGET),)
+        at = min(int(gauge.needed * room), room - 1)
+        style = Style.ACCEPTED if gauge.pays else Style.TARGET
+        return (cells[:at], style), ("┃", Style.STRONG), (cells[at + 1 :], style)
+
+    def _missing(self, view: TurnView) -> str:
+        """Why there is no gauge; nothing before the first round."""
+        if not view.figures.num_rounds:
+            return ""
+        if view.figures.alpha is None:
+            return "nothing was drafted" if view.final else "nothing drafted yet"
+        return "the speed-up is not known" if view.final else "waits for the speed-up"
+
+
+class _Time(Figure):
+    label = name = "time"
+    help = "where decoding time goes: drafting, the target's passes, the rest"
+    more = Place(FIGURES_PAGE, "Time")
+
+    def value(self, view: TurnView) -> str:
+        shares = view.figures.shares
+        return f"draft {per_cent(shares['draft'])}" if shares else ""
+
+    def sentence(self, view: TurnView) -> str:
+        if not view.figures.shares:
+            return "Where the time went: drafting, the target's passes, removing rejected tokens, and the rest."
+        shares = shown_shares(view.figures.shares)
+        whole = dict(zip(shares, percents(shares.values()), strict=True))
+        back = f"removing rejected tokens {whole['rollback']} %, " if "rollback" in whole else ""
+        return (
+            f"Drafting took {whole['draft']} % of the time, the target's passes {whole['verify']} %, "
+            f"{back}sampling and everything else {whole['other']} %."
+        )
+
+    def paragraphs(self, view: TurnView) -> Iterator[str]:
+        figures = view.figures
+        yield self.sentence(view)
+        if figures.shares:
+            draft = ""
+            if figures.num_drafts:
+                took = figures.draft_ms / figures.num_drafts
+                draft = f", and a draft of {figures.mean_draft:.1f} tokens {took:.1f} ms"
+            yield f"A pass of the target took {figures.verify_ms / figures.num_rounds:.1f} ms on average{draft}."
+        yield (
+            "A pass over a few tokens takes little longer than one over a single token while the weights, which are "
+            "moved from memory once for either, take most of the time."
+        )
+
+    def rows(self, view: TurnView, width: int) -> Iterator[Row]:
+        shares = shown_shares(view.figures.shares or _NO_TIMES, _LONG_ROLLBACK)
+        yield self.row(*shaded([*shares.values()], room_in(width)), spare=2)
+        known = view.figures.num_rounds > 0
+        parts = (
+            (f" {'back' if name == 'rollback' else name} ", f"{share}".ljust(4) if known else "–   ")
+            for name, share in zip(shares, percents(shares.values()), strict=True)
+        )
+        yield from self.flowing("in %", keyed(parts), width, 5)
+
+
+BREAK_EVEN = _BreakEven()
+TIME = _Time()
