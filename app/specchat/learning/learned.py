@@ -17,8 +17,8 @@ from pathlib import Path
 
 from specchat.errors import LibraryError
 from specchat.files import replace_text
+from specchat.learning.alpha_history import AlphaEntry, extended
 from specchat.settings.paths import data_folder
-from specchat.stats.alpha_history import AlphaEntry, extended
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.stats import AcceptanceCounts
 from specchat_engine.stores import TurnBuffer

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from specchat.stats.charts import Line, Style, wrapped
+from specchat.stats.charts import DOTTED, LABELS, SOLID, Line, Plot, Style, wrapped
 from specchat.stats.curve import Basis
-from specchat.stats.plot import DOTTED, LABELS, SOLID, Plot
 from specchat.stats.what_if import Point, WhatIf
 from specchat.terminal.blocks import per_cent
 from specchat_engine.settings import AUTO

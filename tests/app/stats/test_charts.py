@@ -7,7 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat.stats.charts import (
+    DOTTED,
+    UPRIGHT,
     Line,
+    Plot,
+    Style,
     as_text,
     histogram,
     k_chart,
@@ -91,3 +95,20 @@ def test_k_over_the_turn_names_the_ks_that_were_set() -> None:
     assert "k 4 in 41 rounds" in text
     assert "0 to" not in text
     assert "100 % k 4: fixed" in text
+
+
+def test_marks_stand_at_their_column_and_value_with_labels_on_the_left() -> None:
+    plot = Plot(3, 3, 0.0, 10.0)
+    plot.mark(0, 0.0, "a", Style.PLAIN)
+    plot.mark(1, 5.0, "b", Style.PLAIN)
+    plot.mark(2, 10.0, "c", Style.PLAIN)
+    labels = {row: f"{plot.value(row):.0f}" for row in (0, 2)}
+    assert as_text(plot.lines(labels)).splitlines() == ["    10 │  c", "       │ b", "     0 │a"]
+
+
+def test_a_line_joins_two_points_and_what_is_drawn_last_is_seen() -> None:
+    plot = Plot(5, 2, 0.0, 1.0)
+    plot.upright(2)
+    plot.line((0, 0.0), (4, 0.0), DOTTED)
+    plot.mark(4, 0.0, "o", Style.PLAIN)
+    assert as_text(plot.lines({})).splitlines() == [f"       │  {UPRIGHT}", "       │ ···o"]

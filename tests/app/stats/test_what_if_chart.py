@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.stats.test_charts import widths
-from specchat.stats.charts import as_text
-from specchat.stats.plot import DOTTED, SOLID
+from specchat.stats.charts import DOTTED, SOLID, as_text
 from specchat.stats.what_if import WhatIf, what_if
 from specchat.stats.what_if_chart import BEST, POINTS, what_if_chart
 from specchat_engine.decoding.costs import MeasuredCosts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.stats.alpha_history import AlphaEntry, extended, joined
+from specchat.learning.alpha_history import AlphaEntry, extended, joined
 from specchat_engine.decoding.stats import AcceptanceCounts
 
 NOTHING = AcceptanceCounts()

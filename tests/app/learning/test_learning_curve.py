@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat.stats.alpha_history import AlphaEntry
-from specchat.stats.charts import as_text
-from specchat.stats.learning_curve import ADOPTED, LEARNED, ORIGINAL, UNDONE, learning_curve
-from specchat.stats.plot import UPRIGHT
+from specchat.learning.alpha_history import AlphaEntry
+from specchat.learning.page import ADOPTED, LEARNED, ORIGINAL, UNDONE, learning_curve
+from specchat.stats.charts import UPRIGHT, as_text
 
 
 def entries(kind: str, *alphas: float, learned: bool = False, first: int = 1000) -> list[AlphaEntry]:
