@@ -19,8 +19,8 @@ from specchat.stats.figures.speed import in_short
 from specchat.stats.line import statistics_line
 from specchat.stats.turn import TurnModel, TurnView
 from specchat.store.turns import Counters
-from specchat.tui.dashboard.dashboard import rows, strip
-from specchat.tui.dashboard.statistics_pages import turn_page, why_page
+from specchat.tui.screens.statistics_pages import turn_page, why_page
+from specchat.tui.widgets.dashboard import rows, strip
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats

@@ -20,11 +20,11 @@ from specchat.stats.turn import TurnModel, TurnView
 from specchat.terminal.filter import clean_line
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
-from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.recording import costs_in
 from specchat.tui.transcript.answer import Answer, View
 from specchat.tui.transcript.entries import UserMessage
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
 from specchat.tui.widgets.deck import Deck, DeckBar
 from specchat.tui.widgets.key_row import KeyRow
 from specchat_engine.decoding.costs import MeasuredCosts

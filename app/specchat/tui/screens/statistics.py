@@ -13,7 +13,7 @@ from textual.widgets import Static, TabbedContent, TabPane
 
 from specchat.stats.charts import Line, as_text
 from specchat.terminal.clipboard import copy
-from specchat.tui.dashboard.statistics_pages import Page, charted
+from specchat.tui.screens.statistics_pages import Page, charted
 
 _FRAME = 6
 _KEYS = "← → tabs   ↑ ↓ scroll   Esc closes   C copies"

@@ -20,11 +20,11 @@ from specchat.stats.figures.figure import Figure
 from specchat.terminal.clipboard import copy
 from specchat.terminal.filter import clean_line
 from specchat.tui.appearance import legend_line
-from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.screens.watched_turn import WatchedTurn
 from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.entries import TranscriptNotice
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.watch_bar import WatchBar
 from specchat.watching.client import WatchClient

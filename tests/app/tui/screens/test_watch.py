@@ -20,13 +20,13 @@ from specchat.remote.address import read_address
 from specchat.remote.servers import Engine
 from specchat.settings.paths import sessions_db
 from specchat.settings.serving import Serving
-from specchat.tui.dashboard.dashboard import Dashboard
 from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.screens.watch import Watched
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.body import View
 from specchat.tui.transcript.entries import TranscriptNotice, UserMessage
 from specchat.tui.watch_app import WatchApp
+from specchat.tui.widgets.dashboard import Dashboard
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.watch_bar import WatchBar

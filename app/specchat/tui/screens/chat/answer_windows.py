@@ -19,7 +19,6 @@ from specchat.stats.charts import Line, wrapped
 from specchat.stats.figures.figure import Figure
 from specchat.stats.turn import TurnView
 from specchat.traces.trace import Trace, read_trace
-from specchat.tui.dashboard.statistics_pages import pages
 from specchat.tui.recording import (
     Recording,
     answered,
@@ -40,6 +39,7 @@ from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.statistics import StatisticsScreen
+from specchat.tui.screens.statistics_pages import pages
 from specchat.tui.screens.verify import Compared, VerifyScreen, describe_gap, not_comparable
 from specchat.worker.engine_client import EngineClient
 from specchat_engine.decoding.rounds import TokenKind

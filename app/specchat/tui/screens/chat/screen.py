@@ -16,12 +16,12 @@ from specchat.chat.outbox import QueuedMessage
 from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.settings.options import ChatOptions
-from specchat.tui.dashboard.dashboard import Dashboard
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.commands import act_on_entry, copy_text, perform
 from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.transcript.conversation_pane import ConversationPane
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.widgets.dashboard import Dashboard
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs

@@ -18,7 +18,6 @@ from specchat.stats.line import ending_in
 from specchat.stats.turn import TurnView
 from specchat.store.records import StoredMessage, ToolUse
 from specchat.tui.appearance import legend_line
-from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.command_entry import CommandEntry
@@ -27,6 +26,7 @@ from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, U
 from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
 from specchat.tui.widgets.download_bar import DownloadBar, LazyDownloads
 from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.key_row import KeyRow

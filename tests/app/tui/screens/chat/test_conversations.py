@@ -8,10 +8,10 @@ from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import sessions_db
 from specchat.store import Store, StoredMessage, ToolUse, new_id
 from specchat.tui.app import SpecchatApp
-from specchat.tui.dashboard.dashboard import Dashboard
 from specchat.tui.screens.chat.conversations import MAX_SESSIONS, MIN_TOKENS, PromptCaches
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.transcript.tool_entry import ToolEntry
+from specchat.tui.widgets.dashboard import Dashboard
 from specchat_engine.load_options import MemoryUse
 from specchat_engine.prompt.messages import ToolCall
 from support.stored import begun, said

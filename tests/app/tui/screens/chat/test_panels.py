@@ -2,7 +2,7 @@
 
 from app.tui.chatting import Chat, ask, chat, prompt, quiet
 from app.tui.scripted_client import ScriptedClient
-from specchat.tui.dashboard.dashboard import Dashboard
+from specchat.tui.widgets.dashboard import Dashboard
 
 
 def panel(pilot: Chat) -> Dashboard:

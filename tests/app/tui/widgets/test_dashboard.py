@@ -13,7 +13,7 @@ from specchat.stats.figures.figure import Figure
 from specchat.stats.figures.speed import SPEED
 from specchat.stats.summary import Figures
 from specchat.stats.turn import TurnModel, TurnView
-from specchat.tui.dashboard.dashboard import MARKABLE, Panel, following, panel, strip
+from specchat.tui.widgets.dashboard import MARKABLE, Panel, following, panel, strip
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.load_options import MemoryUse
 from support.drawn_rounds import made_round
