@@ -121,7 +121,7 @@ class Controller:
         other = Controller()
         other.threads, other.targets, other.drafts = self.threads, self.targets, self.drafts
         other.acceptance, other.drift = self.acceptance, self.drift
-        other._caps, other.most_plain = self._caps, self.most_plain
+        other._caps, other._usual_drafts, other.most_plain = self._caps, self._usual_drafts, self.most_plain
         return other
 
     @property
@@ -188,7 +188,7 @@ class Controller:
         if drafter is not None and tried:
             gained = 0.0 if situation.due else self._gained(situation, drafter, outcome)
         self._plain_rounds = 0 if tried else self._plain_rounds + 1
-        self._caps[self._kind] = max(_CAP_LEAST, min(_CAP_MOST, self._cap + gained))
+        self._caps[self._kind] = _within_bounds(self._cap + gained)
         if drafter is None or not tried:
             return
         self._made[drafter.name] += 1
@@ -253,18 +253,19 @@ class Controller:
         share_ms = read_ms / max(1.0, self._usual_drafts.get((self._kind, drafter.name), _DRAFTS))
         round_ms = self._round_ms(situation, drafter, verify_ms, most)
         is_sure = situation.fixed or drafter.evidence == "match"
+        confidences = None
+        if drafter.evidence == "confidence":
+            confidences = Confidences(tuple(p for p, _ in by_class), tuple(posterior.frequency()), classify)
         return Possible(
             drafter,
             prospect,
-            (low, mean, high),
-            (round_ms[0], *(each + share_ms for each in round_ms[1:])),
-            most if is_sure else min(most, _FIRST_DRAFT + int(posterior.accepted)),
-            max(0.0, read_ms - share_ms) / round_ms[0],
-            drafter.evidence != "match",  # what matches would get is seen in every round
-            posterior.known,
-            Confidences(tuple(p for p, _ in by_class), tuple(posterior.frequency()), classify)
-            if drafter.evidence == "confidence"
-            else None,
+            accept=(low, mean, high),
+            round_ms=(round_ms[0], *(each + share_ms for each in round_ms[1:])),
+            sampled=most if is_sure else min(most, _FIRST_DRAFT + int(posterior.accepted)),
+            reading=max(0.0, read_ms - share_ms) / round_ms[0],
+            may_explore=drafter.evidence != "match",  # what matches would get is seen in every round
+            tried=posterior.known,
+            confidences=confidences,
         )
 
     def _branches(self, situation: Situation, decision: Decision, verify_ms: Sequence[float]) -> Branching | None:
@@ -404,11 +405,15 @@ class Controller:
             controller.targets = CostsByThreads.from_json(kept["target"])
             controller.drafts = {str(name): DraftCosts.from_json(one) for name, one in kept.get("drafts", {}).items()}
             controller.acceptance = Acceptance.from_json(kept.get("acceptance", {}))
-            controller._caps = {str(kind): min(_CAP_MOST, float(cap)) for kind, cap in kept.get("caps", {}).items()}
+            controller._caps = {str(kind): _within_bounds(float(cap)) for kind, cap in kept.get("caps", {}).items()}
             controller.drift.take(kept.get("usual", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error
         return controller
+
+
+def _within_bounds(cap: float) -> float:
+    return max(_CAP_LEAST, min(_CAP_MOST, cap))
 
 
 def _own_part(plain_ms: float, company: Company) -> float:

@@ -168,9 +168,9 @@ class Planner:
             return Plan(None, 0, sampler, because or decision.reason, COUPLED, limited_by, expected=expected)
         traits = decision.drafter
         drafter = self.drafters[traits.name]
-        if self._read(drafter, context, prospects[traits].unread):
-            situation, began = replace(situation, prospects={**prospects, traits: Prospect()}), perf_counter_ns()
         self._note(situation, decision, began)
+        if self._read(drafter, context, prospects[traits].unread):
+            self._planned = replace(situation, prospects={**prospects, traits: Prospect()}), decision
         stop = decision.stop.begin if decision.stop else None
         power = self._sharpness(traits, settings)
         return Plan(

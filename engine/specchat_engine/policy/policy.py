@@ -143,17 +143,17 @@ class Possible:
 
     `accept[j][i]` is the probability that drafted token i is accepted if those before it are: low, mean and high.
     `round_ms[n]` is the milliseconds of a round with n drafted tokens, a part of the time for reading what the drafter
-    has missed included; `reading` is the rest of that time in plain rounds. `known` says how many tokens may be drafted
-    by what is known of the drafter. It `explores` if only its drafts show how good it is, and was `tried` if some did.
+    has missed included; `reading` is the rest of that time in plain rounds. `sampled` is the most tokens that may be
+    drafted after so few samples. It `may_explore` if only its drafts show how good it is, and was `tried` if some did.
     """
 
     drafter: DrafterTraits
     prospect: Prospect
     accept: tuple[Sequence[float], Sequence[float], Sequence[float]]
     round_ms: tuple[float, ...]
-    known: int
+    sampled: int
     reading: float = 0.0
-    explores: bool = False
+    may_explore: bool = False
     tried: bool = False
     confidences: Confidences | None = None
 
@@ -178,7 +178,7 @@ class Possible:
         limits: dict[LimitedBy, int] = {
             situation.longest_by: situation.longest,
             "longest": self.drafter.longest,
-            "few samples": self.known,
+            "few samples": self.sampled,
             "loss cap": self._affordable(cap),
         }
         by = min(limits, key=lambda one: limits[one])
@@ -207,7 +207,7 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
         return Decision(None, 0, "no match")
     plain = Option(0, 1.0, drafters[0].round_ms[0])
     best, chosen = plain, None
-    expected, capped = 0.0, False
+    expected, capped, shortened = 0.0, False, False
     for one in drafters:
         most, by = one.most(situation, cap)
         if situation.fixed:
@@ -218,14 +218,14 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
         expected = max(expected, wanted.rate / plain.rate)
         if situation.fixed or option.rate > one.worth_it * plain.rate:
             if chosen is None or option.rate > best.rate:
-                best, chosen = option, one
+                best, chosen, shortened = option, one, wanted.k > most
         elif by == "loss cap" and wanted.rate > one.worth_it * plain.rate:
             capped = True
     explored = None if situation.fixed else _explored(situation, drafters, best.rate, min(cap, _EXPLORES), chosen)
     if explored:
         return replace(explored, expected=expected)
     if chosen:
-        return _drafting(situation, chosen, best, plain, cap)
+        return _drafting(situation, chosen, best, plain, cap, shortened=shortened)
     if situation.due and (due := _least_loss(situation, drafters, plain.rate)):
         return replace(due, expected=expected)
     answers = situation.company.answers
@@ -235,8 +235,13 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
     return Decision(None, 0, f"no draft pays{beside}", "pace", expected=expected)
 
 
-def _drafting(situation: Situation, one: Possible, option: Option, plain: Option, cap: float) -> Decision:
-    """Returns the decision to make a drafter's best draft. With confidences it ends when more no longer pays."""
+def _drafting(
+    situation: Situation, one: Possible, option: Option, plain: Option, cap: float, *, shortened: bool
+) -> Decision:
+    """Returns the decision to make a drafter's best draft. With confidences it ends when more no longer pays.
+
+    `shortened`: a longer draft than is allowed would be faster, though not necessarily the longest that is allowed.
+    """
     most, by = one.most(situation, cap)
     pace = max(plain.rate, option.rate)
     k, stop = option.k, None
@@ -248,7 +253,7 @@ def _drafting(situation: Situation, one: Possible, option: Option, plain: Option
         one.drafter,
         k,
         "k is fixed" if situation.fixed else found,
-        by if k == most else "pace",
+        by if k == most or shortened else "pace",
         stop,
         option.rate / plain.rate,
         pace=pace,
@@ -278,7 +283,7 @@ def _explored(
     hopes: list[tuple[float, int, Possible]] = []
     for one in drafters:
         most, _ = one.most(situation, cap)
-        if one is chosen or not (one.explores and most):
+        if one is chosen or not (one.may_explore and most):
             continue
         tokens = expected_tokens_by_length(one.accept[2])
         ahead = (k for k in range(1, most + 1) if tokens[k] > one.worth_it * pace * one.round_ms[k])

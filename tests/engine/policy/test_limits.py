@@ -9,7 +9,7 @@ from specchat_engine.decoding.drafts import Alternative, Draft, Prospect
 from specchat_engine.decoding.generate import Plan, Step
 from specchat_engine.decoding.verification import Verdict
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.policy import Decision, Situation
+from specchat_engine.policy.policy import Decision, Possible, Situation, decide
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import SamplingParams
@@ -30,6 +30,20 @@ def test_a_longer_draft_that_is_not_worth_its_time_is_limited_by_the_pace() -> N
 
 def test_an_unknown_draft_model_is_limited_by_few_samples() -> None:
     assert knowing(0.05).decide(situation()).limited_by == "few samples"
+
+
+def test_a_draft_that_stays_shorter_than_it_may_for_want_of_samples_says_so() -> None:
+    """More than ten tokens would pay for the step after seven, but not ten."""
+    chances = [0.95] * 15
+    round_ms = (1.0, *(1 + 0.05 * k for k in range(1, 8)), *[1.8] * 8)
+    for sampled, k, cause in ((15, 15, "few samples"), (10, 7, "few samples"), (7, 7, "few samples")):
+        one = Possible(MODEL, Prospect(), (chances, chances, chances), round_ms, sampled, tried=True)
+        decision = decide(Situation(100, 64, {MODEL: Prospect()}), [one], cap=24.0)
+        assert (decision.k, decision.limited_by) == (k, cause)
+    dear = (*round_ms[:8], *[4.0] * 8)
+    one = Possible(MODEL, Prospect(), (chances, chances, chances), dear, 10, tried=True)
+    decision = decide(Situation(100, 64, {MODEL: Prospect()}), [one], cap=24.0)
+    assert (decision.k, decision.limited_by) == (7, "pace"), "where no longer draft would pay either"
 
 
 def test_a_sure_drafter_is_limited_by_what_it_may_draft() -> None:
