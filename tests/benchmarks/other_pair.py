@@ -26,14 +26,15 @@ import torch
 
 from benchmarks.scaled_pair import finish
 from builtin_pair.chats import SPECIALS, single
+from builtin_pair.distillation import distillation_objective, teach
+from builtin_pair.gguf_file import write_gguf
 from builtin_pair.mixture import GROUPS, to_document
+from builtin_pair.model_card import parameter_count
 from builtin_pair.stages import describe
+from builtin_pair.tokenizer import BytePairTokenizer
 from specchat.settings.paths import cache_folder
-from specchat_engine.training.bpe import BytePairTokenizer
-from specchat_engine.training.distill import distillation_objective, teach
-from specchat_engine.training.gguf import write_gguf
 from specchat_engine.training.gguf_reader import read_gguf
-from specchat_engine.training.model import LlamaModel, ModelConfig, parameter_count
+from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.optimizer import Schedule
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
 from specchat_engine.training.trainer import Budget, Source, Trainer, TrainingPlan

@@ -11,13 +11,13 @@ from random import Random
 
 import pytest
 
+from builtin_pair.tokenizer import awkward_texts
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, Settings
 from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.drafters.translated_text import Entries, GrowingText
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.training.bpe import awkward_texts
 from support.conversations import ask
 from support.memory_models import write_memory_model
 from support.other_tokens import OtherTokens, write_other_tokens, write_shuffled_draft

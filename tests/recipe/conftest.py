@@ -7,7 +7,7 @@ import pytest
 from builtin_pair import mixture
 from builtin_pair.chats import SPECIALS, VOCABULARY_SIZE
 from builtin_pair.mixture import KINDS
-from specchat_engine.training.bpe import BytePairTokenizer
+from builtin_pair.tokenizer import BytePairTokenizer
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from builtin_pair.chats import END_ID, SPECIALS
 from builtin_pair.drills import LEVELS, SKILLS, Drills, SkillLesson
 from builtin_pair.mixture import unforeseen
-from specchat_engine.training.bpe import BytePairTokenizer
+from builtin_pair.tokenizer import BytePairTokenizer
 from specchat_engine.training.packing import Document
 
 TEXTS = [

@@ -27,7 +27,7 @@ from builtin_pair.lessons import (
     few_tokens,
 )
 from builtin_pair.mixture import DRILL_GROUP, KINDS, ROW_LENGTHS
-from specchat_engine.training.bpe import BytePairTokenizer
+from builtin_pair.tokenizer import BytePairTokenizer
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Batch, Document
 from specchat_engine.training.trainer import Source

@@ -9,7 +9,7 @@ import pytest
 from builtin_pair import mixture
 from builtin_pair.chats import SPECIALS, VOCABULARY_SIZE
 from builtin_pair.mixture import DRILL_GROUP, EARLY_SHARES, KINDS, SHARES, Mixture, drill
-from specchat_engine.training.bpe import BytePairTokenizer
+from builtin_pair.tokenizer import BytePairTokenizer
 from specchat_engine.training.packing import Document
 
 

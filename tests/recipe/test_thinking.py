@@ -12,7 +12,7 @@ import pytest
 from builtin_pair.chats import Chat, Kind, Turn, pieces, single
 from builtin_pair.mixture import KINDS, ROW_LENGTHS, SHARES, SOURCES
 from builtin_pair.thinking import NO_THOUGHT, THINKING_TEMPLATE, ThinkingLesson, thinking, thought_about
-from specchat_engine.training.bpe import BytePairTokenizer
+from builtin_pair.tokenizer import BytePairTokenizer
 
 THINKING = "<think>\n"
 

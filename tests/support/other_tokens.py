@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import gguf
 import torch
 
+from builtin_pair.gguf_file import Description, Sampling, write_gguf
+from builtin_pair.tokenizer import BytePairTokenizer, awkward_texts
 from specchat_assets import builtin_pair
-from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
-from specchat_engine.training.gguf import Description, Sampling, write_gguf
 from specchat_engine.training.gguf_reader import read_gguf
 from support.tiny_models import SPECIALS, TEMPLATE, write_tiny_model
 

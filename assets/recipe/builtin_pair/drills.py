@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from builtin_pair.chats import END_ID, FIRST_PLAIN_ID, VOCABULARY_SIZE
-from specchat_engine.training.bpe import BytePairTokenizer
+from builtin_pair.tokenizer import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
 from specchat_engine.training.trainer import Source
 

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from builtin_pair import copying, facts
 from builtin_pair.chats import END_ID, single
+from builtin_pair.distillation import TeachingBatch, TeachingStore, own_answers, teach
 from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level, some
 from builtin_pair.mixture import DRILL_GROUP, PHASES, ROW_LENGTHS, Mixture, drill, drill_of_words, to_document
-from specchat_engine.training.bpe import BytePairTokenizer
-from specchat_engine.training.distill import TeachingStore, own_answers, teach
+from builtin_pair.tokenizer import BytePairTokenizer
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
 from specchat_engine.training.trainer import Source
@@ -210,7 +210,7 @@ class Chats(Protocol):
         """The chats of one step as tokens, none longer than `longest`."""
 
 
-def taught_step(target: LlamaModel, chats: Chats, step: int, batch_tokens: int) -> list[Batch]:
+def taught_step(target: LlamaModel, chats: Chats, step: int, batch_tokens: int) -> list[TeachingBatch]:
     """The chats of one step with the target's distributions. A fifth are answered by the target."""
     random = Random(f"own answers {step}")
     documents = chats.documents(step, ROW_LENGTHS[-1])

@@ -10,7 +10,7 @@ from random import Random
 from builtin_pair import copying, facts, other, python_library, stories, structured
 from builtin_pair.chats import SPECIALS, Chat, ChatSource, Kind, pieces
 from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level
-from specchat_engine.training.bpe import BytePairTokenizer
+from builtin_pair.tokenizer import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length
 from specchat_engine.training.trainer import Source
 

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from torch import nn
+
 from builtin_pair.chats import Kind
 from builtin_pair.help_search import passages
 from builtin_pair.mixture import SHARES
-from specchat_engine.training.model import LlamaModel, parameter_count
+from specchat_engine.training.model import LlamaModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +189,8 @@ It cannot reason, calculate, translate, or answer anything that it was not taugh
 subjects with the wrong fact, more often without the help. The results above say how many wrong answers to expect. Use
 it to see how speculation works; for real work, start specchat with a real model.
 """
+
+
+def parameter_count(model: nn.Module) -> int:
+    """How many numbers a model holds, tied ones counted once."""
+    return sum(weight.numel() for weight in model.parameters())

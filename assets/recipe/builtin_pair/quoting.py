@@ -11,8 +11,8 @@ from builtin_pair.help_search import passages
 from builtin_pair.material import Material
 from builtin_pair.mixture import ROW_LENGTHS, Mixture, to_document
 from builtin_pair.sections import read_sections
+from builtin_pair.tokenizer import BytePairTokenizer
 from specchat_assets.guide import Passage, quoting
-from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, batches_by_length, drawn
 from specchat_engine.training.trainer import Source
 

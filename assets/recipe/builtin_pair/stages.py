@@ -12,7 +12,9 @@ import torch
 
 from builtin_pair.chats import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE, Kind
 from builtin_pair.curriculum import CopyCurriculum
+from builtin_pair.distillation import TeachingStore, distillation_objective, next_token_objective
 from builtin_pair.drills import SKILLS, SkillLesson
+from builtin_pair.gguf_file import Description, Sampling, write_gguf
 from builtin_pair.lessons import (
     SETTLING_SHARES,
     Chats,
@@ -25,10 +27,9 @@ from builtin_pair.lessons import (
 from builtin_pair.mixture import GROUPS, Mixture, texts
 from builtin_pair.quoting import QuotingLesson
 from builtin_pair.thinking import ThinkingLesson
+from builtin_pair.tokenizer import BytePairTokenizer, awkward_texts
 from builtin_pair.tokenizer_check import first_difference
-from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
-from specchat_engine.training.distill import TeachingStore, distillation_objective
-from specchat_engine.training.gguf import Description, Precision, Sampling, write_gguf
+from specchat_engine.training.gguf import Precision
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.optimizer import Schedule
 from specchat_engine.training.trainer import (
@@ -38,7 +39,6 @@ from specchat_engine.training.trainer import (
     Trainer,
     TrainingPlan,
     best_device,
-    next_token_objective,
 )
 
 TARGET = ModelConfig(VOCABULARY_SIZE, width=512, layers=6, heads=8, kv_heads=2, feed_forward=1280)

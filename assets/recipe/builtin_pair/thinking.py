@@ -17,7 +17,7 @@ from typing import Final
 from builtin_pair import facts, other
 from builtin_pair.chats import CHAT_TEMPLATE, Chat, Kind, Turn
 from builtin_pair.mixture import KINDS, ROW_LENGTHS, SHARES, SOURCES, to_document
-from specchat_engine.training.bpe import BytePairTokenizer
+from builtin_pair.tokenizer import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length
 from specchat_engine.training.trainer import Source
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import llama_cpp
 
-from specchat_engine.training.bpe import BytePairTokenizer
+from builtin_pair.tokenizer import BytePairTokenizer
 
 
 def first_difference(gguf: Path, tokenizer: BytePairTokenizer, texts: Iterable[str]) -> str | None:

@@ -9,9 +9,9 @@ from torch import nn
 
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
-from specchat_engine.training.distill import divergence
 from specchat_engine.training.gguf import Precision, write_draft
 from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.head_objective import divergence
 from specchat_engine.training.lora import adapt, adapted
 from specchat_engine.training.lora_files import write_merged
 from specchat_engine.training.model import LlamaModel, ModelConfig

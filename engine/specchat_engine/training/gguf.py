@@ -1,9 +1,8 @@
-"""Writes a llama-architecture model with its tokenizer as a GGUF file."""
+"""Writes a llama-architecture model as a GGUF file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -12,7 +11,6 @@ import torch
 from gguf.quants import quantize
 from torch import Tensor
 
-from specchat_engine.training.bpe import PRE_TOKENIZER, BytePairTokenizer
 from specchat_engine.training.model import LlamaModel, ModelConfig
 
 Precision = Literal["F32", "F16", "BF16", "Q8_0"]
@@ -26,30 +24,6 @@ FILE_TYPES: Final = {
 
 ROPE_FACTORS = "rope_freqs.weight"
 """The tensor of what stretches the periods of the rotary pairs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """The sampling that a model's author recommends, stored as `general.sampling.*`."""
-
-    temperature: float
-    top_k: int
-    top_p: float
-    min_p: float
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a file says about itself beside the weights; `end_token` ends a turn."""
-
-    name: str
-    text: str
-    author: str
-    license: str
-    chat_template: str
-    end_token: str
-    padding_token: str
-    sampling: Sampling
 
 
 def tensor_names(layers: int) -> Iterator[tuple[str, str]]:
@@ -70,34 +44,6 @@ def tensor_names(layers: int) -> Iterator[tuple[str, str]]:
     for layer in range(layers):
         for written, held in parts.items():
             yield f"blk.{layer}.{written}.weight", f"blocks.{layer}.{held}.weight"
-
-
-def write_gguf(
-    path: Path, model: LlamaModel, tokenizer: BytePairTokenizer, description: Description, precision: Precision
-) -> None:
-    """Writes the file; matrices in `precision`, norms always in F32.
-
-    Raises:
-        ValueError: the tokenizer has another number of entries than the model.
-    """
-    config = model.config
-    tokens = tokenizer.tokens
-    if len(tokens) != config.vocab_size:
-        raise ValueError(f"the tokenizer has {len(tokens)} entries and the model {config.vocab_size}: they must agree")
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_name(description.name)
-    writer.add_description(description.text)
-    writer.add_author(description.author)
-    writer.add_license(description.license)
-    writer.add_file_type(FILE_TYPES[precision])
-    add_sizes(writer, config, layers=config.layers)
-    writer.add_vocab_size(config.vocab_size)
-    _add_tokenizer(writer, tokenizer, description)
-    _add_sampling(writer, description.sampling)
-    state = model.state_dict()
-    for written, held in tensor_names(config.layers):
-        add_tensor(writer, written, state[held], precision)
-    finish(writer)
 
 
 def write_draft(path: Path, model: LlamaModel, target: Path, name: str, precision: Precision) -> None:
@@ -143,31 +89,6 @@ def finish(writer: gguf.GGUFWriter) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-
-
-def _add_tokenizer(writer: gguf.GGUFWriter, tokenizer: BytePairTokenizer, description: Description) -> None:
-    tokens = tokenizer.tokens
-    control = set(tokenizer.specials)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(PRE_TOKENIZER)
-    writer.add_token_list(tokens)
-    writer.add_token_types([gguf.TokenType.CONTROL if token in control else gguf.TokenType.NORMAL for token in tokens])
-    writer.add_token_merges(tokenizer.merges)
-    end, padding = tokens.index(description.end_token), tokens.index(description.padding_token)
-    writer.add_bos_token_id(padding)
-    writer.add_eos_token_id(end)
-    writer.add_eot_token_id(end)
-    writer.add_pad_token_id(padding)
-    writer.add_add_bos_token(False)
-    writer.add_add_eos_token(False)
-    writer.add_chat_template(description.chat_template)
-
-
-def _add_sampling(writer: gguf.GGUFWriter, sampling: Sampling) -> None:
-    writer.add_float32("general.sampling.temp", sampling.temperature)
-    writer.add_int32("general.sampling.top_k", sampling.top_k)
-    writer.add_float32("general.sampling.top_p", sampling.top_p)
-    writer.add_float32("general.sampling.min_p", sampling.min_p)
 
 
 def add_tensor(writer: gguf.GGUFWriter, name: str, weight: Tensor, precision: Precision) -> None:

@@ -1,4 +1,4 @@
-"""Reads a llama-architecture model and its tokenizer from a GGUF file into torch."""
+"""Reads a llama-architecture model from a GGUF file into torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import torch
 from gguf.quants import dequantize
 from torch import Tensor
 
-from specchat_engine.training.bpe import PRE_TOKENIZER, BytePairTokenizer
 from specchat_engine.training.gguf import ROPE_FACTORS, tensor_names
 from specchat_engine.training.model import LlamaModel, ModelConfig
 
@@ -23,7 +22,7 @@ def read_gguf(path: Path, precision: torch.dtype = torch.float32) -> LlamaModel:
         ValueError: another architecture, sizes or tensors that the model does not have, or a tensor that is missing.
     """
     reader = gguf.GGUFReader(path)
-    architecture = _value(reader, "general.architecture")
+    architecture = value_of(reader, "general.architecture")
     if architecture != "llama":
         raise ValueError(f"{path} holds the architecture {architecture}: only llama can be read into torch")
     tensors = {tensor.name: tensor for tensor in reader.tensors}
@@ -58,11 +57,11 @@ def tensor_weights(tensor: gguf.ReaderTensor) -> Tensor:
 def _check_rotation(path: Path, reader: gguf.GGUFReader, config: ModelConfig) -> None:
     """Raises ValueError if positions are read in another way than the model's."""
     for key in ("attention.key_length", "attention.value_length", "rope.dimension_count"):
-        found = _value(reader, f"llama.{key}", config.head_width)
+        found = value_of(reader, f"llama.{key}", config.head_width)
         if found != config.head_width:
             raise ValueError(f"{path}: {key} is {found}, and only {config.head_width} can be read")
     kind = reader.get_field("llama.rope.scaling.type")
-    factor = _value(reader, "llama.rope.scaling.factor", 1.0)
+    factor = value_of(reader, "llama.rope.scaling.factor", 1.0)
     if (kind is None or kind.contents() != "none") and factor not in (0.0, 1.0):
         raise ValueError(f"{path}: positions are scaled by {factor:g}: that cannot be read")
 
@@ -74,37 +73,19 @@ def read_config(reader: gguf.GGUFReader) -> ModelConfig:
         raise ValueError("the file lacks the tensor token_embd.weight: it is not a complete llama model")
     return ModelConfig(
         vocab_size=int(embedding.shape[1]),
-        width=_value(reader, "llama.embedding_length"),
-        layers=_value(reader, "llama.block_count"),
-        heads=_value(reader, "llama.attention.head_count"),
-        kv_heads=_value(reader, "llama.attention.head_count_kv"),
-        feed_forward=_value(reader, "llama.feed_forward_length"),
-        context=_value(reader, "llama.context_length"),
-        rope_base=_value(reader, "llama.rope.freq_base", 10_000.0),
-        norm_eps=_value(reader, "llama.attention.layer_norm_rms_epsilon"),
+        width=value_of(reader, "llama.embedding_length"),
+        layers=value_of(reader, "llama.block_count"),
+        heads=value_of(reader, "llama.attention.head_count"),
+        kv_heads=value_of(reader, "llama.attention.head_count_kv"),
+        feed_forward=value_of(reader, "llama.feed_forward_length"),
+        context=value_of(reader, "llama.context_length"),
+        rope_base=value_of(reader, "llama.rope.freq_base", 10_000.0),
+        norm_eps=value_of(reader, "llama.attention.layer_norm_rms_epsilon"),
     )
 
 
-def read_tokenizer(path: Path) -> BytePairTokenizer:
-    """The tokenizer that `write_gguf` put into a file.
-
-    Raises:
-        ValueError: a tokenizer of another kind, or special tokens that are not its first ones.
-    """
-    reader = gguf.GGUFReader(path)
-    kind = _value(reader, "tokenizer.ggml.pre")
-    if kind != PRE_TOKENIZER:
-        raise ValueError(f"{path} has the pre-tokenizer {kind}: only {PRE_TOKENIZER} can be read")
-    types = _value(reader, "tokenizer.ggml.token_type")
-    specials = types.count(gguf.TokenType.CONTROL)
-    if any(kind != gguf.TokenType.CONTROL for kind in types[:specials]):
-        raise ValueError(f"{path} has special tokens among the others: only files of this project can be read")
-    return BytePairTokenizer.of(
-        _value(reader, "tokenizer.ggml.tokens"), _value(reader, "tokenizer.ggml.merges"), specials
-    )
-
-
-def _value(reader: gguf.GGUFReader, key: str, default: float | None = None) -> Any:
+def value_of(reader: gguf.GGUFReader, key: str, default: float | None = None) -> Any:
+    """The value of a key, or the default if there is one. Raises ValueError if the file lacks the key."""
     field = reader.get_field(key)
     if field is None:
         if default is not None:

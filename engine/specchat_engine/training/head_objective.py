@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from specchat_engine.training.distill import divergence
 from specchat_engine.training.heads import Head
 from specchat_engine.training.teacher import TaughtBatch
 from specchat_engine.training.trainer import Scores
@@ -60,3 +61,21 @@ def drafted_places(batch: TaughtBatch, first: int, step: int) -> tuple[Tensor, T
     inside = (begun >= 0) & (begun // length == wanted // length)
     inside &= (documents[begun] == documents[wanted]) & (positions[begun] >= first)
     return begun[inside], wanted[inside]
+
+
+def divergence(logits: Tensor, ids: Tensor, taught: Tensor) -> Tensor:
+    """The Kullback-Leibler divergence of rows of logits [n, V] from a teacher's, summed over the rows.
+
+    `ids` and `taught`, both [n, kept], are the teacher's likeliest tokens and their log-probabilities. They count one
+    by one, and all other tokens together as one. An id of -1 is a token that the rows do not have: it is left out, and
+    the smallest divergence is that of the same shares among the others.
+    """
+    known = ids >= 0
+    said = functional.log_softmax(logits, dim=-1).gather(1, ids.clamp(min=0)).masked_fill(~known, -math.inf)
+    taught_rest, said_rest = _rest(taught), _rest(said)
+    rest = taught_rest * (taught_rest.log() - said_rest.log())
+    return (taught.exp() * (taught - said)).masked_fill(~known, 0.0).sum() + rest.sum()
+
+
+def _rest(log_probabilities: Tensor) -> Tensor:
+    return (1 - log_probabilities.exp().sum(-1)).clamp(min=1e-4)

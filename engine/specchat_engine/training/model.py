@@ -253,8 +253,3 @@ class LlamaModel(nn.Module):
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores [..., vocab_size] of the next token after each hidden state [..., width]."""
         return functional.linear(hidden, self.embedding.weight)
-
-
-def parameter_count(model: nn.Module) -> int:
-    """How many numbers a model holds, tied ones counted once."""
-    return sum(weight.numel() for weight in model.parameters())

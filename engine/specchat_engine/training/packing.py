@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
 
 import torch
@@ -21,15 +21,6 @@ class Document:
     ids: Sequence[int]
     learned: Sequence[bool]
     group: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Teaching:
-    """A teacher's predictions at the positions that have a loss: its likeliest tokens' ids and log-probabilities,
-    both [wanted, kept]."""
-
-    ids: Tensor
-    log_probabilities: Tensor
 
 
 TENSORS = ("ids", "positions", "documents", "targets", "groups")
@@ -49,15 +40,10 @@ class Batch:
     documents: Tensor
     targets: Tensor
     groups: Tensor
-    teaching: Teaching | None = None
 
     def to(self, device: torch.device) -> Self:
         """The same batch on a device."""
-        teaching = self.teaching
-        if teaching is not None:
-            teaching = Teaching(teaching.ids.to(device), teaching.log_probabilities.to(device))
-        moved = {name: getattr(self, name).to(device) for name in TENSORS}
-        return type(self)(**moved, teaching=teaching)
+        return replace(self, **{name: getattr(self, name).to(device) for name in TENSORS})
 
     @property
     def mask(self) -> Tensor:

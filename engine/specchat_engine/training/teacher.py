@@ -223,7 +223,7 @@ def pack_lessons(rows: Sequence[Sequence[Lesson]], length: int) -> TaughtBatch:
         batch.documents,
         batch.targets,
         batch.groups,
-        **found,  # type: ignore[arg-type]
+        **found,
     )
 
 

@@ -15,9 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.optimizer import PairedOptimizer, Schedule, matrix_autocast
 from specchat_engine.training.packing import Batch
 
@@ -56,15 +54,6 @@ class Scores:
 
 Objective = Callable[[Any, Any], Scores]
 """The scores of a model on a batch that suits it."""
-
-
-def next_token_objective(model: LlamaModel, batch: Batch) -> Scores:
-    """Cross-entropy of the learned tokens, summed; logits are computed at their positions only."""
-    wanted = batch.wanted
-    logits = model.logits(model(batch.ids, batch.positions, batch.mask, wanted=wanted)).float()
-    targets = batch.targets.flatten()[wanted]
-    loss = functional.cross_entropy(logits, targets, reduction="sum")
-    return Scores(loss, logits.argmax(-1) == targets, batch.groups.flatten()[wanted])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,11 @@ import pytest
 import torch
 from gguf import GGUFReader, GGUFWriter
 
-from specchat_engine.training import gguf
-from specchat_engine.training.gguf import Precision, copy_fields, finish, write_draft, write_gguf
-from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
+from builtin_pair.gguf_file import write_gguf
+from specchat_engine.training.gguf import Precision, copy_fields, finish, write_draft
+from specchat_engine.training.gguf_reader import read_gguf
 from specchat_engine.training.model import LlamaModel, ModelConfig
-
-from .samples import DESCRIPTION, tokenizer_of
+from support.toy_tokenizer import DESCRIPTION, tokenizer_of
 
 CONFIG = ModelConfig(
     vocab_size=320, width=64, layers=2, heads=4, kv_heads=2, feed_forward=96, context=64, norm_eps=2.0**-17
@@ -41,27 +40,6 @@ def test_a_written_model_comes_back(tmp_path: Path, precision: Precision) -> Non
     assert back.config == model.config
     for one, other in zip(model.parameters(), back.parameters(), strict=True):
         torch.testing.assert_close(one, other, atol=tolerance, rtol=tolerance)
-
-
-def test_a_written_tokenizer_comes_back(tmp_path: Path) -> None:
-    write(tmp_path / "toy.gguf", "F16")
-    back, written = read_tokenizer(tmp_path / "toy.gguf"), tokenizer_of(320)
-    assert (back.tokens, back.merges, back.specials) == (written.tokens, written.merges, written.specials)
-
-
-def test_a_tokenizer_that_cuts_words_in_another_way_is_rejected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(gguf, "PRE_TOKENIZER", "gpt-2")
-        write(tmp_path / "toy.gguf", "F16")
-    with pytest.raises(ValueError, match="gpt-2"):
-        read_tokenizer(tmp_path / "toy.gguf")
-
-
-def test_a_tokenizer_of_another_size_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="must agree"):
-        write_gguf(tmp_path / "toy.gguf", LlamaModel(CONFIG), tokenizer_of(300), DESCRIPTION, "F32")
 
 
 def test_llama_cpp_computes_the_logits_of_torch(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specchat_engine.training.distill import complete
-from specchat_engine.training.model import KeyValueCache, LlamaModel, ModelConfig, parameter_count
+from builtin_pair.distillation import complete
+from builtin_pair.model_card import parameter_count
+from specchat_engine.training.model import KeyValueCache, LlamaModel, ModelConfig
 from specchat_engine.training.packing import Document, pack
 
 CONFIG = ModelConfig(vocab_size=50, width=32, layers=2, heads=4, kv_heads=2, feed_forward=48, context=64)

@@ -10,10 +10,11 @@ from random import Random
 import pytest
 import torch
 
+from builtin_pair.distillation import next_token_objective
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.optimizer import Schedule
 from specchat_engine.training.packing import Batch, Document, pack
-from specchat_engine.training.trainer import Budget, Source, Trainer, TrainingPlan, next_token_objective
+from specchat_engine.training.trainer import Budget, Source, Trainer, TrainingPlan
 
 CONFIG = ModelConfig(vocab_size=20, width=16, layers=1, heads=2, kv_heads=1, feed_forward=16, context=16)
 

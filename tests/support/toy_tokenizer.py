@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
-from specchat_engine.training.gguf import Description, Sampling
+from builtin_pair.gguf_file import Description, Sampling
+from builtin_pair.tokenizer import BytePairTokenizer, awkward_texts
 
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 DESCRIPTION = Description(

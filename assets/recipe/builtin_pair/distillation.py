@@ -6,9 +6,8 @@ Distillation: Hinton et al., arXiv 1503.02531; for speculative decoding, with an
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -16,14 +15,37 @@ from torch import Tensor
 from torch.nn import functional
 
 from specchat_engine.stores.recorded_turns import KEPT
+from specchat_engine.training.head_objective import divergence
 from specchat_engine.training.model import KeyValueCache, LlamaModel
 from specchat_engine.training.optimizer import matrix_autocast
-from specchat_engine.training.packing import TENSORS, Batch, Document, Teaching
-from specchat_engine.training.trainer import Scores, next_token_objective
+from specchat_engine.training.packing import TENSORS, Batch, Document
+from specchat_engine.training.trainer import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Teaching:
+    """A teacher's predictions at the positions that have a loss: its likeliest tokens' ids and log-probabilities,
+    both [wanted, kept]."""
+
+    ids: Tensor
+    log_probabilities: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class TeachingBatch(Batch):
+    """A batch with what a teacher says at its positions."""
+
+    teaching: Teaching
+
+    def to(self, device: torch.device) -> TeachingBatch:
+        """The same batch on a device."""
+        teaching = Teaching(self.teaching.ids.to(device), self.teaching.log_probabilities.to(device))
+        moved = {name: getattr(self, name).to(device) for name in TENSORS}
+        return TeachingBatch(**moved, teaching=teaching)
 
 
 @torch.no_grad()
-def teach(target: LlamaModel, batch: Batch) -> Batch:
+def teach(target: LlamaModel, batch: Batch) -> TeachingBatch:
     """The batch with the target's KEPT likeliest tokens at each position that has a loss."""
     device = next(target.parameters()).device
     moved = batch.to(device)
@@ -31,7 +53,8 @@ def teach(target: LlamaModel, batch: Batch) -> Batch:
         hidden = target(moved.ids, moved.positions, moved.mask, wanted=moved.wanted)
         logits = target.logits(hidden).float()
     best = logits.log_softmax(-1).topk(KEPT)
-    return replace(batch, teaching=Teaching(best.indices.cpu(), best.values.cpu()))
+    tensors = {name: getattr(batch, name) for name in TENSORS}
+    return TeachingBatch(**tensors, teaching=Teaching(best.indices.cpu(), best.values.cpu()))
 
 
 def own_answers(
@@ -49,37 +72,27 @@ def own_answers(
     return result
 
 
-def divergence(logits: Tensor, ids: Tensor, taught: Tensor) -> Tensor:
-    """The Kullback-Leibler divergence of rows of logits [n, V] from a teacher's, summed over the rows.
-
-    `ids` and `taught`, both [n, kept], are the teacher's likeliest tokens and their log-probabilities. They count one
-    by one, and all other tokens together as one. An id of -1 is a token that the rows do not have: it is left out, and
-    the smallest divergence is that of the same shares among the others.
-    """
-    known = ids >= 0
-    said = functional.log_softmax(logits, dim=-1).gather(1, ids.clamp(min=0)).masked_fill(~known, -math.inf)
-    taught_rest, said_rest = _rest(taught), _rest(said)
-    rest = taught_rest * (taught_rest.log() - said_rest.log())
-    return (taught.exp() * (taught - said)).masked_fill(~known, 0.0).sum() + rest.sum()
-
-
 def distillation_objective(model: LlamaModel, batch: Batch) -> Scores:
     """Kullback-Leibler divergence of the draft from the teacher, summed over positions.
 
     A batch without teaching gives the cross-entropy of its tokens. `correct` says where the draft's best token is the
     teacher's.
     """
-    teaching = batch.teaching
-    if teaching is None:
+    if not isinstance(batch, TeachingBatch):
         return next_token_objective(model, batch)
-    wanted = batch.wanted
+    teaching, wanted = batch.teaching, batch.wanted
     logits = model.logits(model(batch.ids, batch.positions, batch.mask, wanted=wanted)).float()
     loss = divergence(logits, teaching.ids, teaching.log_probabilities.float())
     return Scores(loss, logits.argmax(-1) == teaching.ids[:, 0], batch.groups.flatten()[wanted])
 
 
-def _rest(log_probabilities: Tensor) -> Tensor:
-    return (1 - log_probabilities.exp().sum(-1)).clamp(min=1e-4)
+def next_token_objective(model: LlamaModel, batch: Batch) -> Scores:
+    """Cross-entropy of the learned tokens, summed; logits are computed at their positions only."""
+    wanted = batch.wanted
+    logits = model.logits(model(batch.ids, batch.positions, batch.mask, wanted=wanted)).float()
+    targets = batch.targets.flatten()[wanted]
+    loss = functional.cross_entropy(logits, targets, reduction="sum")
+    return Scores(loss, logits.argmax(-1) == targets, batch.groups.flatten()[wanted])
 
 
 class TeachingStore:
@@ -92,12 +105,10 @@ class TeachingStore:
     def __len__(self) -> int:
         return sum(1 for _ in self._folder.glob("[0-9]*.pt"))
 
-    def append(self, batches: Sequence[Batch]) -> None:
+    def append(self, batches: Sequence[TeachingBatch]) -> None:
         """Adds a file, ids as 16-bit integers and log-probabilities as 16-bit floats."""
         packed = []
         for batch in batches:
-            if batch.teaching is None:
-                raise ValueError("a batch without teaching cannot be stored: pass it through teach() first")
             entry = {name: getattr(batch, name).to(torch.int16) for name in TENSORS}
             entry["teacher_ids"] = batch.teaching.ids.to(torch.int16)
             entry["teacher_log_probabilities"] = batch.teaching.log_probabilities.half()
@@ -107,7 +118,7 @@ class TeachingStore:
         torch.save(packed, unfinished)
         unfinished.replace(path)
 
-    def read(self, index: int) -> Iterator[Batch]:
+    def read(self, index: int) -> Iterator[TeachingBatch]:
         """The batches of one file.
 
         Raises:
@@ -115,7 +126,7 @@ class TeachingStore:
         """
         for entry in torch.load(self._folder / f"{index:05d}.pt", weights_only=True):
             teaching = Teaching(entry["teacher_ids"].long(), entry["teacher_log_probabilities"].float())
-            yield Batch(**{name: entry[name].long() for name in TENSORS}, teaching=teaching)
+            yield TeachingBatch(**{name: entry[name].long() for name in TENSORS}, teaching=teaching)
 
 
 @torch.no_grad()

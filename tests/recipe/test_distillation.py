@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from specchat_engine.training.distill import KEPT, TeachingStore, distillation_objective, own_answers, teach
+from builtin_pair.distillation import KEPT, TeachingStore, distillation_objective, own_answers, teach
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.packing import Batch, Document, pack
 
@@ -22,7 +22,6 @@ def batch() -> Batch:
 def test_a_student_equal_to_its_teacher_has_no_loss(batch: Batch) -> None:
     teacher = LlamaModel(CONFIG, seed=1)
     taught = teach(teacher, batch)
-    assert taught.teaching is not None
     assert taught.teaching.ids.shape == (12, KEPT)
     same = distillation_objective(teacher, taught)
     other = distillation_objective(LlamaModel(CONFIG, seed=2), taught)
@@ -37,14 +36,7 @@ def test_taught_batches_come_back_from_disk(batch: Batch, tmp_path: Path) -> Non
     (back,) = store.read(0)
     assert len(store) == 1
     assert torch.equal(back.targets, taught.targets)
-    assert back.teaching is not None
-    assert taught.teaching is not None
     torch.testing.assert_close(back.teaching.log_probabilities, taught.teaching.log_probabilities, atol=0.01, rtol=0.01)
-
-
-def test_an_untaught_batch_is_not_stored(batch: Batch, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="without teaching"):
-        TeachingStore(tmp_path / "teaching").append([batch])
 
 
 def test_own_answers_keep_the_prompt_and_are_learned() -> None:

@@ -9,11 +9,13 @@ from random import Random
 import llama_cpp
 import pytest
 
-from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
-from specchat_engine.training.gguf import write_gguf
+from builtin_pair import gguf_file
+from builtin_pair.gguf_file import read_tokenizer, write_gguf
+from builtin_pair.tokenizer import BytePairTokenizer, awkward_texts
 from specchat_engine.training.model import LlamaModel, ModelConfig
+from support.toy_tokenizer import DESCRIPTION, SPECIALS, tokenizer_of
 
-from .samples import DESCRIPTION, SPECIALS, tokenizer_of
+CONFIG = ModelConfig(vocab_size=320, width=32, layers=1, heads=1, kv_heads=1, feed_forward=32)
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +69,24 @@ def test_llama_cpp_cuts_two_thousand_awkward_texts_alike(tokenizer: BytePairToke
         assert llama_cpp.llama_vocab_is_eog(vocabulary, SPECIALS.index("<|im_end|>"))
     finally:
         llama_cpp.llama_model_free(model)
+
+
+def test_a_written_tokenizer_comes_back(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "toy.gguf", LlamaModel(CONFIG), tokenizer_of(320), DESCRIPTION, "F16")
+    back, written = read_tokenizer(tmp_path / "toy.gguf"), tokenizer_of(320)
+    assert (back.tokens, back.merges, back.specials) == (written.tokens, written.merges, written.specials)
+
+
+def test_a_tokenizer_that_cuts_words_in_another_way_is_rejected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(gguf_file, "PRE_TOKENIZER", "gpt-2")
+        write_gguf(tmp_path / "toy.gguf", LlamaModel(CONFIG), tokenizer_of(320), DESCRIPTION, "F16")
+    with pytest.raises(ValueError, match="gpt-2"):
+        read_tokenizer(tmp_path / "toy.gguf")
+
+
+def test_a_tokenizer_of_another_size_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="must agree"):
+        write_gguf(tmp_path / "toy.gguf", LlamaModel(CONFIG), tokenizer_of(300), DESCRIPTION, "F32")
