@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
-from specchat_engine.answers.after_reasoning import after_reasoning
-from specchat_engine.answers.grammar import calls_start, tool_grammar
+from specchat_engine.answers.grammar import after_reasoning, calls_start, tool_grammar
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.current_part import CurrentPart

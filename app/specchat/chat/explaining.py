@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from specchat.stats.figures.figure import Explanation
-from specchat.stats.kinds import ContentKind, closes_unopened_thinking, kinds_of
+from specchat.stats.kinds import ContentKind, kinds_of
 from specchat.stats.tokens import Decided, explain_round
 from specchat.stats.turn import TurnView
 from specchat.traces.trace import Trace
+from specchat_engine.answers.thoughts import closes_unopened_thinking
 from specchat_engine.load_options import MemoryUse
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from specchat.remote.chunks import Chunk, Token
-from specchat.stats.kinds import THINKING_TAGS, split_thinking
+from specchat_engine.answers.thoughts import THOUGHT_MARKS, USUAL_MARKS, split_thinking
 
-_OPENING, _CLOSING = "<think>\n", "\n</think>\n\n"
+_OPENING, _CLOSING = f"{USUAL_MARKS[0]}\n", f"\n{USUAL_MARKS[1]}\n\n"
 
 
 class Thinking:
@@ -48,4 +48,4 @@ class Thinking:
 def without_thoughts(answer: str) -> str:
     """An earlier answer as a server is to read it again: without the thought that it began with."""
     rest = split_thinking(answer)[1]
-    return rest if rest or any(closing in answer for _, closing in THINKING_TAGS) else answer
+    return rest if rest or any(closing in answer for _, closing in THOUGHT_MARKS) else answer

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from specchat.remote.chunks import CallPiece, Chunk, Token
 from specchat.worker.protocol import call_id
+from specchat_engine.answers.notations import HERMES
 from specchat_engine.prompt.messages import ToolCall
 
-_OPENING, _CLOSING = "<tool_call>\n", "}\n</tool_call>"
+_OPENING, _CLOSING = HERMES.head[0], HERMES.tail[0]
+_MARK = _OPENING.partition("{")[0]
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class RemoteCalls:
     @staticmethod
     def beside(text: str) -> str:
         """What an answer says before its calls."""
-        return text.partition(_OPENING)[0].rstrip()
+        return text.partition(_MARK)[0].rstrip()
 
     def _written(self, piece: CallPiece) -> str:
         call = self._calls.get(piece.number)
@@ -56,6 +58,6 @@ class RemoteCalls:
         if call is None:
             text = f"{_CLOSING}\n" if self._calls else ""
             call = self._calls[piece.number] = _Call(piece.name)
-            text += f'{_OPENING}{{"name": {json.dumps(piece.name)}, "arguments": '
+            text += _OPENING % {"json": json.dumps(piece.name)}
         call.arguments += piece.arguments
         return text + piece.arguments

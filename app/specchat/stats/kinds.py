@@ -10,7 +10,9 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from specchat_engine.answers.notations import NOTATIONS
+from specchat_engine.answers.harmony import HEADERS
+from specchat_engine.answers.notations import CALL_MARKS
+from specchat_engine.answers.thoughts import THOUGHT_MARKS, closes_unopened_thinking
 from specchat_engine.decoding.rounds import Round
 
 
@@ -24,39 +26,13 @@ class ContentKind(StrEnum):
     TOOLS = "tools"
 
 
-THINKING_TAGS = (
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("<thought>", "</thought>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<seed:think>", "</seed:think>"),
-    ("[THINK]", "[/THINK]"),
-    ("◁think▷", "◁/think▷"),
-    ("<|START_THINKING|>", "<|END_THINKING|>"),
-    ("<|channel>thought", "<channel|>"),
-    ("<|channel|>analysis<|message|>", "<|end|>"),
-    ("<|start|>assistant<|channel|>analysis<|message|>", "<|end|>"),
-)
-"""The marks around thinking: the opening one, at the start of a line, and the closing one."""
-
-_CALL = re.compile(rf"(?<!`)(?:{'|'.join(map(re.escape, NOTATIONS))}|<\|channel\|>commentary to=)")
+_CALL = re.compile(rf"(?<!`)(?:{'|'.join(map(re.escape, CALL_MARKS))}|<\|channel\|>commentary to=)")
 """Where a call begins in the notation of some model."""
 
 _BARE_CALL = re.compile(r'\{\s*"name"\s*:\s*"[\w.-]{1,64}"\s*,\s*"(?:parameters|arguments)"\s*:')
 """The beginning of a call without a mark, which is all that an answer says."""
 
-HEADERS = tuple(
-    f"{start}<|channel|>{channel}<|message|>"
-    for start in ("<|start|>assistant", "")
-    for channel in ("final", "commentary", "final <|constrain|>json")
-)
-"""The headers of gpt-oss's messages that are no thinking. They count as marks: what follows them is the answer."""
-
-TELLING = tuple(dict.fromkeys(closing for _, closing in THINKING_TAGS if closing != "<|end|>"))
-"""The closing marks that imply thinking even if nothing was opened. `<|end|>` does not: it ends any message."""
-
-_CLOSING = tuple(closing for _, closing in THINKING_TAGS)
-_OPENED = dict(THINKING_TAGS)
+_CLOSING = tuple(closing for _, closing in THOUGHT_MARKS)
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])[ \t]")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _KEPT = 256
@@ -104,7 +80,7 @@ def _kinds_of_characters(text: str, *, thinking: bool) -> list[ContentKind]:
             kinds += [ContentKind.CODE] * length
             if len(start.rstrip()) >= len(fence) and not start.rstrip().strip(fence[0]):
                 fence = ""
-        elif tags := next((tags for tags in THINKING_TAGS if start.startswith(tags[0])), None):
+        elif tags := next((tags for tags in THOUGHT_MARKS if start.startswith(tags[0])), None):
             kinds += [ContentKind.THINKING] * (len(line) - len(start) + len(tags[0]))
             closing = tags[1:]
         elif header := next((header for header in HEADERS if start.startswith(header)), ""):
@@ -127,11 +103,11 @@ def _bare_call(text: str, place: int, kinds: Sequence[ContentKind]) -> re.Match[
 
 def _end_of_call(text: str, call: re.Match[str]) -> int:
     """The end of the last mark that closes a call, before the next one; the end of the text if nothing closes it."""
-    notation = NOTATIONS.get(call[0])
+    mark = CALL_MARKS.get(call[0])
     following = _CALL.search(text, call.end())
     limit = following.start() if following else len(text)
-    closes = notation.closes if notation else ()
-    ends = [at + len(mark) for mark in closes if (at := text.rfind(mark, call.end(), limit)) >= 0]
+    closes = mark.closes if mark else ()
+    ends = [at + len(closing) for closing in closes if (at := text.rfind(closing, call.end(), limit)) >= 0]
     return max(ends, default=limit)
 
 
@@ -147,34 +123,6 @@ def _kind_of_line(line: str, before: ContentKind) -> ContentKind:
         return ContentKind.LIST
     indented = len(line) - len(start) >= 2
     return ContentKind.LIST if before is ContentKind.LIST and indented else ContentKind.PROSE
-
-
-def closes_unopened_thinking(text: str) -> bool:
-    """True if an answer closes thinking that its prompt had opened, as some templates do."""
-    places = [(text.find(tag), tag) for tag in (*_CLOSING, *(opening for opening, _ in THINKING_TAGS)) if tag in text]
-    return bool(places) and min(places)[1] in TELLING
-
-
-def split_thinking(answer: str) -> tuple[str, str]:
-    """The thinking that an answer begins with, without its marks, and the rest of the answer.
-
-    Thinking that never ends is all there is. An answer without thinking is returned as it is. A closing mark that
-    nothing opened has to end its line, so that an answer may mention it.
-    """
-    thoughts: list[str] = []
-    rest = answer.lstrip()
-    if closes_unopened_thinking(rest):
-        place, closing = min((rest.find(tag), tag) for tag in TELLING if tag in rest)
-        thought, after = rest[:place], rest[place + len(closing) :]
-        if after[:1] in ("", "\n"):
-            thoughts, rest = [thought.strip()], after
-    marked = bool(thoughts)
-    while mark := next((mark for mark in (*_OPENED, *HEADERS) if rest.lstrip().startswith(mark)), ""):
-        marked, rest = True, rest.lstrip().removeprefix(mark)
-        if closing := _OPENED.get(mark, ""):
-            thought, _, rest = rest.partition(closing)
-            thoughts.append(thought.strip())
-    return ("\n".join(filter(None, thoughts)), rest.lstrip("\n")) if marked else ("", answer)
 
 
 def kinds_of_rounds(rounds: Sequence[Round]) -> list[ContentKind]:

@@ -12,11 +12,11 @@ from typing import Any, Literal, get_args
 
 from specchat.bench.samples import Gain
 from specchat.models.formatting import brief_pair, model_name, pair_name
-from specchat.stats.kinds import split_thinking
 from specchat.worker import lines
 from specchat.worker.lines import Decoder
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.thoughts import split_thinking, with_thought
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
@@ -45,8 +45,7 @@ class ChatMessage:
     @classmethod
     def of(cls, message: Message) -> ChatMessage:
         """A message that the engine took, with the thought in the content again."""
-        thought = f"<think>\n{message.reasoning_content}\n</think>\n\n" if message.reasoning_content else ""
-        content = thought + message.content
+        content = with_thought(message.reasoning_content, message.content)
         return cls(message.role, content, message.tool_calls, message.tool_call_id, message.name)
 
     def for_engine(self) -> Message:

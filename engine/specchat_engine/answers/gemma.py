@@ -1,4 +1,4 @@
-"""The notation of Gemma 4 for arguments, with keys as they are and marks around strings, read as JSON.
+"""The notation of Gemma 4 for arguments, with keys as they are and marks around strings.
 
     <|tool_call>call:name{city:<|"|>Rome<|"|>,days:[1,2],where:{north:true}}<tool_call|>
 
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from specchat_engine.answers.json_object import JsonObject
 from specchat_engine.answers.parts import held_back
 from specchat_engine.answers.values import as_json, escaped
+from specchat_engine.grammar.json_schema import Writing, literal
+from specchat_engine.grammar.until import until
 
 QUOTE: Final = '<|"|>'
 """The control token around strings."""
@@ -23,7 +26,7 @@ _SPACED: Final = {",": ", ", ":": ": "}
 
 
 class GemmaArguments:
-    """Follows an object in this notation; see `ArgumentsReader`.
+    """Follows an object in this notation, and tells it as JSON; see `ArgumentsReader`.
 
     A word that is no JSON value is a key before a colon, and else a string that has lost its marks.
     """
@@ -83,3 +86,39 @@ class GemmaArguments:
             return len(value) + len(QUOTE), f'{escaped(value)}"', False
         certain = value[: len(value) - held_back(value, (QUOTE,))]
         return (len(certain), escaped(certain), True) if certain else None
+
+
+_PLAIN_KEY: Final = re.compile(r"[^\s{}\[\],:<\"]+")
+
+
+def _key_text(name: str) -> str:
+    return name if _PLAIN_KEY.fullmatch(name) else _value_text(name)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, str):
+        return f"{QUOTE}{value}{QUOTE}"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{_key_text(key)}:{_value_text(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_value_text, value))}]"
+    return json.dumps(value)
+
+
+def _rules(lines: Sequence[str]) -> dict[str, str]:
+    return {name: rule for name, _, rule in (line.partition(" ::= ") for line in lines)}
+
+
+WRITING: Final = Writing(
+    _value_text,
+    _key_text,
+    {
+        "space": '""',
+        "quote": literal(QUOTE),
+        "char": "[^<]",
+        "string": "quote quoted",
+        **_rules(until(QUOTE, "quoted")),
+        "key": "[a-zA-Z_] [a-zA-Z0-9_-]{0,63}",
+    },
+)
+"""Strings of a limited length have no `<`: a rule cannot count their characters and look for the mark at once."""

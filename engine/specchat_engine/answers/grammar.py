@@ -1,13 +1,19 @@
-"""Grammars that make a model call a tool, in its own notation, with arguments that the tool's schema accepts."""
+"""Grammars for what comes after a model's reasoning: calls of tools in its own notation, or a grammar of the user's.
+
+The arguments of calls are what the tool's schema accepts.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from specchat_engine.answers import harmony
 from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.notations import NOTATIONS
 from specchat_engine.answers.values import kinds_of, listed
-from specchat_engine.answers.written import WRITTEN, Parameters, Written, rule_of
+from specchat_engine.answers.written import Parameters, Written, rule_of
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.json_schema import FORMATS, SchemaRules, literal, shared_lines
@@ -19,7 +25,9 @@ _NOT_EXPRESSED: Final = frozenset(
 ) | {"minProperties", "maxProperties", "propertyNames", "patternProperties", "not", "nullable"}
 """Keywords that a grammar cannot express and that may be left to whoever is called."""
 
-_HARMONY: Final = Written(())
+_SYMBOLS: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\r\n]*|[A-Za-z0-9-]+', re.DOTALL)
+_ANSWER: Final = "specchat-answer"
+_THOUGHT: Final = "specchat-thought"
 
 
 def tool_grammar(
@@ -51,8 +59,35 @@ def calls_start(answer_format: AnswerFormat, *, thinking: bool) -> GrammarStart 
 
     None for a notation in which a call begins like other text.
     """
-    mark = WRITTEN.get(answer_format.calls, _HARMONY).mark
+    mark = _written(answer_format).mark
     return GrammarStart(mark, answer_format.thinking, thinking) if mark else None
+
+
+def after_reasoning(grammar: str, answer_format: AnswerFormat, *, opened: bool) -> str:
+    """The grammar, in GBNF, of answers whose text after the reasoning follows `grammar`: the model thinks freely.
+
+    `opened` says that the prompt ends inside the reasoning; otherwise there may be none. In harmony the reasoning is a
+    message of its own, and `grammar` is that of the final one.
+    """
+    reasoning, *lines = _reasoning(answer_format, opened=opened)
+    header = f"{literal(harmony.FINAL)} " if answer_format.calls == "harmony" else ""
+    renamed = _SYMBOLS.sub(lambda symbol: _ANSWER if symbol[0] == "root" else symbol[0], grammar)
+    return "\n".join([f"root ::= {reasoning} {header}{_ANSWER}", *lines, renamed])
+
+
+def _reasoning(answer_format: AnswerFormat, *, opened: bool) -> list[str]:
+    """What may or has to come before the rest of an answer, and the rules that this needs."""
+    if answer_format.calls == "harmony":
+        opening, closing = harmony.THOUGHTS[0]
+        return [f"({literal(opening)} {_THOUGHT} {literal(harmony.START)})?", *until(closing, _THOUGHT)]
+    opening, closing = answer_format.thinking
+    thinks = rf"{_THOUGHT} [ \n]{{0,4}}"
+    return [thinks if opened else f"({literal(opening)} {thinks})?", *until(closing, _THOUGHT)]
+
+
+def _written(answer_format: AnswerFormat) -> Written:
+    notation = NOTATIONS.get(answer_format.calls)
+    return notation.written if notation and notation.written else Written(())
 
 
 class _ToolGrammar:
@@ -60,8 +95,8 @@ class _ToolGrammar:
 
     def __init__(self, answer_format: AnswerFormat) -> None:
         self._harmony = answer_format.calls == "harmony"
-        self._written = WRITTEN.get(answer_format.calls, _HARMONY)
-        self._open, self._close = answer_format.thinking
+        self._format = answer_format
+        self._written = _written(answer_format)
         self._lines = shared_lines(self._written.values)
 
     def text(self, functions: Sequence[Mapping[str, Any]], *, thinking: bool, several: bool) -> str:
@@ -78,15 +113,8 @@ class _ToolGrammar:
         written = self._written
         more = f" ({written.between} call)*" if several and not self._harmony else ""
         calls = f"{literal(written.begin)} call{more} {literal(written.end)}"
-        return "\n".join([f"root ::= {self._reasoning(opened=thinking)} {calls}", *self._lines]) + "\n"
-
-    def _reasoning(self, *, opened: bool) -> str:
-        """What may or has to come before the calls."""
-        if self._harmony:
-            self._lines += until("<|end|>", "thought")
-            return '("<|channel|>analysis<|message|>" thought "<|start|>assistant")?'
-        self._lines += [*until(self._close, "thought"), r"thinking ::= thought [ \n]{0,4}"]
-        return "thinking" if opened else f"({literal(self._open)} thinking)?"
+        reasoning, *lines = _reasoning(self._format, opened=thinking)
+        return "\n".join([f"root ::= {reasoning} {calls}", *lines, *self._lines]) + "\n"
 
     def _call(self, function: Mapping[str, Any], number: int) -> str:
         name, written = function["name"], self._written

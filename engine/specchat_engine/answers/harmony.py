@@ -16,6 +16,22 @@ from specchat_engine.answers.parts import AnswerPart, PartKind, held_back, merge
 MARKS: Final = ("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>")
 """The control tokens that the parser needs to see."""
 
+START: Final = "<|start|>assistant"
+"""What begins another message of the model."""
+
+FINAL: Final = "<|channel|>final<|message|>"
+"""The header of the message that answers."""
+
+THOUGHTS: Final = tuple((f"{start}<|channel|>analysis<|message|>", "<|end|>") for start in ("", START))
+"""The marks around a thought: the header of its message, and the end."""
+
+HEADERS: Final = tuple(
+    f"{start}<|channel|>{channel}<|message|>"
+    for start in (START, "")
+    for channel in ("final", "commentary", "final <|constrain|>json")
+)
+"""The headers of messages that are no thinking. They count as marks: what follows them is the answer."""
+
 _MESSAGE: Final = "<|message|>"
 _ENDS: Final = ("<|start|>", "<|channel|>", "<|end|>", "<|call|>", "<|return|>")
 _RECIPIENT: Final = re.compile(r"\bto=([^\s<]+)")

@@ -10,6 +10,7 @@ from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.harmony import HarmonyParser
 from specchat_engine.answers.parts import AnswerPart, PartKind, ReasoningReader, merged
 from specchat_engine.answers.reasoning import ReasoningParser
+from specchat_engine.answers.thoughts import with_thought
 from specchat_engine.answers.tool_calls import ToolCallParser
 from specchat_engine.prompt.messages import ToolCall
 
@@ -64,10 +65,7 @@ class Answer:
 
     def without_calls(self, tags: tuple[str, str]) -> str:
         """What the answer says beside its calls: the reasoning between these tags, then the content."""
-        if not self.reasoning:
-            return self.content
-        opening, closing = tags
-        return f"{opening}\n{self.reasoning}\n{closing}\n\n{self.content}".rstrip()
+        return with_thought(self.reasoning, self.content, tags).rstrip() if self.reasoning else self.content
 
     @classmethod
     def of(cls, parts: Sequence[AnswerPart]) -> Answer:

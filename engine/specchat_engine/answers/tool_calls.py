@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from specchat_engine.answers.json_calls import JsonCalls
-from specchat_engine.answers.notations import NOTATIONS
+from specchat_engine.answers.notations import CALL_MARKS
 from specchat_engine.answers.parts import AnswerPart, CallReader, PartKind, held_back, merged
 from specchat_engine.prompt.messages import function_of
 
-_BRACKET: Final = tuple(mark for mark in NOTATIONS if mark.startswith("["))
+_BRACKET: Final = tuple(mark for mark in CALL_MARKS if mark.startswith("["))
 
 
 class ToolCallParser:
@@ -50,7 +50,7 @@ class ToolCallParser:
     def _begin(self) -> list[AnswerPart] | None:
         """At the beginning, or after a call: a call may come without a mark."""
         text = self._text.lstrip()
-        if not self._ended and any(mark.startswith(text) for mark in NOTATIONS):
+        if not self._ended and any(mark.startswith(text) for mark in CALL_MARKS):
             return None
         if self._called:
             self._text = text
@@ -71,7 +71,7 @@ class ToolCallParser:
         text = self._text
         if not text:
             return None
-        found = [(place, mark) for mark in NOTATIONS if (place := text.find(mark)) >= 0]
+        found = [(place, mark) for mark in CALL_MARKS if (place := text.find(mark)) >= 0]
         if found:
             place, mark = min(found)
             content = text[:place].rstrip()
@@ -80,25 +80,25 @@ class ToolCallParser:
         elif self._ended:
             content, self._text = text, ""
         else:
-            content = text[: len(text) - held_back(text, NOTATIONS)].rstrip()
+            content = text[: len(text) - held_back(text, CALL_MARKS)].rstrip()
             self._text = text[len(content) :]
         return [AnswerPart(PartKind.CONTENT, content)] if found or content else None
 
     def _opened(self) -> list[AnswerPart] | None:
         """After a mark: another mark, or a call."""
         text = self._text.lstrip()
-        inner = next((mark for mark in NOTATIONS if text.startswith(mark)), None)
+        inner = next((mark for mark in CALL_MARKS if text.startswith(mark)), None)
         if inner:
             self._head += self._text[: len(self._text) - len(text)] + inner
             self._mark, self._text = inner, text.removeprefix(inner)
             return []
-        if any(mark.startswith(text) for mark in NOTATIONS):
+        if any(mark.startswith(text) for mark in CALL_MARKS):
             return self._fail() if self._ended else None
-        notation = NOTATIONS[self._mark]
-        reader = notation.reader_for(text, self._schemas)
+        mark = CALL_MARKS[self._mark]
+        reader = mark.reader_for(text, self._schemas)
         if reader is None:
             return self._fail()
-        self._open(reader, notation.closes)
+        self._open(reader, mark.closes)
         return []
 
     def _open(self, reader: CallReader, closes: tuple[str, ...]) -> None:

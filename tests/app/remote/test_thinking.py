@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 from app.remote.samples import delta
-from specchat.chat.thoughts import ThoughtSplitter
 from specchat.remote.chunks import Token, read_chunk
 from specchat.remote.thinking import Thinking, without_thoughts
+from specchat_engine.answers.thoughts import ThoughtSplitter
 
 
 def said(*messages: dict[str, Any]) -> str:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.stats.kinds import THINKING_TAGS, ContentKind, kinds_of, kinds_of_rounds, split_thinking
+from specchat.stats.kinds import ContentKind, kinds_of, kinds_of_rounds
+from specchat_engine.answers.thoughts import THOUGHT_MARKS
 from specchat_engine.decoding.rounds import TokenKind
 from support.drawn_rounds import sample_round
 
@@ -105,37 +106,13 @@ def test_code_that_shows_a_call_stays_code() -> None:
     assert set(kinds_of(["```\n", "<tool_call>{}</tool_call>\n", "```"])) == {CODE}
 
 
-@pytest.mark.parametrize(("opening", "closing"), THINKING_TAGS)
-def test_the_thinking_of_an_answer_is_apart(opening: str, closing: str) -> None:
-    assert split_thinking(f"{opening}\nwell, 4\n{closing}\n\nYes.\n") == ("well, 4", "Yes.\n")
-
-
-@pytest.mark.parametrize(
-    ("answer", "parts"),
-    [
-        ("Yes.", ("", "Yes.")),
-        ("Hm.\n</think>\n\nYes.", ("Hm.", "Yes.")),
-        ("A closing </think> is a tag.", ("", "A closing </think> is a tag.")),
-        ("Write <think> first.", ("", "Write <think> first.")),
-        ("<think>no end", ("no end", "")),
-        ("<think>\n\n</think>\n\nYes.", ("", "Yes.")),
-        ("<think>a</think>\n<think>b</think>\nYes.", ("a\nb", "Yes.")),
-        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.", ("Hm.", "Yes.")),
-        ("<|channel|>final<|message|>Yes.", ("", "Yes.")),
-        ("", ("", "")),
-    ],
-)
-def test_what_is_no_thinking_is_the_rest(answer: str, parts: tuple[str, str]) -> None:
-    assert split_thinking(answer) == parts
-
-
 def test_the_header_of_gpt_oss_is_thinking_and_its_answer_is_not() -> None:
     texts = ["<|channel|>", "analysis", "<|message|>", "Hm.", "<|end|>", "<|start|>", "assistant", "<|channel|>"]
     found = kinds_of([*texts, "final", "<|message|>", "Yes."])
     assert found == [THINKING] * 10 + [PROSE]
 
 
-@pytest.mark.parametrize(("opening", "closing"), THINKING_TAGS)
+@pytest.mark.parametrize(("opening", "closing"), THOUGHT_MARKS)
 def test_every_models_tags_mark_thinking(opening: str, closing: str) -> None:
     assert kinds_of([opening, "a", closing, "\n\n", "b"]) == [THINKING, THINKING, THINKING, PROSE, PROSE]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from specchat_engine import Engine, LoadOptions
-from specchat_engine.answers.after_reasoning import after_reasoning
 from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.grammar import after_reasoning
 from support.tiny_models import EngineFiles
 
 TAGS = AnswerFormat()

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from specchat_engine import SettingError
-from specchat_engine.answers.format import AnswerFormat, CallFormat
+from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.grammar import tool_grammar
+from specchat_engine.answers.notations import NOTATIONS
 from specchat_engine.answers.parser import parse_answer
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from support.grammar_walks import allows, random_text
 from support.tiny_models import EngineFiles
 
-FORMATS = get_args(CallFormat)
-MARKS: dict[CallFormat, tuple[str, ...]] = dict.fromkeys(FORMATS, ("</think>",)) | {
+FORMATS = ("harmony", *(name for name, notation in NOTATIONS.items() if notation.written))
+MARKS: dict[str, tuple[str, ...]] = dict.fromkeys(FORMATS, ("</think>",)) | {
     "harmony": (),
     "qwen3-coder": ("</think>", "\n</parameter>"),
     "glm": ("</think>", "</arg_value>"),
@@ -64,9 +65,7 @@ def is_weather(value: Any) -> bool:
 
 @pytest.mark.parametrize("thinking", [False, True])
 @pytest.mark.parametrize("calls", FORMATS)
-def test_every_answer_is_a_call_that_the_parser_reads(
-    vocabulary: Vocabulary, calls: CallFormat, thinking: bool
-) -> None:
+def test_every_answer_is_a_call_that_the_parser_reads(vocabulary: Vocabulary, calls: str, thinking: bool) -> None:
     written = AnswerFormat(calls)
     grammar = tool_grammar(written, TOOLS, thinking=thinking)
     seen = set()
@@ -93,7 +92,7 @@ GLM = (
     "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Rome</arg_value>\n"
     '<arg_key>where</arg_key>\n<arg_value>{"x": true}</arg_value>\n</tool_call>'
 )
-WRITTEN: dict[CallFormat, list[str]] = {
+WRITTEN: dict[str, list[str]] = {
     "glm": [GLM, GLM.replace("\n", "")],
     "deepseek-r1": [
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n"
@@ -138,7 +137,7 @@ WRITTEN: dict[CallFormat, list[str]] = {
 
 
 @pytest.mark.parametrize("calls", FORMATS)
-def test_what_models_write_is_allowed(vocabulary: Vocabulary, calls: CallFormat) -> None:
+def test_what_models_write_is_allowed(vocabulary: Vocabulary, calls: str) -> None:
     grammar = tool_grammar(AnswerFormat(calls), TOOLS)
     for text in WRITTEN[calls]:
         assert allows(vocabulary, grammar, text)
@@ -149,7 +148,7 @@ def test_what_models_write_is_allowed(vocabulary: Vocabulary, calls: CallFormat)
 
 
 @pytest.mark.parametrize("calls", FORMATS)
-def test_a_choice_allows_one_call_of_that_tool_alone(vocabulary: Vocabulary, calls: CallFormat) -> None:
+def test_a_choice_allows_one_call_of_that_tool_alone(vocabulary: Vocabulary, calls: str) -> None:
     written = AnswerFormat(calls)
     for seed in range(4):
         text = random_text(vocabulary, tool_grammar(written, TOOLS, "now"), seed, MARKS[calls] or ("<|end|>",))
@@ -158,7 +157,7 @@ def test_a_choice_allows_one_call_of_that_tool_alone(vocabulary: Vocabulary, cal
     assert not allows(vocabulary, tool_grammar(written, TOOLS, "now"), text)
 
 
-TWO: dict[CallFormat, str] = {
+TWO: dict[str, str] = {
     "glm": f"{GLM}\n{GLM}",
     "deepseek-r1": WRITTEN["deepseek-r1"][0].replace(
         "<｜tool▁calls▁end｜>",
@@ -181,7 +180,7 @@ TWO: dict[CallFormat, str] = {
 
 
 @pytest.mark.parametrize(("calls", "text"), TWO.items())
-def test_several_calls_stand_where_the_model_puts_them(vocabulary: Vocabulary, calls: CallFormat, text: str) -> None:
+def test_several_calls_stand_where_the_model_puts_them(vocabulary: Vocabulary, calls: str, text: str) -> None:
     assert allows(vocabulary, tool_grammar(AnswerFormat(calls), TOOLS), text)
     assert not allows(vocabulary, tool_grammar(AnswerFormat(calls), TOOLS, parallel=False), text)
     assert len(parse_answer(text, AnswerFormat(calls), TOOLS).tool_calls) == 2
@@ -248,7 +247,7 @@ def as_tool(schema: object, **more: object) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("calls", ["llama3", "qwen3-coder"])
 def test_what_a_grammar_cannot_express_is_left_out_unless_the_tool_is_strict(
-    vocabulary: Vocabulary, calls: CallFormat
+    vocabulary: Vocabulary, calls: str
 ) -> None:
     grammar = tool_grammar(AnswerFormat(calls), as_tool(LOOSE))
     for seed in range(4):
@@ -263,7 +262,7 @@ def test_what_a_grammar_cannot_express_is_left_out_unless_the_tool_is_strict(
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("nested", [lambda inner: {"properties": {"a": inner}}, lambda inner: {"anyOf": [inner]}])
 def test_a_schema_that_is_nested_too_deep_is_refused(
-    calls: CallFormat, strict: bool, nested: Callable[[object], object]
+    calls: str, strict: bool, nested: Callable[[object], object]
 ) -> None:
     schema: object = {"type": "string"}
     for _ in range(3000):

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import ToolCall
-from specchat_engine.answers.format import AnswerFormat, CallFormat
+from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.parser import Answer, AnswerParser, parse_answer
 from specchat_engine.answers.parts import AnswerPart, PartKind, merged
 
@@ -36,7 +36,7 @@ QWEN = (
 )
 
 
-def parsed(text: str, calls: CallFormat = "hermes", *, thinking: bool = False) -> Answer:
+def parsed(text: str, calls: str = "hermes", *, thinking: bool = False) -> Answer:
     return parse_answer(text, AnswerFormat(calls), TOOLS, thinking=thinking)
 
 
@@ -295,9 +295,7 @@ PIECES = st.lists(
 @example("[TOOL_CALLS]" + "x" * 300 + "[ARGS]{}", [*range(500)], False, "hermes")
 @example(" to=functions.now<|message|> <|end|>", [], False, "harmony")
 @example("<function=" + "x" * 129 + ">", [*range(500)], False, "hermes")
-def test_it_does_not_matter_where_the_text_is_cut(
-    text: str, cuts: list[int], thinking: bool, calls: CallFormat
-) -> None:
+def test_it_does_not_matter_where_the_text_is_cut(text: str, cuts: list[int], thinking: bool, calls: str) -> None:
     def parts(pieces: list[str]) -> list[AnswerPart]:
         parser = AnswerParser(AnswerFormat(calls), TOOLS, thinking=thinking)
         told = [part for piece in pieces for part in parser.feed(piece)]

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from specchat.chat.thoughts import Span, ThoughtSplitter, without_marks
 from specchat.stats.line import speed_words
 from specchat.terminal.pieces import Ink, Inker, Piece
+from specchat_engine.answers.thoughts import Span, ThoughtSplitter, without_marks
 from specchat_engine.decoding.rounds import Round, TokenKind
 from specchat_engine.decoding.stats import ReasoningStats
 

@@ -1,20 +1,48 @@
-"""Separates the thinking of a reasoning model from its answer while it streams.
+"""The marks that models put around their thoughts, and how texts with such marks are written and split.
 
-Models put their thinking between a pair of marks. A mark may arrive in one token or in pieces, so text that may become
+`ThoughtSplitter` splits a text while it streams. A mark may arrive in one token or in pieces, so text that may become
 one is held back until that is decided. Nothing is lost: the texts of the spans, joined, are the text that was fed.
+Where the marks of a model are known, `ReasoningParser` looks for these alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from specchat.stats.kinds import HEADERS, TELLING, THINKING_TAGS
+from specchat_engine.answers.harmony import HEADERS, THOUGHTS
 
-_CLOSING = dict(THINKING_TAGS)
+Marks = tuple[str, str]
+"""The opening mark of a thought, at the start of a line, and the closing one."""
+
+USUAL_MARKS: Final = ("<think>", "</think>")
+
+IN_TEMPLATES: Final[tuple[Marks, ...]] = (
+    USUAL_MARKS,
+    ("[THINK]", "[/THINK]"),
+    ("<seed:think>", "</seed:think>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel>thought", "<channel|>"),
+)
+"""The marks by which a chat template shows how its models think."""
+
+THOUGHT_MARKS: Final[tuple[Marks, ...]] = (
+    *IN_TEMPLATES,
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("◁think▷", "◁/think▷"),
+    *THOUGHTS,
+)
+"""The marks of all models."""
+
+TELLING: Final = tuple(closing for _, closing in THOUGHT_MARKS if closing != "<|end|>")
+"""The closing marks that imply thinking even if nothing was opened. `<|end|>` does not: it ends any message."""
+
+_CLOSING = dict(THOUGHT_MARKS)
 _AT_LINE_STARTS = frozenset((*_CLOSING, *HEADERS))
-_MARKS = (*HEADERS, *(mark for pair in THINKING_TAGS for mark in pair))
+_MARKS = (*HEADERS, *(mark for pair in THOUGHT_MARKS for mark in pair))
 _LONGEST = max(map(len, _MARKS)) - 1
 _BEGIN = re.compile("[" + re.escape("".join({mark[0] for mark in _MARKS})) + "]")
 _LINE_START = re.compile(r"\n[ \t]*\Z")
@@ -118,6 +146,40 @@ def without_marks(thought: str) -> str:
     text = thought.strip()
     for header in HEADERS:
         text = text.removesuffix(header)
-    for opening, closing in THINKING_TAGS:
+    for opening, closing in THOUGHT_MARKS:
         text = text.removeprefix(opening).removesuffix(closing)
     return text.strip()
+
+
+def with_thought(thought: str, content: str, marks: Marks = USUAL_MARKS) -> str:
+    """Returns an answer as a model writes it, with its thought between marks."""
+    opening, closing = marks
+    return f"{opening}\n{thought}\n{closing}\n\n{content}" if thought else content
+
+
+def closes_unopened_thinking(text: str) -> bool:
+    """True if an answer closes thinking that its prompt had opened, as some templates do."""
+    places = [(text.find(tag), tag) for marks in THOUGHT_MARKS for tag in marks if tag in text]
+    return bool(places) and min(places)[1] in TELLING
+
+
+def split_thinking(answer: str) -> tuple[str, str]:
+    """The thinking that an answer begins with, without its marks, and the rest of the answer.
+
+    Thinking that never ends is all there is. An answer without thinking is returned as it is. A closing mark that
+    nothing opened has to end its line, so that an answer may mention it.
+    """
+    thoughts: list[str] = []
+    rest = answer.lstrip()
+    if closes_unopened_thinking(rest):
+        place, closing = min((rest.find(tag), tag) for tag in TELLING if tag in rest)
+        thought, after = rest[:place], rest[place + len(closing) :]
+        if after[:1] in ("", "\n"):
+            thoughts, rest = [thought.strip()], after
+    marked = bool(thoughts)
+    while mark := next((mark for mark in (*_CLOSING, *HEADERS) if rest.lstrip().startswith(mark)), ""):
+        marked, rest = True, rest.lstrip().removeprefix(mark)
+        if closing := _CLOSING.get(mark, ""):
+            thought, _, rest = rest.partition(closing)
+            thoughts.append(thought.strip())
+    return ("\n".join(filter(None, thoughts)), rest.lstrip("\n")) if marked else ("", answer)

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.chat.thoughts import Span, ThoughtSplitter, without_marks
-from specchat.stats.kinds import THINKING_TAGS
+from specchat_engine.answers.thoughts import THOUGHT_MARKS, Span, ThoughtSplitter, split_thinking, without_marks
 
 TAGS = ["<think>", "</think>", "<thi", "nk>", "</", "think>", "[THINK]", "[/THINK]", "\n", " ", "word", "<"]
 TEXTS = st.lists(st.sampled_from(TAGS), max_size=14)
@@ -24,7 +23,7 @@ def split(text: str) -> tuple[str, str]:
     return said(found, thought=True), said(found, thought=False)
 
 
-@pytest.mark.parametrize(("opening", "closing"), THINKING_TAGS)
+@pytest.mark.parametrize(("opening", "closing"), THOUGHT_MARKS)
 def test_what_stands_between_the_marks_is_thought(opening: str, closing: str) -> None:
     assert split(f"{opening}\nwell\n{closing}\n\nYes.") == (f"{opening}\nwell\n{closing}", "\n\nYes.")
 
@@ -107,3 +106,27 @@ def test_an_answer_that_begins_inside_a_thought_ends_it_at_its_mark_alone() -> N
     assert said(found, thought=True) == "<think> is a mark</think>"
     assert said(found, thought=False) == "4"
     assert not splitter.began_inside
+
+
+@pytest.mark.parametrize(("opening", "closing"), THOUGHT_MARKS)
+def test_the_thinking_of_an_answer_is_apart(opening: str, closing: str) -> None:
+    assert split_thinking(f"{opening}\nwell, 4\n{closing}\n\nYes.\n") == ("well, 4", "Yes.\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "parts"),
+    [
+        ("Yes.", ("", "Yes.")),
+        ("Hm.\n</think>\n\nYes.", ("Hm.", "Yes.")),
+        ("A closing </think> is a tag.", ("", "A closing </think> is a tag.")),
+        ("Write <think> first.", ("", "Write <think> first.")),
+        ("<think>no end", ("no end", "")),
+        ("<think>\n\n</think>\n\nYes.", ("", "Yes.")),
+        ("<think>a</think>\n<think>b</think>\nYes.", ("a\nb", "Yes.")),
+        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.", ("Hm.", "Yes.")),
+        ("<|channel|>final<|message|>Yes.", ("", "Yes.")),
+        ("", ("", "")),
+    ],
+)
+def test_what_is_no_thinking_is_the_rest(answer: str, parts: tuple[str, str]) -> None:
+    assert split_thinking(answer) == parts
