@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.commands.registry import commands
 from specchat.manual.docs import DESIGN, docs
 from specchat.manual.search import Search
 from specchat.manual.sections import Place, Section
@@ -14,7 +14,7 @@ COMMANDS_PAGE = "Commands"
 
 def command_sections(*, plain: bool = False) -> Iterator[Section]:
     """A section for each command; `plain` has those of the line-by-line chat, and what they do there."""
-    for command in COMMANDS:
+    for command in commands().values():
         if command.plain or not plain:
             yield Section(Place(COMMANDS_PAGE, command.heading), COMMANDS_PAGE, command.sentence(plain=plain))
 

@@ -40,6 +40,13 @@ class SavedTexts:
         """The name of each text and its first line, by name; none if the folder cannot be read."""
         return [(file.stem, _first_line(file)) for file in self._files()]
 
+    def listed(self, head: str) -> str:
+        """The names, one a line after `head`. Raises ConfigError if nothing is stored."""
+        names = self.names()
+        if not names:
+            raise ConfigError(f"nothing is stored yet: /{self._what} save NAME")
+        return "\n".join([head, *(f"{name}: {line}" if line else name for name, line in names)])
+
     def read(self, name: str) -> str:
         """The text of this name. Raises ConfigError if there is none, or if it is not text or too large."""
         file = self._path(name)

@@ -1,13 +1,7 @@
-"""What cannot be done while a server answers: one sentence for each command that needs a model on this machine."""
+"""What cannot be done while a server answers, in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from specchat.chat.commands import invocations as asked
-from specchat.remote.limits import CANNOT_CONTINUE, needs_this_machine
-from specchat.settings.setting import Group
 from specchat.worker.protocol import ServerInfo
 
 STEP_MODE = "stepping through rounds"
@@ -15,34 +9,6 @@ INSPECTION = "looking closer at a token"
 COMPARISON = "comparing with plain decoding"
 LOADING = "choosing how models are loaded"
 DRAFTS = "choosing a draft model"
-
-_NEEDS: Mapping[type[asked.Invocation], str] = MappingProxyType(
-    {
-        asked.Reload: LOADING,
-        asked.LoadDraft: DRAFTS,
-        asked.UseStore: "drafting from texts on this machine",
-        asked.Learn: "learning from chats",
-        asked.StepMode: STEP_MODE,
-        asked.Race: "racing against plain decoding",
-        asked.Verify: COMPARISON,
-        asked.Tour: "the tour",
-    }
-)
-
-
-def refused(invocation: asked.Invocation, server: ServerInfo | None) -> str:
-    """Why a command cannot be done with this server; empty if it can, or if there is no server."""
-    if server is None:
-        return ""
-    if isinstance(invocation, asked.EditAnswer):
-        return CANNOT_CONTINUE
-    if isinstance(invocation, asked.ShowModels) and invocation.role == "draft":
-        return needs_this_machine(DRAFTS)
-    drafting = isinstance(invocation, asked.Change) and invocation.knob.setting.group is Group.DRAFTING
-    if (drafting or isinstance(invocation, asked.Speculate)) and not server.steered:
-        return drafts_by_itself(server)
-    what = _NEEDS.get(type(invocation))
-    return "" if what is None else needs_this_machine(what)
 
 
 def drafts_by_itself(server: ServerInfo) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from specchat.chat.attachments import text_of_file
-from specchat.chat.commands.invocations import LearnAction
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import with_help
 from specchat.errors import LibraryError
@@ -25,6 +24,9 @@ from specchat_assets import is_guide
 from specchat_assets.quoted import question_in
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings, answer_reserve
+
+LearnAction = Literal["show", "on", "off", "back", "forget"]
+LEARN_ACTIONS: tuple[LearnAction, ...] = get_args(LearnAction)
 
 _DEATHS = 3
 _NEARLY_FULL = 0.9

@@ -9,12 +9,13 @@ from functools import partial
 from typing import TextIO
 
 from specchat.chat.archive import Archive
-from specchat.chat.commands.invocations import Refusal
+from specchat.chat.commands.command import Refusal
 from specchat.chat.commands.registry import message_text, parse
+from specchat.chat.controller import ChatController
 from specchat.chat.guide import docs_words
 from specchat.chat.session import ChatSession
 from specchat.errors import FAILED, INTERRUPTED
-from specchat.plain.commands import Commands
+from specchat.plain.front_end import PlainFrontEnd
 from specchat.plain.paper import Paper, spoken, spoken_figures
 from specchat.plain.tools import PlainTools, spoken_parts
 from specchat.settings.options import ChatOptions
@@ -82,19 +83,22 @@ class PlainChat:
         return 0
 
     def _chat(self, source: TextIO, tools: PlainTools, resume: int | None) -> None:
-        commands = Commands(self._session, self._archive, self._paper, partial(self._answer, tools), tools)
+        chat = ChatController(self._session, self._archive)
+        front_end = PlainFrontEnd(chat, self._paper, partial(self._answer, tools), tools)
         if resume is not None:
-            commands.resume(resume)
+            front_end.resume(resume)
         for text in _messages(source, self._paper):
             if text == "@":
-                commands.files.fetch()
+                front_end.files.fetch()
                 continue
-            asked = parse(text, commands.sources())
-            if isinstance(asked, Refusal):
-                self._paper.say(asked.reason)
-            elif asked is None:
-                commands.files.send(message_text(text))
-            elif not commands.perform(asked):
+            try:
+                command = parse(text, chat.sources())
+            except Refusal as refusal:
+                self._paper.say(str(refusal))
+                continue
+            if command is None:
+                front_end.files.send(message_text(text))
+            elif not front_end.perform(command):
                 break
 
     def _load(self) -> bool:

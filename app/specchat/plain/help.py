@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specchat.chat.commands.registry import BY_NAME, COMMANDS
+from specchat.chat.commands.registry import commands
 from specchat.chat.help_sections import help_search
 from specchat.manual.search import Hit, Search
 from specchat.plain.paper import Paper, spoken
@@ -19,11 +19,11 @@ class PlainHelp:
         self._search: Search | None = None
         self._found: list[Hit] = []
 
-    def tell(self, about: str | None) -> None:
+    def tell(self, about: str | None = None) -> None:
         """`about` is a command, the number of a result, words to search for, or None for all commands."""
         if about is None:
             self._list()
-        elif about in BY_NAME:
+        elif about in commands():
             self._command(about)
         elif about.isascii() and about.isdigit() and 0 < int(about) <= len(self._found):
             self._read(self._found[int(about) - 1])
@@ -31,14 +31,14 @@ class PlainHelp:
             self._find(about)
 
     def _list(self) -> None:
-        for command in COMMANDS:
+        for command in commands().values():
             if command.plain:
                 self._command(command.name)
         self._paper.say("!COMMAND runs a shell command, after asking; its output goes with the next message.")
         self._paper.say("Ctrl+C stops an answer. A backslash at the end of a line continues the message.")
 
     def _command(self, name: str) -> None:
-        command = BY_NAME[name]
+        command = commands()[name]
         self._paper.say(f"{command.heading}: {command.sentence(plain=True)}")
 
     def _find(self, words: str) -> None:

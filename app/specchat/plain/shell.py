@@ -18,7 +18,7 @@ class PlainShell:
         self._waiting = ""
         self._outputs: list[CommandOutput] = []
 
-    def take(self, command: str) -> None:
+    async def take(self, command: str) -> None:
         """Asks before a command runs. An empty one confirms the command before it."""
         if command:
             self._waiting = command
@@ -26,7 +26,7 @@ class PlainShell:
             return
         command, self._waiting = self._waiting, ""
         if command:
-            self._run(command)
+            await self._run(command)
         else:
             self._paper.say("Name the command, such as !ls; !! begins a message with an exclamation mark.")
 
@@ -35,10 +35,10 @@ class PlainShell:
         outputs, self._outputs = tuple(self._outputs), []
         return outputs
 
-    def _run(self, command: str) -> None:
+    async def _run(self, command: str) -> None:
         self._paper.say("Ctrl+C stops it.")
         try:
-            output = asyncio.run(_run_until_interrupt(command))
+            output = await _run_until_interrupt(command)
         except OSError as error:
             self._paper.say(f"It cannot be run: {error.strerror or error}.")
             return

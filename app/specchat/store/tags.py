@@ -23,6 +23,11 @@ def tag_of(word: str) -> str:
     return storable(found[1].lower())
 
 
+def with_signs(tags: Collection[str]) -> str:
+    """The tags as they are written, such as `#draft #work`."""
+    return " ".join(f"#{tag}" for tag in tags)
+
+
 class Tags(Sessions):
     """The part of the store that keeps tags."""
 

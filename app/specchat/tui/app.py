@@ -23,7 +23,6 @@ from specchat.terminal.background import Background
 from specchat.terminal.filter import clean_line
 from specchat.traces.trace import Trace
 from specchat.tui.appearance import DARK, LIGHT, Appearance, in_sixteen_colours, outcome_variables
-from specchat.tui.screens.chat.commands import palette
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.terminal_input import TerminalApp
@@ -151,7 +150,7 @@ class SpecchatApp(ThemedApp):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The commands of the palette: the chat's, and those of every app."""
         if isinstance(screen, ChatScreen):
-            yield from palette(screen.parts)
+            yield from screen.front_end.palette()
         yield from super().get_system_commands(screen)
 
     async def on_event(self, event: Event) -> None:

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.commands.registry import commands
 from specchat.chat.help_sections import command_sections, help_search
 from specchat.manual.sections import Place, Section
 
 
 def test_every_command_can_be_found_by_its_name_and_by_what_it_does() -> None:
     search = help_search()
-    for command in COMMANDS:
+    for command in commands().values():
         found = [hit.section.heading for hit in search.find(command.name)]
         assert f"/{command.name} {command.arguments}".strip() in found
     assert search.find("another answer to the last message")[0].section.heading == "/regen"

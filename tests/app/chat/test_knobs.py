@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.chat.commands.invocations import Refusal, Reload
-from specchat.chat.commands.reading import Sources
+from specchat.chat.commands.command import Refusal
 from specchat.chat.commands.registry import parse
+from specchat.chat.commands.set import LoadChange
+from specchat.chat.controller import Sources
 from specchat.chat.knobs import LOAD_KNOBS, Knob, live_knobs, panel_knobs, settings_from, with_threads
 from specchat.settings.schema import BY_KEY
 from specchat_engine.errors import SettingError
@@ -110,9 +111,10 @@ def test_a_step_doubles_or_halves_the_context_down_to_the_models_own() -> None:
     ],
 )
 def test_set_changes_options_that_need_a_reload(text: str, changed: LoadOptions) -> None:
-    found = parse(text, Sources())
-    assert isinstance(found, Reload)
-    assert found.applied(LoadOptions()) == changed
+    given = parse(text, Sources())
+    assert given is not None
+    assert isinstance(given.value, LoadChange)
+    assert given.value.knob.typed(LoadOptions(), given.value.value) == changed
 
 
 def test_threads_turn_down_to_the_usual_number_and_change_without_a_reload() -> None:
@@ -127,9 +129,9 @@ def test_threads_turn_down_to_the_usual_number_and_change_without_a_reload() -> 
     "value", ["threads", "threads many", "threads auto", "t 9999", "t -1", "ctx -5", "cache-type-v q9", "ngl 99999"]
 )
 def test_a_value_that_is_not_allowed_is_rejected_before_a_reload(value: str) -> None:
-    found = parse(f"/set {value}", Sources())
-    assert isinstance(found, Refusal)
-    assert len(found.reason.splitlines()) == 1
+    with pytest.raises(Refusal) as refused:
+        parse(f"/set {value}", Sources())
+    assert len(str(refused.value).splitlines()) == 1
 
 
 def test_a_rejected_number_is_reported_with_its_range() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from app.tui.scripted_client import LOADED, ScriptedClient, Summarising, chat_options, script
 from specchat.chat.archive import Archive, session_to_resume
+from specchat.chat.commands.registry import commands
 from specchat.chat.saved_texts import saved_prompts
 from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper
@@ -587,3 +588,14 @@ def test_an_export_replaces_a_file_only_when_the_command_is_given_again_at_once(
 def test_an_export_is_imported(chat: Chat, tmp_path: Path) -> None:
     chat(f"/import {tmp_path / 'missing.json'}")
     assert "nothing was imported: there is no" in chat.notes.getvalue()
+
+
+def test_every_command_does_something_or_says_that_it_needs_the_screen(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, command in commands().items():
+        if name != "quit":
+            chat.notes.truncate(chat.notes.seek(0))
+            chat(*(f"/{name} {argument}" for argument in ("on", "answer yes", "x", "1", "")))
+            assert ("This command needs the screen" in chat.notes.getvalue()) == (not command.plain or name == "edit")

@@ -15,8 +15,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from app.tui.chatting import paste
-from specchat.chat.commands.invocations import Invocation
-from specchat.chat.commands.reading import Sources
+from specchat.chat.controller import Sources
 from specchat.chat.history import History
 from specchat.tui.appearance import outcome_variables
 from specchat.tui.widgets.popup import Popup
@@ -39,7 +38,7 @@ class Host(App[None]):
         self.go = asyncio.Event()
         self.go.set()
         self.submitted: list[Prompt.Submitted] = []
-        self.commands: list[Invocation] = []
+        self.commands: list[tuple[str, object]] = []
         self.refusals: list[str] = []
         self.pages: list[Prompt.PagesNamed] = []
 
@@ -62,7 +61,7 @@ class Host(App[None]):
             self.submitted.append(message)
 
     def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
-        self.commands.append(message.invocation)
+        self.commands.append((message.invocation.command.name, message.invocation.value))
 
     def on_prompt_pages_named(self, message: Prompt.PagesNamed) -> None:
         self.pages.append(message)

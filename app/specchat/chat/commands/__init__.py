@@ -1,1 +1,1 @@
-"""Slash commands: what they ask for, how they are read, and what completes them. Pure, without a widget."""
+"""Slash commands: one file for each, or for a few that belong together. `registry` finds them."""

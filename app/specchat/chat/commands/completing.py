@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from specchat.chat.commands.reading import Sources, unquoted
-from specchat.chat.commands.registry import BY_NAME, COMMANDS, Command, Files
+from specchat.chat.commands.command import Command, Files, unquoted
+from specchat.chat.commands.registry import commands
+from specchat.chat.controller import Sources
 from specchat.chat.mentions import mention_at, paths_beginning, written
 from specchat.terminal.filter import clean_line
 
@@ -37,7 +39,7 @@ def complete(text: str, cursor: int, sources: Sources) -> list[Completion]:
         return _files_mentioned(text, cursor, sources)
     if cursor <= match.end(1):
         return _names(text[1:cursor].lower(), match.end(1))
-    command = BY_NAME.get(match[1].lower())
+    command = commands().get(match[1].lower())
     if command is None or not match[2] or cursor < match.end():
         return []
     return _arguments(command, text, match.end(), cursor, sources)
@@ -46,19 +48,19 @@ def complete(text: str, cursor: int, sources: Sources) -> list[Completion]:
 def is_open_ended(text: str) -> bool:
     """True for a command that takes more than what is offered, so that Enter sends it as it is."""
     match = _TYPED.match(text)
-    command = BY_NAME.get(match[1].lower()) if match and match[2] else None
+    command = commands().get(match[1].lower()) if match and match[2] else None
     return command is not None and command.open_ended
 
 
 def _names(typed: str, end: int) -> list[Completion]:
     return [
         Completion(f"/{command.name}{' ' if command.arguments else ''}", command.help, 0, end)
-        for command in COMMANDS
+        for command in commands().values()
         if command.name.startswith(typed)
     ]
 
 
-def _arguments(command: Command, text: str, start: int, cursor: int, sources: Sources) -> list[Completion]:
+def _arguments(command: Command[Any], text: str, start: int, cursor: int, sources: Sources) -> list[Completion]:
     before = ""
     for place, words in enumerate(command.words):
         last = place == len(command.words) - 1

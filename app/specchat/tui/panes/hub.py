@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from specchat.chat.commands.invocations import Role
+from specchat.chat.commands.model import Role
 from specchat.models.control import INTERACTIVE
 from specchat.models.downloads import Wanted
 from specchat.models.hub import FoundRepository, Hub, Listing

@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from specchat.chat.commands.invocations import Role
+from specchat.chat.commands.model import Role
 from specchat.errors import SpecchatError
 from specchat.models.cache import PART
 from specchat.models.downloads import Downloads, DownloadView, Wanted

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
-from specchat.chat.commands.registry import BY_NAME
+from specchat.chat.commands.registry import commands
 from specchat.chat.help_sections import help_search
 from specchat.manual.docs import beside, section_at
 from specchat.manual.search import Hit, Search
@@ -67,7 +67,7 @@ class HelpScreen(ModalScreen[None]):
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (64, "-wide-help")]
         self._keymap = keymap or {}
-        self._command = BY_NAME.get(about or "")
+        self._command = commands().get(about or "")
         self._words = "" if self._command else about or ""
         self._first = section_at(place) if place else None
         self._section: Section | None = None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from textual.containers import Grid
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from specchat.chat.commands.registry import COMMANDS, Command
+from specchat.chat.commands.command import Command
+from specchat.chat.commands.registry import commands
 from specchat.manual.sections import Place, Section
 from specchat.stats.figures import FIGURES
 from specchat.stats.figures.answer import VERIFIER
@@ -69,7 +71,7 @@ def key_sections(keymap: Mapping[str, str]) -> Iterator[Section]:
         yield Section(Place("Keys", key_of(keymap, binding, usual)), "Keys", what)
 
 
-def help_page(keymap: Mapping[str, str], first: Command | None = None) -> Iterator[Widget]:
+def help_page(keymap: Mapping[str, str], first: Command[Any] | None = None) -> Iterator[Widget]:
     """Short tables, a command that was asked about first."""
     if first is not None:
         yield Static(f"/{first.name}", classes="title", markup=False)
@@ -81,7 +83,7 @@ def help_page(keymap: Mapping[str, str], first: Command | None = None) -> Iterat
     yield Static("Figures", classes="title")
     yield _table([*_figures()], "figures")
     yield Static("Commands", classes="title")
-    yield _table([(command.heading, command.help) for command in COMMANDS], "commands")
+    yield _table([(command.heading, command.help) for command in commands().values()], "commands")
 
 
 def _figures() -> Iterator[tuple[str, str]]:

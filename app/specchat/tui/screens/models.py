@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import ContentSwitcher, Tab, Tabs
 
-from specchat.chat.commands.invocations import Role
+from specchat.chat.commands.model import Role
 from specchat.errors import SpecchatError
 from specchat.models.downloads import Downloads, Wanted
 from specchat.models.library import Entry

@@ -18,11 +18,11 @@ from textual.widgets import OptionList, Static
 from textual.worker import Worker, WorkerCancelled
 
 from specchat.chat.archive import Archive
-from specchat.chat.commands.tagging import with_signs
 from specchat.errors import SpecchatError
 from specchat.store.records import StoredSession
 from specchat.store.search import SearchHit
 from specchat.store.store import Store
+from specchat.store.tags import with_signs
 from specchat.terminal.filter import clean_line
 from specchat.terminal.pieces import MARKS
 from specchat.tui.pace import Pace

@@ -14,7 +14,7 @@ from textual.events import Click, Key
 from textual.message import Message
 from textual.widgets import Static
 
-from specchat.chat.commands.invocations import Role
+from specchat.chat.commands.model import Role
 from specchat.chat.knobs import LOAD_KNOBS, Knob, with_threads
 from specchat.settings.options import ChatOptions
 from specchat.terminal.filter import clean_line

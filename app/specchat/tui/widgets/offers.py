@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from textual.events import Key
 
 from specchat.chat.commands.completing import Completion, complete, is_open_ended
-from specchat.chat.commands.reading import Sources
+from specchat.chat.controller import Sources
 from specchat.chat.history import Entry, Search
 from specchat.terminal.filter import clean_line
 from specchat.tui.widgets.composer import Composer

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Key, Resize
 from textual.message import Message
 
 from specchat.chat.attachments import Attachment, images_of, pages_named, sizes_of, with_attachments
-from specchat.chat.commands.invocations import Attach, Invocation, Refusal
-from specchat.chat.commands.reading import Sources
+from specchat.chat.commands.command import Invocation, Refusal
 from specchat.chat.commands.registry import message_text, parse
+from specchat.chat.controller import Sources
 from specchat.chat.history import Entry, History, Recall
-from specchat.chat.mentions import pasted_mention, written
+from specchat.chat.mentions import pasted_mention
 from specchat.chat.variables import variables
 from specchat.store.images import StoredImage
 from specchat.terminal.clipboard import reachable
@@ -76,7 +76,7 @@ class Prompt(Composer):
     class Commanded(Message):
         """The user gave a command."""
 
-        def __init__(self, invocation: Invocation) -> None:
+        def __init__(self, invocation: Invocation[Any]) -> None:
             super().__init__()
             self.invocation = invocation
 
@@ -381,9 +381,14 @@ class Prompt(Composer):
             self._handover.begin(self.Submitted(text, shown, entry))
             return
         if self._sources is not None and text.lstrip().startswith(("/", "!")):
-            command = parse(text, self._sources())
+            try:
+                command = parse(text, self._sources())
+            except Refusal as refusal:
+                self._say(str(refusal))
+                return
             if command is not None:
-                self._give(command, entry)
+                self._remember(entry)
+                self._handover.begin(self.Commanded(command))
                 return
             text, shown = message_text(text), message_text(shown)
         if self._sources is None or "@" not in entry.text:
@@ -403,16 +408,6 @@ class Prompt(Composer):
     def _submit(self, text: str, shown: str, entry: Entry, images: tuple[StoredImage, ...] = ()) -> None:
         self._sent = text, entry
         self._handover.begin(self.Submitted(text, shown, entry, images))
-
-    def _give(self, command: Invocation | Refusal, entry: Entry) -> None:
-        if isinstance(command, Refusal):
-            self._say(command.reason)
-            return
-        self._remember(entry)
-        if isinstance(command, Attach):
-            self.write(f"@{written(command.path)} ")
-        else:
-            self._handover.begin(self.Commanded(command))
 
     def _remember(self, entry: Entry) -> None:
         """Adds the entry to the history and empties the prompt."""

@@ -4,9 +4,8 @@ import pytest
 
 from specchat.chat.commands import completing
 from specchat.chat.commands.completing import Completion, complete, is_open_ended
-from specchat.chat.commands.invocations import Refusal
-from specchat.chat.commands.reading import Sources
-from specchat.chat.commands.registry import COMMANDS, parse
+from specchat.chat.commands.registry import commands, parse
+from specchat.chat.controller import Sources
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def offered(text: str, sources: Sources, cursor: int | None = None) -> list[str]
 
 def test_a_slash_offers_all_commands_with_their_help(sources: Sources) -> None:
     assert offered("/", sources)[:2] == ["/help ", "/new "]
-    assert len(offered("/", sources)) == len(COMMANDS)
+    assert len(offered("/", sources)) == len(commands())
     assert all(completion.help for completion in complete("/", 1, sources))
 
 
@@ -147,10 +146,10 @@ def test_only_open_ended_commands_accept_unlisted_arguments() -> None:
 
 
 def test_every_completion_of_a_fixed_argument_can_be_read(sources: Sources) -> None:
-    for command in COMMANDS:
-        for text in offered(f"/{command.name} ", sources):
+    for name in commands():
+        for text in offered(f"/{name} ", sources):
             if not text.endswith((" ", "/")):
-                assert not isinstance(parse(text, sources), Refusal), text
+                assert parse(text, sources) is not None, text
 
 
 def test_a_file_created_while_typing_is_offered(sources: Sources) -> None:

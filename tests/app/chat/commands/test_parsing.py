@@ -4,9 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.chat.commands import invocations as asked
-from specchat.chat.commands.reading import Sources
-from specchat.chat.commands.registry import COMMANDS, message_text, parse
+from specchat.chat.commands.command import Refusal, StoredAction
+from specchat.chat.commands.export import ExportFile
+from specchat.chat.commands.registry import commands, message_text, parse
+from specchat.chat.commands.set import LiveChange, SeedChange, SwitchChange
+from specchat.chat.commands.spec import speculating
+from specchat.chat.commands.tag import TagChange
+from specchat.chat.commands.tools import ToolSwitch
+from specchat.chat.controller import Sources
 from specchat.stats.figures.acceptance import ALPHA, TAU
 from specchat.stats.figures.speed import SPEED
 from specchat.terminal.filter import clean_line
@@ -17,102 +22,125 @@ SOURCES = Sources(
     k_max=16,
     themes=lambda: (("specchat-dark", ""), ("nord", "")),
     presets=lambda: (("Precise", ""), ("save me", "")),
+    prompts=lambda: (("translate", "Translate"), ("review", "Review this")),
+    roles=lambda: (("tutor", "Explain"),),
     folder=Path("/talks"),
 )
 
 
-def read(text: str) -> asked.Invocation:
-    invocation = parse(text, SOURCES)
-    assert isinstance(invocation, asked.Invocation), invocation
-    return invocation
+def read(text: str) -> tuple[str, object]:
+    """The name of the command, and what its argument means."""
+    given = parse(text, SOURCES)
+    assert given is not None
+    return given.command.name, given.value
 
 
-def refusal(text: str) -> str:
-    refused = parse(text, SOURCES)
-    assert isinstance(refused, asked.Refusal), refused
-    assert "\n" not in refused.reason
-    return refused.reason
+def refusal(text: str, sources: Sources = SOURCES) -> str:
+    with pytest.raises(Refusal) as refused:
+        parse(text, sources)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
 
 
 def changed(text: str, settings: Settings | None = None) -> Settings:
-    invocation = read(text)
-    assert isinstance(invocation, asked.Change | asked.Speculate)
-    return invocation.applied(settings or Settings())
+    _, change = read(text)
+    assert isinstance(change, LiveChange)
+    return change.knob.typed(settings or Settings(), change.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "invocation"),
+    ("text", "value"),
     [
-        ("/help", asked.ShowHelp()),
-        ("/help /Spec", asked.ShowHelp("spec")),
-        ("/help my own theme", asked.ShowHelp("my own theme")),
-        ("/explain", asked.ExplainFigure()),
-        ("/explain Alpha", asked.ExplainFigure(ALPHA)),
-        ("/explain τ", asked.ExplainFigure(TAU)),
-        ("/explain tok/s", asked.ExplainFigure(SPEED)),
-        ("/new", asked.NewSession()),
-        ("/new  A walk ", asked.NewSession("A walk")),
-        ("/sessions", asked.ShowSessions()),
-        ("/sessions two words", asked.ShowSessions("two words")),
-        ("/model", asked.ShowModels("target")),
-        ('/model "my model.gguf"', asked.LoadTarget("my model.gguf")),
-        ("/model my model.gguf", asked.LoadTarget("my model.gguf")),
-        ("/draft", asked.ShowModels("draft")),
-        ("/draft small.gguf", asked.LoadDraft("small.gguf")),
-        ("/draft none", asked.LoadDraft(None)),
-        ("/models", asked.ShowModels()),
-        ("/system", asked.ShowSystem()),
-        ("/system Be brief.\nBe kind.", asked.SetSystem("Be brief.\nBe kind.")),
-        ("/system none", asked.SetSystem(None)),
-        ("/set seed 7", asked.SetSeed(7)),
-        ("/set seed -1", asked.SetSeed(None)),
-        ("/edit", asked.EditLast()),
-        ("/edit answer", asked.EditAnswer()),
-        ("/edit answer It was ", asked.EditAnswer("It was")),
-        ("/vi", asked.UseSwitch("vi_keys")),
-        ("/vi off", asked.UseSwitch("vi_keys", False)),
-        ("/set vi_keys on", asked.UseSwitch("vi_keys", True)),
-        ("/stats", asked.ShowStatistics("session")),
-        ("/stats pair", asked.ShowStatistics("pair")),
-        ("/why", asked.Explain()),
-        ("/verify", asked.Verify()),
-        ("/replay", asked.Replay()),
-        ("/replay a b.jsonl", asked.Replay(Path("/talks/a b.jsonl"))),
-        ("/export md", asked.Export("markdown")),
-        ('/export html "a b.html"', asked.Export("html", Path("/talks/a b.html"))),
-        ("/export md ~nobody-of-that-name", asked.Export("markdown", Path.cwd() / "~nobody-of-that-name")),
-        ("/theme", asked.SetTheme()),
-        ("/theme NORD", asked.SetTheme("nord")),
-        ("/preset", asked.ApplyPreset()),
-        ("/preset precise", asked.ApplyPreset("Precise")),
-        ("/preset save letters to Ann", asked.SavePreset("letters to Ann")),
-        ("/preset save Save me", asked.SavePreset("Save me")),
-        ("/preset SAVE ME", asked.ApplyPreset("save me")),
-        ("/preset forget precise", asked.ForgetPreset("Precise")),
-        ("/regen", asked.Regenerate()),
-        ("/branch", asked.Branch()),
-        ("/clear", asked.Clear()),
-        ("/race", asked.Race()),
-        ("/step", asked.StepMode()),
-        ("/step off", asked.StepMode(False)),
-        ("/attach notes.txt", asked.Attach("notes.txt")),
-        ("/paste", asked.PasteImage()),
-        ("/store", asked.UseStore()),
-        ("/tools", asked.UseTools()),
-        ("/tools OFF time", asked.UseTools("time", on=False)),
-        ("/tools file notes.md", asked.NameFile(Path("/talks") / "notes.md")),
-        ('/tools file @"my notes.md"', asked.NameFile(Path("/talks") / "my notes.md")),
-        ("/store off docs", asked.UseStore("docs", on=False)),
-        ("/predict @notes.txt", asked.Predict(Path("/talks/notes.txt"))),
-        ("/copy", asked.Copy()),
-        ("/copy code", asked.Copy("code")),
-        ("/copy 2", asked.Copy(2)),
-        ("/tour", asked.Tour()),
-        (" /QUIT ", asked.Quit()),
+        ("/help", None),
+        ("/help /Spec", "spec"),
+        ("/help my own theme", "my own theme"),
+        ("/explain", None),
+        ("/explain Alpha", ALPHA),
+        ("/explain τ", TAU),
+        ("/explain tok/s", SPEED),
+        ("/new", ""),
+        ("/new  A walk ", "A walk"),
+        ("/sessions", ""),
+        ("/sessions two words", "two words"),
+        ("/model", ""),
+        ('/model "my model.gguf"', "my model.gguf"),
+        ("/model my model.gguf", "my model.gguf"),
+        ("/draft", ""),
+        ("/draft small.gguf", "small.gguf"),
+        ("/draft none", "none"),
+        ("/models", None),
+        ("/system", ""),
+        ("/system Be brief.\nBe kind.", "Be brief.\nBe kind."),
+        ("/system none", "none"),
+        ("/set seed 7", SeedChange(7)),
+        ("/set seed -1", SeedChange(None)),
+        ("/edit", None),
+        ("/edit answer", ""),
+        ("/edit answer It was ", "It was"),
+        ("/vi", SwitchChange("vi_keys")),
+        ("/vi off", SwitchChange("vi_keys", False)),
+        ("/set vi_keys on", SwitchChange("vi_keys", True)),
+        ("/stats", "session"),
+        ("/stats pair", "pair"),
+        ("/why", None),
+        ("/verify", None),
+        ("/replay", None),
+        ("/replay a b.jsonl", Path("/talks/a b.jsonl")),
+        ("/export md", ExportFile("markdown")),
+        ('/export html "a b.html"', ExportFile("html", Path("/talks/a b.html"))),
+        ("/export md ~nobody-of-that-name", ExportFile("markdown", Path.cwd() / "~nobody-of-that-name")),
+        ("/theme", None),
+        ("/theme NORD", "nord"),
+        ("/preset", StoredAction("list")),
+        ("/preset precise", StoredAction("use", "Precise")),
+        ("/preset save letters to Ann", StoredAction("save", "letters to Ann")),
+        ("/preset save Save me", StoredAction("save", "Save me")),
+        ("/preset SAVE ME", StoredAction("use", "save me")),
+        ("/preset forget precise", StoredAction("forget", "Precise")),
+        ("/regen", None),
+        ("/branch", None),
+        ("/clear", None),
+        ("/race", None),
+        ("/step", None),
+        ("/step off", False),
+        ("/attach notes.txt", "notes.txt"),
+        ("/paste", None),
+        ("/store", ("", False)),
+        ("/tools", ToolSwitch()),
+        ("/tools OFF time", ToolSwitch("time", on=False)),
+        ("/tools file notes.md", Path("/talks/notes.md")),
+        ('/tools file @"my notes.md"', Path("/talks/my notes.md")),
+        ("/store off docs", ("docs", False)),
+        ("/predict @notes.txt", Path("/talks/notes.txt")),
+        ("/copy", "answer"),
+        ("/copy code", "code"),
+        ("/copy 2", 2),
+        ("/tour", None),
+        (" /QUIT ", None),
+        ("/prompt", StoredAction("list")),
+        ("/prompt translate", StoredAction("use", "translate")),
+        ("/prompt Translate  German two words", StoredAction("use", "translate", "German two words")),
+        ("/prompt save mine", StoredAction("save", "mine")),
+        ("/prompt forget review", StoredAction("forget", "review")),
+        ("/role", StoredAction("list")),
+        ("/role tutor", StoredAction("use", "tutor")),
+        ("/role save mine", StoredAction("save", "mine")),
+        ("/role forget tutor", StoredAction("forget", "tutor")),
+        ("/role none", None),
+        ("/tag", TagChange()),
+        ("/tag Work #draft work", TagChange(("work", "draft"))),
+        ("/tag forget #work", TagChange(("work",), forget=True)),
+        ("/tag #forget", TagChange(("forget",))),
     ],
 )
-def test_a_command_is_read(text: str, invocation: asked.Invocation) -> None:
-    assert read(text) == invocation
+def test_a_command_is_read(text: str, value: object) -> None:
+    name = text.split()[0].strip("/").lower()
+    assert read(text) == (name, value)
+
+
+@pytest.mark.parametrize(("text", "command"), [("!ls -l", "ls -l"), (" ! ", "")])
+def test_an_exclamation_mark_begins_a_shell_command(text: str, command: str) -> None:
+    assert read(text) == ("!", command)
 
 
 def test_settings_change_to_what_was_typed() -> None:
@@ -136,11 +164,12 @@ def test_a_change_leaves_the_other_settings_alone() -> None:
 
 
 def test_speculation_goes_off_and_on_again() -> None:
-    assert changed("/spec off", Settings(k=5)).k == 0
-    assert changed("/spec on", Settings(k=0)).k == "auto"
-    assert changed("/spec on", Settings(k=5, drafter="none")) == Settings(k=5, drafter="hybrid")
-    assert changed("/spec auto", Settings(k=5)).k == "auto"
-    assert asked.Speculate("on").applied(Settings(k=0), 3).k == 3
+    assert read("/spec OFF") == ("spec", "off")
+    assert speculating("off", Settings(k=5)).k == 0
+    assert speculating("on", Settings(k=0)).k == "auto"
+    assert speculating("on", Settings(k=5, drafter="none")) == Settings(k=5, drafter="hybrid")
+    assert speculating("auto", Settings(k=5)).k == "auto"
+    assert speculating("on", Settings(k=0), 3).k == 3
 
 
 @pytest.mark.parametrize(
@@ -188,6 +217,13 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/attach", "name the file: /attach FILE"),
         ("/store docs", "'docs' is not understood: /store on NAME, /store off NAME, or /store alone"),
         ("/predict", "name the file that will be repeated: /predict FILE"),
+        ("/prompt translat German", "there is no prompt translat: did you mean translate?"),
+        ("/prompt save", "name the prompt: /prompt save NAME"),
+        ("/prompt forget nothing", "there is no prompt nothing"),
+        ("/role tutr", "there is no role tutr: did you mean tutor?"),
+        ("/tag forget", "name the tag"),
+        ("/tag a#b", "'a#b' cannot be a tag"),
+        ("/tag #", "'#' cannot"),
         ("/quit now", "this command takes no arguments: omit 'now'"),
     ],
 )
@@ -206,11 +242,20 @@ def test_two_slashes_begin_a_message_with_one() -> None:
 
 
 def test_any_theme_is_accepted_if_none_are_known() -> None:
-    assert parse("/theme mine", Sources()) == asked.SetTheme("mine")
+    given = parse("/theme mine", Sources())
+    assert given is not None
+    assert given.value == "mine"
 
 
-@given(st.sampled_from([command.name for command in COMMANDS] + ["x", ""]), st.text(max_size=20))
+def test_without_stored_prompts_the_line_says_how_to_store_one() -> None:
+    assert refusal("/prompt review", Sources()) == "there is no prompt review: /prompt save review stores one"
+
+
+@given(st.sampled_from([*commands(), "x", ""]), st.text(max_size=20))
 def test_anything_after_a_slash_is_read_or_rejected_in_one_line(name: str, argument: str) -> None:
-    found = parse(f"/{name} {argument}", SOURCES)
-    assert isinstance(found, asked.Invocation | asked.Refusal)
-    assert not isinstance(found, asked.Refusal) or found.reason == clean_line(found.reason)
+    reason = ""
+    try:
+        parse(f"/{name} {argument}", SOURCES)
+    except Refusal as refused:
+        reason = str(refused)
+    assert reason == clean_line(reason)

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from app.tui.prompting import Prompting, prompting, sources_in
-from specchat.chat.commands import invocations as asked
-from specchat.chat.commands.reading import Sources
-from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.commands.registry import commands
+from specchat.chat.controller import Sources
 from specchat.chat.history import Entry, History
 from specchat.tui.widgets.offers import Menu, menu_at
+
+COMMANDS = [*commands().values()]
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ async def test_the_arrows_choose_and_tab_takes(folder: Path) -> None:
         assert at.text == "/spec off"
         assert at.host.commands == []
         await at.press("enter")
-        assert at.host.commands == [asked.Speculate("off")]
+        assert at.host.commands == [("spec", "off")]
 
 
 async def test_the_choice_wraps_around_and_scrolls(folder: Path) -> None:
@@ -75,10 +76,10 @@ async def test_enter_completes_half_a_word_and_sends_a_whole_one(folder: Path) -
         assert at.offered == []
         await at.press("enter")
         await at.press(*"/model", "enter")
-        assert at.host.commands == [asked.Explain(), asked.ShowModels("target")]
+        assert at.host.commands == [("why", None), ("model", "")]
         await at.press(*"/theme nord", "enter")
         await at.press(*"/sessions th", "enter")
-        assert at.host.commands[2:] == [asked.SetTheme("nord"), asked.ShowSessions("th")]
+        assert at.host.commands[2:] == [("theme", "nord"), ("sessions", "th")]
 
 
 async def test_a_whole_word_among_others_is_not_completed_by_enter(folder: Path) -> None:
@@ -105,7 +106,7 @@ async def test_escape_closes_until_another_word_begins(folder: Path) -> None:
 async def test_fast_keys_choose_from_an_up_to_date_list(folder: Path) -> None:
     async with prompting(sources_in(folder)) as at:
         await at.hurry(*"/sp", "tab", *"o", "down", "enter", "enter", *"next")
-        assert at.host.commands == [asked.Speculate("off")]
+        assert at.host.commands == [("spec", "off")]
         assert at.text == "next"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from textual.widget import Widget
 
+from specchat.chat.controller import STILL_LOADING
 from specchat.chat.explaining import explained_round, view_of
 from specchat.chat.server_limits import COMPARISON, INSPECTION, learns_nothing
 from specchat.chat.session import Question
@@ -33,7 +34,7 @@ from specchat.tui.recording import (
 )
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
-from specchat.tui.screens.chat.view import LOADING, ChatView
+from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.screens.explain import ExplainScreen, figures_screen
 from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.screens.race import RaceScreen
@@ -185,7 +186,7 @@ class AnswerWindows:
         answer = self._view.answer_in_view()
         trace = None if answer is None or self._state.is_running(answer) else await self._trace(answer)
         if loaded is None and trace is None:
-            self._view.note(LOADING, passing=True)
+            self._view.note(STILL_LOADING, passing=True)
             return
         pair = loaded.pair_name if loaded else recorded_pair(trace.start) if trace else ""
         try:
@@ -215,7 +216,7 @@ class AnswerWindows:
         if self._view.is_busy() or self._view.needs_local(COMPARISON):
             return None
         if loaded is None or settings is None:
-            self._view.note(LOADING, passing=True)
+            self._view.note(STILL_LOADING, passing=True)
             return None
         if loaded.plain_because:
             self._view.note(f"speculation is not possible: {loaded.plain_because}")

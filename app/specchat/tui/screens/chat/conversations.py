@@ -14,12 +14,10 @@ from pathlib import Path
 
 from specchat.chat.conversation import Conversation
 from specchat.chat.knobs import settings_from
-from specchat.chat.saved_texts import saved_roles
 from specchat.chat.session import new_conversation
 from specchat.errors import SpecchatError
 from specchat.models.formatting import recorded_target
 from specchat.stats.turn import TurnModel, TurnView
-from specchat.store.records import new_seed
 from specchat.tools.consent import Consent
 from specchat.traces.trace import Trace
 from specchat.tui.screens.chat.state import ChatState
@@ -84,7 +82,7 @@ def _modified(folder: Path) -> float:
 
 
 class Conversations:
-    """Opens conversations and changes what belongs to one as a whole: its system prompt and its seed."""
+    """Opens conversations, and leaves them."""
 
     def __init__(self, state: ChatState, view: ChatView, turns: TurnRunner, caches: PromptCaches) -> None:
         self._state = state
@@ -96,12 +94,13 @@ class Conversations:
         self.resumed: int | None = None
         """The conversation that the app was started with, until the models are loaded."""
 
-    async def new(self, title: str | None = None) -> None:
-        """Starts an empty conversation with the same pair and settings. A running answer is stopped and stored."""
+    async def new(self) -> None:
+        """Starts an empty conversation."""
+        await self.begin(new_conversation(self._state.session.options))
+
+    async def begin(self, conversation: Conversation) -> None:
+        """Goes on with an empty conversation, the same pair and settings. A running answer is stopped and stored."""
         await self.leave()
-        conversation = new_conversation(self._state.session.options)
-        if title:
-            conversation.change(title=title)
         self._enter(conversation)
 
     async def open(self, session: int) -> None:
@@ -154,27 +153,6 @@ class Conversations:
     async def restore_prompt_cache(self) -> None:
         """Restores what the engine had read of the conversation."""
         await self._caches.restore(self._state.session.conversation.id)
-
-    def set_system(self, text: str | None) -> None:
-        """Sets the system prompt of this session, from the next message on."""
-        self._state.archive.changed(self._state.session.conversation.change(system=text))
-        self._view.note("the system prompt holds from the next message on" if text else "no system prompt any more")
-
-    def show_system(self) -> None:
-        """Shows the system prompt."""
-        system = self._state.session.conversation.session.system
-        if not system:
-            self._view.notice("There is no system prompt: /system TEXT, /role NAME")
-            return
-        role = saved_roles().name_of(system)
-        self._view.notice(f"The system prompt{f' (role {role})' if role else ''}: {system}")
-
-    def set_seed(self, seed: int | None) -> None:
-        """Sets the seed of this session, from the next answer on; None draws a new one."""
-        chosen = new_seed() if seed is None else seed
-        self._state.archive.changed(self._state.session.conversation.change(seed=chosen))
-        self._view.show_header()
-        self._view.note(f"seed {chosen} from the next answer on")
 
     def pair_changed(self) -> None:
         """Stores that the conversation continues with another pair."""

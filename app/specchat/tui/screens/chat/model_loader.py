@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from specchat.chat.controller import STILL_LOADING
 from specchat.chat.knobs import with_threads
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.server_limits import LOADING as OPTIONS
@@ -18,7 +19,7 @@ from specchat.settings.options import ChatOptions
 from specchat.terminal.process import give_way
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.state import ChatState
-from specchat.tui.screens.chat.view import LOADING, ChatView
+from specchat.tui.screens.chat.view import ChatView
 from specchat.worker.protocol import Loaded, WorkerFailed
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO, DRAFTERS, Settings
@@ -83,7 +84,7 @@ class ModelLoader:
         if self._view.is_busy() or options == session.options:
             return
         if session.phase is Phase.LOADING:
-            self._view.note(LOADING, passing=True)
+            self._view.note(STILL_LOADING, passing=True)
             return
         self._before = (session.options, session.settings) if session.loaded is not None else None
         if options.target != session.options.target:
@@ -106,7 +107,7 @@ class ModelLoader:
         """Uses the thread counts of these options from the next pass on, also in a running answer."""
         session = self._state.session
         if session.loaded is None:
-            self._view.note(LOADING, passing=True)
+            self._view.note(STILL_LOADING, passing=True)
         elif not self._view.needs_local(OPTIONS):
             session.options = replace(session.options, options=with_threads(session.options.options, options))
             self._link.client.use_threads(session.options.options)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from specchat.chat.commands.invocations import Role
+from specchat.chat.commands.model import Role
 from specchat.models.candidates import Candidate, judge_drafts, known_pair
 from specchat.models.chosen_pair import remember_welcome
 from specchat.models.control import INTERACTIVE

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
 from specchat.chat.archive import Archive
-from specchat.chat.commands.invocations import Role
-from specchat.chat.commands.reading import Sources
+from specchat.chat.commands.model import Role
+from specchat.chat.controller import Sources
 from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
-from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.chat.server_limits import models_of
 from specchat.chat.session import ChatSession
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import memories_folder
-from specchat.settings.presets import preset_names
 from specchat.stats.turn import TurnView
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.advisor import Advisor
@@ -63,9 +62,8 @@ class ChatParts:
         self._client = client
         self.library = LibraryNames()
         self.link = EngineLink(client, screen)
-        self.state = ChatState(ChatSession(options), archive)
-        self.history = History(history_file())
-        self.view = ChatView(self.state, self._sources, self.history, downloads)
+        self.state = ChatState(ChatSession(options), archive, History(history_file()))
+        self.view = ChatView(self.state, self._sources, self.state.history, downloads)
         self.tools = ChatTools(screen, self.state, self.view, screen.refresh_bindings)
         self.turns = TurnRunner(screen, self.state, self.view, self.link, self.tools, self._turn_changed)
         self.queue = Queue(self.state, self.view, self.turns, screen.refresh_bindings)
@@ -139,24 +137,14 @@ class ChatParts:
 
     def _sources(self) -> Sources:
         """The names that commands can use now."""
-        loaded = self.state.session.loaded
-        drafters = loaded.drafters if loaded else Sources().drafters
-        themes = dict.fromkeys(self.screen.app.available_themes, "")
         server = self.state.session.server
         if server is None:
             self.library.refresh()
-        models = self.library if server is None else dict.fromkeys(server.models, "").items
-        return Sources(
-            drafters,
-            self.state.session.k_max,
-            models=models,
-            themes=themes.items,
-            presets=preset_names,
-            prompts=saved_prompts().names,
-            roles=saved_roles().names,
-            tags=self.state.archive.tags,
+        return replace(
+            self.state.sources(),
+            models=self.library if server is None else dict.fromkeys(server.models, "").items,
+            themes=dict.fromkeys(self.screen.app.available_themes, "").items,
             tools=self.tools.names,
-            own_tags=dict.fromkeys(self.state.session.conversation.session.tags, "").items,
         )
 
     def _turn_changed(self) -> None:

@@ -17,7 +17,7 @@ from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.settings.options import ChatOptions
 from specchat.tui.engine_link import EngineLink
-from specchat.tui.screens.chat.commands import act_on_entry, copy_text, perform
+from specchat.tui.screens.chat.front_end import ScreenFrontEnd
 from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.transcript.conversation_pane import ConversationPane
 from specchat.tui.transcript.transcript import Transcript
@@ -87,6 +87,7 @@ class ChatScreen(Screen[None]):
         self._quit_pressed = float("-inf")
         self._noted = ""
         self.parts = ChatParts(self, options, client, archive, downloads, own_keys or {})
+        self.front_end = ScreenFrontEnd(self.parts)
 
     def compose(self) -> ComposeResult:
         """The widgets of the chat."""
@@ -151,7 +152,7 @@ class ChatScreen(Screen[None]):
 
     async def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
         """Does what a slash command asks for."""
-        await perform(self.parts, message.invocation)
+        await self.front_end.perform(message.invocation)
 
     def on_prompt_scrolled(self, message: Prompt.Scrolled) -> None:
         """Scrolls the transcript."""
@@ -223,7 +224,7 @@ class ChatScreen(Screen[None]):
     @on(Transcript.OfEntry)
     async def act_on_entry(self, message: Transcript.OfEntry) -> None:
         """Does what the user wants to be done with a message."""
-        await act_on_entry(self.parts, message)
+        await self.front_end.act_on_entry(message)
 
     def on_transcript_link_clicked(self, message: Transcript.LinkClicked) -> None:
         """Shows where a link leads; a model's text opens nothing by itself."""
@@ -363,7 +364,7 @@ class ChatScreen(Screen[None]):
         selected = self.get_selected_text()
         if selected:
             self.clear_selection()
-            copy_text(self.parts, selected, "selection")
+            self.front_end.copy(selected, "selection")
         elif self._noted == _AGAIN_QUITS or monotonic() - self._quit_pressed < _SECOND_PRESS:
             self.app.call_next(self.app.action_quit)
         else:

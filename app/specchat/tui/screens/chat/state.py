@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from specchat.chat.archive import Archive
+from specchat.chat.controller import ChatController
 from specchat.chat.outbox import Outbox, QueuedMessage
 from specchat.chat.session import ChatSession, Question
 from specchat.stats.line import repeating_words, rule_label, with_ending
@@ -144,15 +144,13 @@ def _rule(settings: Settings) -> str:
 
 
 @dataclass(slots=True)
-class ChatState:
+class ChatState(ChatController):
     """The conversation, the answer that is being written, and what waits to be sent.
 
     `waiting` is an empty answer that begins when the models are loaded. `editing` is the id of the message that the
     next one replaces. `live_view` is how answers are shown while they stream. `frozen` is true in step mode.
     """
 
-    session: ChatSession
-    archive: Archive
     turn: RunningTurn | None = None
     waiting: StoredMessage | None = None
     editing: int | None = None
@@ -176,11 +174,6 @@ class ChatState:
     """What is sent after the answer that is being written."""
 
     @property
-    def settings(self) -> Settings | None:
-        """The settings in force; None until a pair is loaded."""
-        return self.session.settings
-
-    @property
     def busy(self) -> bool:
         """Whether the last message is being answered, waits for the models, or waits for calls of tools."""
         return self.turn is not None or self.waiting is not None or self.calling
@@ -190,16 +183,6 @@ class ChatState:
         """The words that F1 searches the docs for; empty unless the last answer offered that."""
         last = self.last_answer
         return self.docs_offer[1] if self.docs_offer and last and last.id == self.docs_offer[0] else ""
-
-    @property
-    def last_answer(self) -> StoredMessage | None:
-        """The last answer of the conversation that is shown."""
-        return self.session.conversation.last("assistant")
-
-    @property
-    def last_question(self) -> StoredMessage | None:
-        """The user's last message."""
-        return self.session.conversation.last("user")
 
     def take_back(self) -> str | None:
         """Removes the message that waits for the models from the conversation, and returns its text."""

@@ -89,7 +89,7 @@ class ChatTools:
             return
         yield from ((name, f"{offered} · {where}") for name, where, offered in offers)
 
-    def use(self, name: str, *, on: bool) -> None:
+    def use(self, name: str, on: bool) -> None:
         """Turns a server or the built-in tools on or off; without a name, shows them all."""
         try:
             toolbox = self._opened()

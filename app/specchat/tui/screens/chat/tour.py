@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from specchat.chat.controller import STILL_LOADING
 from specchat.stats.line import UNKNOWN
 from specchat.tui.screens.chat.conversations import Conversations
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
-from specchat.tui.screens.chat.view import LOADING, ChatView
+from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.body import View
 from specchat_assets import is_guide
@@ -152,7 +153,7 @@ class TourGuide:
         if self._view.is_busy():
             return
         if self._state.settings is None:
-            self._view.note(LOADING, passing=True)
+            self._view.note(STILL_LOADING, passing=True)
             return
         if not self._state.session.conversation.empty:
             await self._conversations.new()

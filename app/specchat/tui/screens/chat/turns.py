@@ -6,7 +6,7 @@ What replaces an earlier message or answer becomes a branch beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from textual.widget import Widget
@@ -317,14 +317,12 @@ class TurnRunner:
     def apply(self, settings: Settings, *, remember: bool = True) -> None:
         """Other settings from the next round on; the session keeps them unless `remember` is false."""
         session = self._state.session
-        before, session.settings = session.settings, settings
+        before = session.settings
+        self._state.apply(settings, remember=remember)
         if self._state.turn is not None:
             self._state.turn.turn(settings)
         self._link.client.set(settings)
         self._view.show_header()
-        if remember:
-            session.conversation.change(settings=asdict(settings))
-            self._state.archive.turned(session.conversation.session, settings)
         if before is not None and settings.thinking != before.thinking and (why := session.unheard(settings)):
             self._view.note(why)
 

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
-from specchat.chat.commands.reading import Sources
+from specchat.chat.controller import STILL_LOADING, Sources
 from specchat.chat.conversation import Conversation
 from specchat.chat.history import History
 from specchat.remote.limits import needs_this_machine
@@ -37,8 +37,6 @@ from specchat.tui.widgets.outbox_bar import OutboxBar
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.step_bar import StepBar, TourBar
 from specchat_engine.load_options import MemoryUse
-
-LOADING = "the model is still loading"
 
 
 class ChatView:
@@ -142,7 +140,7 @@ class ChatView:
         elif self._state.calling:
             self.note("Esc stops the call first", passing=True)
         elif self._state.waiting is not None:
-            self.note(LOADING, passing=True)
+            self.note(STILL_LOADING, passing=True)
         return self._state.busy
 
     def needs_local(self, what: str) -> bool:

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from app.tui.chatting import ask, chat, command, notices, quiet
+from app.chat.commands.recording_front_end import every_command
+from app.tui.chatting import ask, chat, command, notices, quiet, screen
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import ReplayApp, SpecchatApp
+from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.overwrite import OverwriteScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.widgets.knobs import Knobs
@@ -78,3 +80,16 @@ async def test_an_export_asks_before_it_replaces_a_file(tmp_path: Path, size: tu
         await quiet(pilot)
         assert "Why?" in path.read_text()
         assert notices(pilot)[-1].endswith(f"exported to {path}")
+
+
+async def test_every_command_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with chat(ScriptedClient()) as pilot:
+        await ask(pilot)
+        front_end = screen(pilot).front_end
+        for name, invocation in every_command():
+            if name not in ("quit", "theme"):
+                await front_end.perform(invocation)
+                while not isinstance(pilot.app.screen, ChatScreen):
+                    await pilot.pause()
+                    pilot.app.pop_screen()

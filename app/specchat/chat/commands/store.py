@@ -1,0 +1,32 @@
+"""`/store`."""
+
+from __future__ import annotations
+
+from specchat.chat.commands.command import SWITCH, Command, Refusal, fixed, needs_local
+from specchat.chat.controller import ChatController, FrontEnd, Sources
+
+
+def _read(argument: str, _sources: Sources) -> tuple[str, bool]:
+    switch, _, name = argument.partition(" ")
+    if argument and (switch.lower() not in SWITCH or not name.strip()):
+        raise Refusal(f"{argument!r} is not understood: /store on NAME, /store off NAME, or /store alone")
+    return name.strip(), switch.lower() == "on"
+
+
+async def _run(chat: ChatController, ui: FrontEnd, change: tuple[str, bool]) -> None:
+    name, on = change
+    ui.note(chat.session.use_store(name, on=on))
+
+
+STORE = Command(
+    "store",
+    "[on|off NAME]",
+    "The texts on disk that drafts may come from.",
+    _read,
+    _run,
+    order=280,
+    words=(fixed("on ", "off "),),
+    open_ended=True,
+    plain=True,
+    refuses=needs_local("drafting from texts on this machine"),
+)

@@ -1,0 +1,147 @@
+"""The chat without a screen: what both front ends keep and change of a conversation, and what it asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from specchat.chat.archive import Archive
+from specchat.chat.conversation import Conversation
+from specchat.chat.history import History, as_typed
+from specchat.chat.saved_texts import saved_prompts, saved_roles
+from specchat.chat.session import ChatSession
+from specchat.settings.presets import preset_names
+from specchat.store.records import StoredMessage
+from specchat_engine.settings import DRAFTERS, Settings
+
+STILL_LOADING = "the model is still loading"
+
+Names = Callable[[], Iterable[tuple[str, str]]]
+"""Names, each with a few words about it or an empty text."""
+
+
+class FrontEnd(Protocol):
+    """Shows what the user is told, and asks the user."""
+
+    def note(self, text: str, *, passing: bool = False) -> None:
+        """Says a line that the user needs now; a `passing` one ends with what it is about."""
+
+    def notice(self, text: str, *, failure: bool = False) -> None:
+        """Says a text that stays in the conversation."""
+
+    async def show(self, page: str, *arguments: Any) -> None:
+        """Shows a page, or says that this front end has none of that name."""
+
+    async def background(self, work: Coroutine[Any, Any, None], words: str = "") -> None:
+        """Does what takes a while, after a note with these words. If nothing else can go on, it waits for the end."""
+
+    async def confirm(self, path: Path, then: Callable[[], Awaitable[None]]) -> None:
+        """Asks whether a file may be replaced; calls `then` if so."""
+
+    def fill(self, text: str, name: str) -> None:
+        """Gives the user a stored prompt of this name to send."""
+
+    def apply(self, settings: Settings, words: str = "") -> None:
+        """Uses other settings from the next round on. `words` say what has changed, for those who do not see it."""
+
+    async def enter(self, conversation: Conversation) -> None:
+        """Goes on with another conversation, which is in memory."""
+
+    def refresh(self) -> None:
+        """Shows again what is always visible, such as the seed."""
+
+    async def quit(self) -> None:
+        """Ends the program."""
+
+
+def no_names() -> Iterable[tuple[str, str]]:
+    """Nothing to choose from."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What commands can name: used to complete and to check arguments. The lists are read again each time.
+
+    `themes`, `presets`, `prompts` and `roles` are complete: other names are rejected, except themes if the list is
+    empty. `sessions`, `models`, `tags` and `tools` are suggestions, `own_tags` those of the conversation. A relative
+    path starts from `folder`.
+    """
+
+    drafters: tuple[str, ...] = DRAFTERS
+    k_max: int = 32
+    sessions: Names = no_names
+    models: Names = no_names
+    themes: Names = no_names
+    presets: Names = no_names
+    prompts: Names = no_names
+    roles: Names = no_names
+    tags: Names = no_names
+    own_tags: Names = no_names
+    tools: Names = no_names
+    folder: Path = field(default_factory=Path.cwd)
+
+
+@dataclass(slots=True)
+class ChatController:
+    """One conversation at a time, with the archive that stores it. `history` is what the user has typed."""
+
+    session: ChatSession
+    archive: Archive
+    history: History = field(default_factory=History)
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation that is shown."""
+        return self.session.conversation
+
+    @property
+    def settings(self) -> Settings | None:
+        """The settings in force; None until a pair is loaded."""
+        return self.session.settings
+
+    @property
+    def last_answer(self) -> StoredMessage | None:
+        """The last answer of the conversation that is shown."""
+        return self.conversation.last("assistant")
+
+    @property
+    def last_question(self) -> StoredMessage | None:
+        """The user's last message."""
+        return self.conversation.last("user")
+
+    @property
+    def last_question_as_typed(self) -> str | None:
+        """The user's last message, with `@` before files in place of their texts; None if there is none."""
+        last = self.last_question
+        return None if last is None else as_typed(last.content, self.history.entries)
+
+    def sources(self) -> Sources:
+        """The names that commands can use, apart from what only a screen has."""
+        loaded = self.session.loaded
+        return Sources(
+            loaded.drafters if loaded else Sources().drafters,
+            self.session.k_max,
+            presets=preset_names,
+            prompts=saved_prompts().names,
+            roles=saved_roles().names,
+            tags=self.archive.tags,
+            own_tags=dict.fromkeys(self.conversation.session.tags, "").items,
+        )
+
+    def change(self, **changes: object) -> None:
+        """Changes and stores what belongs to the conversation as a whole: its system prompt or its seed."""
+        self.archive.changed(self.conversation.change(**changes))
+
+    def tag(self, tags: Iterable[str]) -> None:
+        """Gives the conversation these tags."""
+        self.archive.tagged(self.conversation.change(tags=tuple(tags)))
+
+    def apply(self, settings: Settings, *, remember: bool = True) -> None:
+        """Uses other settings from the next round on; the session keeps them unless `remember` is false."""
+        self.session.settings = settings
+        if remember:
+            self.conversation.change(settings=asdict(settings))
+            self.archive.turned(self.conversation.session, settings)

@@ -1,0 +1,225 @@
+"""The front end of commands on the screen, the command palette, and actions on messages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from textual.app import SystemCommand
+
+from specchat.chat.commands.command import Invocation, Refusal
+from specchat.chat.commands.export import ExportFile, export
+from specchat.chat.commands.registry import commands
+from specchat.chat.controller import Sources
+from specchat.chat.conversation import Conversation
+from specchat.chat.mentions import written
+from specchat.chat.variables import variables
+from specchat.terminal.clipboard import copy
+from specchat.tui.screens.chat.parts import ChatParts
+from specchat.tui.screens.chat.view import message_id
+from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.transcript.view import RAW_FORMULAS
+from specchat_engine.settings import Settings
+
+_IN_THE_APP = ("quit", "theme")
+"""The commands that the app offers in its palette itself."""
+
+
+class ScreenFrontEnd:
+    """Does on the screen what commands ask for."""
+
+    def __init__(self, parts: ChatParts) -> None:
+        self._parts = parts
+        self._view = parts.view
+        self._pages: dict[str, Callable[..., Awaitable[None] | None]] = {
+            "attach": lambda file: self._view.prompt.write(f"@{written(file)} "),
+            "beside": parts.beside.show,
+            "branch": parts.conversations.fork,
+            "clear": lambda: parts.turns.go_on_from(None),
+            "copy": self._copy_part,
+            "edit answer": lambda text: parts.turns.edit_answer(text or None),
+            "edit message": parts.turns.edit,
+            "explain": lambda figure=None: parts.answer_windows.explain(figure),
+            "help": parts.panels.show_help,
+            "learning": lambda: parts.answer_windows.statistics("Learning"),
+            "load again": parts.loader.load_again,
+            "load draft": parts.loader.load_draft,
+            "load target": parts.loader.load_target,
+            "math": self._show_formulas,
+            "models": parts.show_models,
+            "paste": parts.view.prompt.paste_image,
+            "race": lambda: parts.answer_windows.race(),
+            "regen": parts.turns.regenerate,
+            "replay": self._replay,
+            "sessions": parts.panels.show_sessions,
+            "!": parts.shell.start,
+            "stats": lambda scope: parts.answer_windows.statistics(scope.capitalize()),
+            "step": parts.step_mode.turn,
+            "theme": self._use_theme,
+            "tool file": parts.tools.name_file,
+            "tools": parts.tools.use,
+            "tour": parts.tour.start,
+            "verify": lambda: parts.answer_windows.verify(),
+            "vi_keys": self._use_vi_keys,
+            "why": lambda: parts.answer_windows.statistics("Why"),
+        }
+
+    async def perform(self, invocation: Invocation[Any]) -> None:
+        """Does what a command asks for."""
+        await invocation.run(self._parts.state, self)
+
+    def note(self, text: str, *, passing: bool = False) -> None:
+        """Shows a line above the prompt."""
+        self._view.note(text, passing=passing)
+
+    def notice(self, text: str, *, failure: bool = False) -> None:
+        """Adds a text to the transcript."""
+        self._view.notice(text, failure=failure)
+
+    async def show(self, page: str, *arguments: Any) -> None:
+        """Opens a window, or changes what is shown."""
+        shown = self._pages[page](*arguments)
+        if shown is not None:
+            await shown
+
+    async def background(self, work: Coroutine[Any, Any, None], words: str = "") -> None:
+        """Does work while the chat goes on."""
+        if words:
+            self.note(words)
+        self._parts.screen.run_worker(work, group="command")
+
+    async def confirm(self, path: Path, then: Callable[[], Awaitable[None]]) -> None:
+        """Asks in a window."""
+        from specchat.tui.screens.overwrite import OverwriteScreen
+
+        def decided(agreed: bool | None) -> None:
+            if agreed:
+                self._parts.screen.call_later(then)
+
+        self._parts.screen.app.push_screen(OverwriteScreen(path), decided)
+
+    def fill(self, text: str, name: str) -> None:
+        """Writes a stored prompt into the prompt, where its variables are filled in."""
+        if self._view.prompt.fill(text):
+            self.note(f"fill in {', '.join(variables(text))}: Tab goes to the next")
+
+    def apply(self, settings: Settings, words: str = "") -> None:
+        """Uses other settings, which the header and the knobs show."""
+        self._parts.turns.change_settings(settings)
+
+    async def enter(self, conversation: Conversation) -> None:
+        """Shows another conversation."""
+        await self._parts.conversations.begin(conversation)
+
+    def refresh(self) -> None:
+        """Draws the header."""
+        self._view.show_header()
+
+    async def quit(self) -> None:
+        """Ends the app."""
+        await self._parts.screen.app.action_quit()
+
+    def copy(self, text: str, what: str) -> None:
+        """Copies a text to the clipboard; `what` names it in the note."""
+        if text:
+            self.note(f"{what} {copy(text, self._parts.screen.app.copy_to_clipboard)}")
+        else:
+            self.note(f"there is no {what} to copy yet")
+
+    async def act_on_entry(self, message: Transcript.OfEntry) -> None:
+        """Does what the transcript asks for."""
+        parts, key = self._parts, message_id(message.entry)
+        if message.entry not in self._view.transcript.entries:
+            self.note("this is the other conversation: go there first")
+            return
+        match message:
+            case Transcript.Copy():
+                self.copy(message.text, message.what)
+            case Transcript.Request(what="export"):
+                await export(parts.state, self, ExportFile())
+            case Transcript.Request(what="edit"):
+                parts.turns.edit(key)
+            case Transcript.Request(what="regenerate"):
+                parts.turns.regenerate(key)
+            case Transcript.Request(what="play"):
+                await parts.answer_windows.replay(key)
+            case Transcript.Request(what="branch") if key is not None:
+                parts.turns.go_on_from(key)
+            case Transcript.Sibling() if key is not None:
+                parts.turns.switch(key, message.steps)
+            case Transcript.Explain() if key is not None and message.round_index is not None:
+                await parts.answer_windows.explain_token(key, message.round_index, message.place or 0)
+            case Transcript.Explain():
+                await parts.answer_windows.explain(answer=key)
+            case Transcript.Inspect() if key is not None:
+                await parts.answer_windows.inspect(key, message.round_index, message.place or 0)
+
+    def palette(self) -> Iterator[SystemCommand]:
+        """The commands that need no argument, then what has a key and no command."""
+        for command in commands().values():
+            try:
+                invocation = command.given("", Sources())
+            except Refusal:
+                continue
+            if command.name not in _IN_THE_APP:
+                yield SystemCommand(f"/{command.name}", command.help, partial(self.perform, invocation))
+        panels = self._parts.panels
+        yield SystemCommand("Knobs", "k, drafter, verifier, temperature and more", panels.toggle_knobs)
+        yield SystemCommand("View", "The answer as trace, coloured, or Markdown", panels.cycle_view)
+        yield SystemCommand(
+            "Inspect",
+            "The tokens of the answer in view: p, q, ranks",
+            lambda: self._parts.answer_windows.inspect_in_view(),
+        )
+        yield SystemCommand("Figures", "What each figure means", panels.toggle_figures)
+
+    async def _replay(self, path: Path | None = None) -> None:
+        windows = self._parts.answer_windows
+        await (windows.replay(self._view.answer_in_view()) if path is None else windows.replay_file(path))
+
+    def _use_vi_keys(self, on: bool | None) -> None:
+        prompt = self._view.prompt
+        prompt.use_vi_keys(on := not prompt.has_vi_keys if on is None else on)
+        self.note("vi's keys are on: Esc, then i a o; vi_keys in config.toml" if on else "vi's keys are off")
+
+    def _show_formulas(self, on: bool | None) -> None:
+        """Shows formulas in Unicode or as they are written."""
+        app = self._parts.screen.app
+        raw = not app.has_class(RAW_FORMULAS) if on is None else not on
+        app.set_class(raw, RAW_FORMULAS)
+        for transcript in self._parts.screen.query(Transcript):
+            transcript.lay_again()
+        self.note("formulas are shown " + ("as they are written" if raw else "in Unicode"))
+
+    def _use_theme(self, name: str | None = None) -> None:
+        """Uses another theme; opens the list of themes if no name is given."""
+        app = self._parts.screen.app
+        if name is None:
+            app.action_change_theme()
+        elif name in app.available_themes:
+            app.theme = name
+
+    def _copy_part(self, part: str | int) -> None:
+        """Copies the last answer, its last block of code or that with a number, or the whole chat."""
+        answers = [entry for entry in self._view.transcript.entries if isinstance(entry, Answer)]
+        if isinstance(part, int):
+            codes = answers[-1].codes if answers else ()
+            if part > len(codes):
+                count = len(codes) or "no"
+                self.note(f"the last answer has {count} code block{'' if count == 1 else 's'}")
+                return
+            self.copy(codes[part - 1], f"code block {part}")
+            return
+        if part == "chat":
+            from specchat.traces.exports.document import with_calls
+
+            said = (with_calls(message.to_message()) for message in self._parts.state.conversation.path())
+            text = "\n\n".join(f"{role}: {content}" for role, content in said)
+        elif part == "code":
+            text = next((entry.codes[-1] for entry in reversed(answers) if entry.codes), "")
+        else:
+            text = answers[-1].raw if answers else ""
+        self.copy(text, part)
