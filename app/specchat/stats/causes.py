@@ -7,10 +7,10 @@ from dataclasses import replace
 from statistics import median
 
 from specchat.stats.advice import Advice, Answered, Cause
-from specchat.stats.curve import Basis, curve_of
 from specchat.stats.what_if import Point, WhatIf, predicted
 from specchat.terminal.blocks import per_cent
 from specchat_engine.analysis.theory import expected_tokens
+from specchat_engine.decoding.costs import Basis
 from specchat_engine.decoding.rounds import Outcome, by_model
 from specchat_engine.settings import AUTO, HEADS
 
@@ -198,7 +198,7 @@ def copied_share(answer: str, prompt: str) -> float:
 
 
 def _copies(turn: Answered) -> Iterator[Advice]:
-    settings, figures, curve = turn.settings, turn.view.figures, curve_of(turn.fitted_costs)
+    settings, figures, curve = turn.settings, turn.view.figures, turn.fitted_costs.curve
     looks_up = settings.k != 0 and settings.drafter in ("lookup", "hybrid")
     if looks_up or "lookup" not in turn.drafters or curve is None or not figures.num_tokens:
         return

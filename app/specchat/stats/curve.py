@@ -2,60 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from enum import IntEnum
 from statistics import median
-from typing import NamedTuple
 
 from specchat.stats.summary import Figures
-from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.costs import Basis, MeasuredCosts
 from specchat_engine.decoding.rounds import Round, by_model
 from specchat_engine.decoding.stats import speedup_over_plain
 
 _OFTEN, _SOME = 8, 3
-
-
-class Basis(IntEnum):
-    """How a value was found, the most reliable way first."""
-
-    MEASURED = 0
-    INTERPOLATED = 1
-    EXTRAPOLATED = 2
-
-
-class CostCurve(NamedTuple):
-    """The milliseconds of target passes: measured `points` (width, ms), ascending, with straight lines between them.
-
-    Beyond the measured widths the slope of the last line continues; there a wider pass is never cheaper. Create one
-    with `curve_of`, which checks that enough was measured.
-    """
-
-    points: tuple[tuple[int, float], ...]
-
-    def at(self, width: int) -> float:
-        """The expected milliseconds of a pass over `width` tokens."""
-        place = min(max(bisect_left([known for known, _ in self.points], width), 1), len(self.points) - 1)
-        (left, low), (right, high) = self.points[place - 1], self.points[place]
-        slope = (high - low) / (right - left)
-        if width > right:
-            return high + max(slope, 0.0) * (width - right)
-        if width < left:
-            return max(low - max(slope, 0.0) * (left - width), low * width / left)
-        return low + slope * (width - left)
-
-    def basis(self, width: int) -> Basis:
-        """How that value was found."""
-        widths = [known for known, _ in self.points]
-        if width in widths:
-            return Basis.MEASURED
-        return Basis.INTERPOLATED if widths[0] < width < widths[-1] else Basis.EXTRAPOLATED
-
-
-def curve_of(costs: MeasuredCosts) -> CostCurve | None:
-    """The curve through the measured widths; None if there are fewer than two."""
-    points = tuple((width, ms) for width, ms in costs.verify if ms > 0)
-    return CostCurve(points) if len(points) > 1 else None
 
 
 def costs_of(rounds: Iterable[Round], plain_ms: float | None = None) -> MeasuredCosts:
@@ -105,7 +60,7 @@ def expected_speedup(figures: Figures, widths: Mapping[int, int], costs: Measure
     `widths` counts the target's passes by width. They took longer or shorter than in `costs`, and plain passes are
     taken to do so by the same factor. Everything else is as in `speedup_over_plain`.
     """
-    curve = curve_of(costs)
+    curve = costs.curve
     if curve is None or curve.basis(1) is not Basis.MEASURED:
         return None
     usual = sum(count * curve.at(width) for width, count in widths.items())

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from specchat.stats.curve import Basis, CostCurve, curve_of
 from specchat.stats.summary import Figures
 from specchat_engine.analysis.theory import expected_tokens_by_position
-from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.costs import Basis, CostLine, MeasuredCosts
 from specchat_engine.decoding.rounds import Round, by_model
 from specchat_engine.settings import AUTO, HEADS, DraftLength
 
@@ -101,7 +100,7 @@ class WhatIf:
     measured: float
     undisturbed: float
     chain: Chain
-    curve: CostCurve
+    curve: CostLine
     step_ms: float
     between_ms: float
     plain_off: float = 0.0
@@ -153,7 +152,7 @@ def what_if(
     With the measured `speedup` the point for plain decoding is what that tells instead of a prediction.
     """
     source = source or main_source(rounds)
-    curve = curve_of(costs)
+    curve = costs.curve
     spent = sum(event.ms.total for event in rounds)
     if source is None or curve is None or spent <= 0:
         return None
@@ -182,12 +181,12 @@ def what_if(
     return replace(found, points=(plain, *found.points[1:]), plain_off=plain.round_ms / plain_ms - 1)
 
 
-def predicted(chain: Chain, curve: CostCurve, step_ms: float, between_ms: float, k_max: int) -> tuple[Point, ...]:
+def predicted(chain: Chain, curve: CostLine, step_ms: float, between_ms: float, k_max: int) -> tuple[Point, ...]:
     """The points for k = 0 to `k_max`."""
     return tuple(_point(chain, curve, step_ms, between_ms, k) for k in range(k_max + 1))
 
 
-def _point(chain: Chain, curve: CostCurve, step_ms: float, between_ms: float, k: int) -> Point:
+def _point(chain: Chain, curve: CostLine, step_ms: float, between_ms: float, k: int) -> Point:
     """The means of N(length) tokens and of C(length + 1) + length · step over the lengths that a draft may have."""
     shares = chain.shares(k)
     tokens = time = 0.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from specchat.stats.charts import DOTTED, LABELS, SOLID, Line, Plot, Style, wrapped
-from specchat.stats.curve import Basis
 from specchat.stats.what_if import Point, WhatIf
 from specchat.terminal.blocks import per_cent
+from specchat_engine.decoding.costs import Basis
 from specchat_engine.settings import AUTO
 
 POINTS = {Basis.MEASURED: "●", Basis.INTERPOLATED: "○", Basis.EXTRAPOLATED: "◌"}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import pairwise
 from statistics import mean, stdev
 from typing import Protocol
 
@@ -84,6 +87,58 @@ class MeasuredCosts:
 
     verify: tuple[tuple[int, float], ...] = ()
     draft_step: float | None = None
+
+    @property
+    def curve(self) -> CostLine | None:
+        """C(w) through the measured widths; None if there are fewer than two."""
+        points = tuple((width, ms) for width, ms in self.verify if ms > 0)
+        return CostLine(points) if len(points) > 1 else None
+
+
+class Basis(IntEnum):
+    """How a value was found, the most reliable way first."""
+
+    MEASURED = 0
+    INTERPOLATED = 1
+    EXTRAPOLATED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """Milliseconds by width: straight lines through `points`, ascending by width, of which there is at least one.
+
+    Beyond the last point the slope of the last line continues, and a wider pass is never cheaper there.
+    """
+
+    points: Sequence[tuple[int, float]]
+
+    def at(self, width: int) -> float:
+        """Returns the milliseconds of a pass over `width` tokens."""
+        if len(self.points) == 1:
+            return self.points[0][1]
+        place = min(max(bisect_left(self.points, (width, 0.0)), 1), len(self.points) - 1)
+        (left, low), (right, high) = self.points[place - 1], self.points[place]
+        slope = (high - low) / (right - left)
+        if width > right:
+            return high + max(slope, 0.0) * (width - right)
+        if width < left:
+            return max(low - max(slope, 0.0) * (left - width), low * width / left)
+        return low + slope * (width - left)
+
+    def filled(self) -> list[float]:
+        """Returns the milliseconds of every width from the first point to the last."""
+        found = []
+        for (left, low), (right, high) in pairwise(self.points):
+            slope = (high - low) / (right - left)
+            found += [low + slope * ahead for ahead in range(right - left)]
+        return [*found, self.points[-1][1]]
+
+    def basis(self, width: int) -> Basis:
+        """Returns how `at` finds a value."""
+        widths = [known for known, _ in self.points]
+        if width in widths:
+            return Basis.MEASURED
+        return Basis.INTERPOLATED if widths[0] < width < widths[-1] else Basis.EXTRAPOLATED
 
 
 class Threaded(Protocol):

@@ -116,17 +116,11 @@ def best_speedup(
 
 def relative_costs(measured: MeasuredCosts | None) -> Sequence[float]:
     """C(k+1)/C(1) by k, interpolated between the measured widths; empty if not measured."""
-    widths = dict(measured.verify) if measured else {}
-    if 1 not in widths or len(widths) < 2:
+    curve = measured.curve if measured else None
+    if curve is None or curve.points[0][0] != 1:
         return []
-    known = sorted(widths)
-    costs = []
-    for width in range(1, known[-1] + 1):
-        low = max(one for one in known if one <= width)
-        high = min(one for one in known if one >= width)
-        part = (width - low) / (high - low) if high > low else 0.0
-        costs.append((widths[low] + part * (widths[high] - widths[low])) / widths[1])
-    return costs
+    costs = curve.filled()
+    return [ms / costs[0] for ms in costs]
 
 
 def _short(number: int) -> str:

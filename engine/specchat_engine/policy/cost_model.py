@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from specchat_engine.decoding.costs import CostLine
 from specchat_engine.decoding.drafts import DrafterTraits
 
 _KEPT = 15
@@ -66,7 +64,7 @@ class CostCurve:
         self._usual: dict[int, dict[int, float]] = {}
         self._timed: dict[int, dict[int, deque[float]]] = {}
         self._curves: dict[int, dict[int, float]] = {}
-        self._lines: dict[tuple[int, int], NDArray[np.float64]] = {}
+        self._lines: dict[tuple[int, int], list[float]] = {}
         self._resembled: CostCurve | None = None
 
     def resemble(self, other: CostCurve) -> None:
@@ -145,9 +143,10 @@ class CostCurve:
         at = _zone(depth), most
         if at not in self._lines:
             self._lines[at] = self._line(known, most)
-        return [0.0, *(self.slowness * self._lines[at]).tolist()]
+        slowness = self.slowness
+        return [0.0, *(slowness * cost for cost in self._lines[at])]
 
-    def _line(self, known: dict[int, float], most: int) -> NDArray[np.float64]:
+    def _line(self, known: dict[int, float], most: int) -> list[float]:
         """The costs of sizes 1 to `most` by those of some sizes, ascending."""
         sizes, costs = list(known), list(accumulate(reversed(known.values()), min))[::-1]
         usual = self._slope * costs[0] / (1 + self._slope * (sizes[0] - 1))
@@ -158,7 +157,7 @@ class CostCurve:
         if most > sizes[-1]:
             costs.append(costs[-1] + slope * (most - sizes[-1]))
             sizes.append(most)
-        return np.interp(np.arange(1, most + 1), sizes, costs)
+        return CostLine([*zip(sizes, costs, strict=True)]).filled()[:most]
 
     def measured(self, depth: int) -> dict[int, float]:
         """The usual milliseconds of the measured sizes, ascending, at this depth or the nearest one measured."""
@@ -200,10 +199,10 @@ class CostCurve:
         """The cost of a size by the known ones, ascending: as much above or below the resembled curve, whose costs are
         `elsewhere`, as the nearest known one; without such a curve on the straight line between its neighbours."""
         if not elsewhere:
-            return float(np.interp(size, [*known], [*known.values()]))
+            return CostLine([*known.items()]).at(min(max(size, min(known)), max(known)))
         nearest = min(known, key=lambda other: (abs(other - size), other))
         line = self._line(elsewhere, max(size, nearest))
-        return known[nearest] * float(line[size - 1] / line[nearest - 1])
+        return known[nearest] * (line[size - 1] / line[nearest - 1])
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start: the milliseconds of each size at each depth, and the number of times."""

@@ -22,9 +22,8 @@ from specchat.stats.advice import (
     fallen_alpha,
 )
 from specchat.stats.causes import causes
-from specchat.stats.curve import CostCurve
 from specchat.stats.summary import Figures
-from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.costs import CostLine, MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import speedup_over_plain
 from specchat_engine.sampling.params import SamplingParams
@@ -40,7 +39,7 @@ DRAFTERS = ("hybrid", "model", "lookup", "none")
 
 
 def cost_of(costs: MeasuredCosts, width: int) -> float:
-    return CostCurve(costs.verify).at(width)
+    return CostLine(costs.verify).at(width)
 
 
 def answered(

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.stats.curve import Basis, CostCurve, costs_of, curve_of, expected_speedup, fitted
+from specchat.stats.curve import costs_of, expected_speedup, fitted
 from specchat.stats.summary import Figures
-from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.costs import Basis, CostLine, MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import speedup_over_plain
 from support.drawn_rounds import made_round, simulated
 
-CURVE = CostCurve(((1, 2.0), (3, 3.0), (9, 6.0)))
+CURVE = CostLine(((1, 2.0), (3, 3.0), (9, 6.0)))
 
 measured = st.dictionaries(st.integers(1, 20), st.floats(0.1, 50), min_size=2, max_size=6).map(
     lambda points: tuple(sorted(points.items()))
@@ -36,7 +36,7 @@ def test_every_value_says_what_it_rests_on() -> None:
 def test_no_pass_costs_nothing_and_beyond_the_widest_none_gets_cheaper(
     points: tuple[tuple[int, float], ...], width: int
 ) -> None:
-    curve = CostCurve(points)
+    curve = CostLine(points)
     assert curve.at(width) > 0
     last, cost = points[-1]
     assert curve.at(last + width) >= cost - 1e-9
@@ -50,13 +50,13 @@ def test_between_two_measured_widths_the_cost_lies_between_theirs(
     place = data.draw(st.integers(0, len(points) - 2))
     (left, low), (right, high) = points[place], points[place + 1]
     width = left + round(share * (right - left))
-    assert min(low, high) - 1e-9 <= CostCurve(points).at(width) <= max(low, high) + 1e-9
+    assert min(low, high) - 1e-9 <= CostLine(points).at(width) <= max(low, high) + 1e-9
 
 
 def test_one_width_makes_no_curve() -> None:
-    assert curve_of(MeasuredCosts(((1, 2.0),))) is None
-    assert curve_of(MeasuredCosts(((1, 2.0), (5, 0.0)))) is None
-    assert curve_of(MeasuredCosts(((1, 2.0), (5, 3.0)))) == CostCurve(((1, 2.0), (5, 3.0)))
+    assert MeasuredCosts(((1, 2.0),)).curve is None
+    assert MeasuredCosts(((1, 2.0), (5, 0.0))).curve is None
+    assert MeasuredCosts(((1, 2.0), (5, 3.0))).curve == CostLine(((1, 2.0), (5, 3.0)))
 
 
 def test_costs_come_from_all_rounds_but_the_first_if_none_were_recorded() -> None:

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.stats.curve import Basis, CostCurve
 from specchat.stats.summary import Figures
 from specchat.stats.what_if import Chain, WhatIf, chain_of, main_source, predicted, what_if
-from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.costs import Basis, CostLine, MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from support.drawn_rounds import made_round, rounds_drawn, simulated
 
@@ -58,7 +57,7 @@ def test_a_point_is_the_mean_over_all_that_can_happen(
     counts: list[tuple[int, int]], reach: list[float], step_ms: float
 ) -> None:
     chain = Chain("lookup", tuple(t for _, t in counts), tuple(a for a, _ in counts), tuple(sorted(reach)[::-1]))
-    curve = CostCurve(((1, 2.0), (2, 3.5), (7, 4.0)))
+    curve = CostLine(((1, 2.0), (2, 3.5), (7, 4.0)))
     k = len(counts)
     tokens = time = 0.0
     for length, likely in enumerate(chain.lengths(k)):
@@ -88,7 +87,7 @@ def test_a_measured_width_is_not_a_measured_point_if_no_draft_was_so_long() -> N
 
 @given(st.floats(0.1, 0.95), st.floats(0.05, 0.9))
 def test_tokens_of_a_round_grow_with_k_and_with_alpha(alpha: float, more: float) -> None:
-    curve = CostCurve(((1, 2.0), (9, 5.0)))
+    curve = CostLine(((1, 2.0), (9, 5.0)))
 
     def at(share: float) -> list[float]:
         counts = (1000,) * 8
