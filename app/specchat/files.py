@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import errno
+import json
+import logging
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from specchat.errors import ConfigError, FileTooLarge
+from specchat_engine.codec import from_json, to_json
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -26,6 +33,22 @@ def replace_text(path: Path, text: str) -> None:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
+
+
+def load_json(file: Path, kind: type[T]) -> T | None:
+    """What `save_json` wrote; None if there is no file, or another text in it."""
+    try:
+        return from_json(kind, json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def save_json(file: Path, value: Any) -> None:
+    """Writes a value as the codec does, atomically. A folder that cannot be written is only logged."""
+    try:
+        replace_text(file, json.dumps(to_json(value), indent=1))
+    except OSError as error:
+        _log.warning("%s could not be written: %s", file, error)
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from specchat.errors import FileTooLarge
-from specchat.files import bounded_text, open_regular, replace_text
+from specchat.files import bounded_text, load_json, open_regular, replace_text, save_json
 
 
 def test_threads_can_write_the_same_file_at_once(tmp_path: Path) -> None:
@@ -63,3 +63,19 @@ def test_only_regular_files_are_opened_and_a_pipe_is_not_waited_for(tmp_path: Pa
     with pytest.raises(IsADirectoryError):
         open_regular(tmp_path)
     assert bounded_text(Path("/dev/null"), 10, pipes=True) == ""
+
+
+def test_what_was_saved_is_loaded_and_anything_else_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "counts.json"
+    assert load_json(path, dict[str, int]) is None
+    save_json(path, {"a": 1})
+    assert load_json(path, dict[str, int]) == {"a": 1}
+    for text in ("", "{", "[1]", '{"a": "one"}', "[" * 100_000, "\xff"):
+        path.write_text(text, encoding="latin-1")
+        assert load_json(path, dict[str, int]) is None
+
+
+def test_a_folder_that_cannot_be_written_is_only_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "folder").touch()
+    save_json(tmp_path / "folder" / "counts.json", {})
+    assert "could not be written" in caplog.text

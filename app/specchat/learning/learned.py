@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from specchat.errors import LibraryError
-from specchat.files import replace_text
+from specchat.files import load_json, replace_text
 from specchat.learning.alpha_history import AlphaEntry, extended
 from specchat.settings.paths import data_folder
-from specchat_engine.codec import from_json, to_json
+from specchat_engine.codec import to_json
 from specchat_engine.decoding.stats import AcceptanceCounts
 from specchat_engine.stores import TurnBuffer
 
@@ -86,10 +86,7 @@ class Learned:
     @property
     def history(self) -> History:
         """What was learned so far, read from the file; an empty one if there is none or it cannot be read."""
-        try:
-            return from_json(History, json.loads((self.folder / "learned.json").read_text("utf-8")))
-        except (OSError, ValueError):
-            return History()
+        return load_json(self.folder / "learned.json", History) or History()
 
     @property
     def adoptions(self) -> tuple[Adoption, ...]:

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from specchat.files import replace_text
+from specchat.files import load_json, replace_text
 from specchat.models.environment import HubEnvironment
-from specchat.models.model_files import HubFile, hub_file_from
+from specchat.models.model_files import HubFile
 
 PART = ".part"
 _BRANCH = "main"
@@ -113,10 +113,10 @@ def partials(folder: Path) -> Iterator[Partial]:
     """The interrupted downloads in a repository's folder."""
     for part in sorted(folder.glob(f"blobs/*{PART}")):
         try:
-            file = hub_file_from(json.loads(part.with_name(f"{part.name}.json").read_text("utf-8")))
+            file = load_json(part.with_name(f"{part.name}.json"), HubFile)
             if file is not None and part.name == f"{file.digest}{PART}":
                 yield Partial(file, part.stat().st_size, part)
-        except (OSError, ValueError, RecursionError):
+        except OSError:
             continue
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from specchat.errors import SpecchatError
-from specchat.files import replace_text
+from specchat.files import load_json, save_json
 from specchat.models.cache import bytes_here
 from specchat.models.control import RetryPolicy, Stopped
 from specchat.models.environment import hub_environment
-from specchat.models.model_files import Group, HubFile, hub_file_from
+from specchat.models.model_files import Group, HubFile
 from specchat.models.pull import FileProgress, Pull, PullProgress, PullState
 from specchat.settings.paths import unfinished_file
+from specchat_engine.codec import from_json
 
 _log = logging.getLogger(__name__)
 _LAST_WAIT = 3.0
@@ -190,22 +191,18 @@ def _unfinished_progress(wanted: Wanted) -> PullProgress:
 
 
 def _write(wanted: Sequence[Wanted]) -> None:
+    if wanted:
+        save_json(unfinished_file(), wanted[-_MOST_UNFINISHED:])
+        return
     try:
-        if wanted:
-            replace_text(unfinished_file(), json.dumps([asdict(one) for one in wanted[-_MOST_UNFINISHED:]], indent=1))
-        else:
-            unfinished_file().unlink(missing_ok=True)
+        unfinished_file().unlink(missing_ok=True)
     except OSError as error:
-        _log.warning("the list of downloads could not be written: %s", error)
+        _log.warning("the list of downloads could not be removed: %s", error)
 
 
 def _read() -> list[Wanted]:
-    try:
-        kept = json.loads(unfinished_file().read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return []
-    found = (_wanted(one) for one in kept) if isinstance(kept, list) else ()
-    return [one for one in found if one is not None and one.files]
+    stored = load_json(unfinished_file(), list[Any]) or []
+    return [wanted for one in stored if (wanted := _wanted(one)) is not None and wanted.files]
 
 
 def _wanted(kept: object) -> Wanted | None:
@@ -218,10 +215,5 @@ def _wanted(kept: object) -> Wanted | None:
         return None
 
 
-def _model(kept: Mapping[str, Sequence[object]] | None) -> Group[HubFile] | None:
-    if kept is None:
-        return None
-    files = [hub_file_from(one) for one in kept["files"]]
-    if None in files:
-        raise ValueError(kept)
-    return Group(tuple(file for file in files if file is not None), str(kept["quantisation"]))
+def _model(kept: Mapping[str, Any] | None) -> Group[HubFile] | None:
+    return None if kept is None else Group(tuple(from_json(list[HubFile], kept["files"])), str(kept["quantisation"]))

@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,8 +14,9 @@ from urllib.parse import urlsplit
 from specchat.errors import HubError
 from specchat.models.control import Control, RetryPolicy
 from specchat.models.environment import hub_environment
-from specchat.models.model_files import Group, HubFile, choose, group, is_digest, is_safe_path
+from specchat.models.model_files import Group, HubFile, choose, group
 from specchat.models.transport import UnknownRepositoryError, request, with_retries
+from specchat_engine.codec import from_json
 
 _LARGEST_ANSWER = 32 * 2**20
 _LONGEST_NAME = 193
@@ -160,13 +162,13 @@ def _files(repository: str, info: Mapping[str, Any]) -> Iterator[HubFile]:
     """The files whose listing can be trusted: a safe path, a size and a digest."""
     siblings = info.get("siblings")
     for item in siblings if isinstance(siblings, list) else ():
-        if not isinstance(item, dict):
-            continue
-        path, lfs = item.get("rfilename"), item.get("lfs")
-        digest = lfs.get("sha256") if isinstance(lfs, dict) else item.get("blobId")
-        size = _number(lfs.get("size") if isinstance(lfs, dict) else item.get("size"))
-        if isinstance(path, str) and is_safe_path(path) and size is not None and is_digest(digest):
-            yield HubFile(repository, str(info["sha"]), path, size, str(digest))
+        if isinstance(item, dict):
+            lfs = item.get("lfs")
+            about, digest = (lfs, "sha256") if isinstance(lfs, dict) else (item, "blobId")
+            path, size, name = item.get("rfilename"), _number(about.get("size")), about.get(digest)
+            with suppress(ValueError):
+                file = {"repository": repository, "commit": info["sha"], "path": path, "size": size, "digest": name}
+                yield from_json(HubFile, file)
 
 
 def _number(value: object) -> int | None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from specchat.errors import LibraryError
-from specchat.files import replace_text
+from specchat.files import load_json, save_json
 from specchat.models.finding import find_path
 from specchat.models.preferences import read_preferences
 from specchat.settings.paths import data_folder
 
-_log = logging.getLogger(__name__)
 _MOST_TARGETS = 100
 
 
@@ -52,29 +48,18 @@ def last_draft(target: Path) -> Path | None:
 
 def write_timings(target: Path, timings: Sequence[Timing]) -> None:
     """Replaces the timings of this target. A folder that cannot be written is only logged."""
-    kept = {**_read(), str(target.absolute()): [asdict(one) for one in timings]}
-    try:
-        replace_text(_file(), json.dumps(dict([*kept.items()][-_MOST_TARGETS:]), indent=1))
-    except OSError as error:
-        _log.warning("the timings of the drafts could not be written: %s", error)
+    by_target = {**_read(), str(target.absolute()): timings}
+    save_json(_file(), dict([*by_target.items()][-_MOST_TARGETS:]))
 
 
 def read_timings(target: Path) -> list[Timing]:
     """The timings of this target's drafts, the fastest first."""
-    try:
-        found = [Timing(**one) for one in _read().get(str(target.absolute()), ())]
-        return sorted(found, key=lambda one: -one.speedup)
-    except (TypeError, AttributeError):
-        return []
+    return sorted(_read().get(str(target.absolute()), ()), key=lambda timing: -timing.speedup)
 
 
 def _file() -> Path:
     return data_folder() / "timings.json"
 
 
-def _read() -> dict[str, list[dict[str, Any]]]:
-    try:
-        kept = json.loads(_file().read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return kept if isinstance(kept, dict) else {}
+def _read() -> dict[str, Sequence[Timing]]:
+    return load_json(_file(), dict[str, Sequence[Timing]]) or {}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from specchat.files import replace_text
+from specchat.files import load_json, save_json
 from specchat.models.finding import without_duplicates
 from specchat.models.preferences import Preferences, read_preferences
 from specchat.models.sources import Found, Source, all_models, built_in_models
@@ -17,7 +14,6 @@ from specchat.settings.paths import cache_folder
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import Header, read_model
 
-_log = logging.getLogger(__name__)
 _SCHEMA = 1
 
 
@@ -98,12 +94,27 @@ def loadable_models(also: Iterable[Path] = ()) -> list[Entry]:
     return [*entries, *sorted(library, key=lambda entry: bool(entry.problem))]
 
 
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    """A summary, and the size and time of the file that it was made from."""
+
+    mark: tuple[int, int]
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True)
+class _Headers:
+    schema: int
+    headers: Mapping[str, _Cached]
+
+
 class SummaryCache:
     """Summaries by path, kept on the disk. A header is read again if the file's size or time has changed."""
 
     def __init__(self) -> None:
         self._file = cache_folder() / "headers.json"
-        self._kept = self._read()
+        stored = load_json(self._file, _Headers)
+        self._cached = dict(stored.headers) if stored and stored.schema == _SCHEMA else {}
         self._changed = False
 
     def get(self, path: Path) -> Summary:
@@ -112,39 +123,23 @@ class SummaryCache:
             stat = path.stat()
         except OSError as error:
             return Summary(problem=f"{path} cannot be read: {error.strerror or error}")
-        mark = [stat.st_size, stat.st_mtime_ns]
-        kept = self._kept.get(str(path))
-        try:
-            if kept and kept["mark"] == mark:
-                return Summary(**kept["summary"])
-        except (KeyError, TypeError):
-            pass
+        mark = (stat.st_size, stat.st_mtime_ns)
+        cached = self._cached.get(str(path))
+        if cached and cached.mark == mark:
+            return cached.summary
         try:
             summary = _summary(read_model(path))
         except ModelFileError as error:
             summary = Summary(problem=str(error))
-        self._kept[str(path)] = {"mark": mark, "summary": asdict(summary)}
+        self._cached[str(path)] = _Cached(mark, summary)
         self._changed = True
         return summary
 
     def save(self) -> None:
         """Writes new summaries and drops those of files that are gone. A folder that cannot be written is logged."""
-        if not self._changed:
-            return
-        self._kept = {path: kept for path, kept in self._kept.items() if Path(path).exists()}
-        try:
-            replace_text(self._file, json.dumps({"schema": _SCHEMA, "headers": self._kept}))
-        except OSError as error:
-            _log.warning("the summaries of headers could not be written: %s", error)
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            kept = json.loads(self._file.read_text("utf-8"))
-            if kept["schema"] == _SCHEMA and isinstance(kept["headers"], dict):
-                return dict(kept["headers"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            pass
-        return {}
+        if self._changed:
+            present = {path: cached for path, cached in self._cached.items() if Path(path).exists()}
+            save_json(self._file, _Headers(_SCHEMA, present))
 
 
 def _entry(found: Found, summaries: SummaryCache, preferences: Preferences) -> Entry:

@@ -10,8 +10,9 @@ import logging
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
-from specchat.files import replace_text
+from specchat.files import load_json, save_json
 from specchat.settings.paths import cache_folder
 from specchat.stats.summary import UNDISTURBED
 from specchat_engine.memory.placement import DeviceMemory, Machine
@@ -57,7 +58,7 @@ def ask_machine(*, bandwidth: bool = False) -> Place:
 
     The bandwidth is the largest that was ever measured while the machine was quiet, or else the present one.
     """
-    known = (_known_bandwidth() or 0.0) if bandwidth else 0.0
+    known = _known_bandwidth() if bandwidth else 0.0
     try:
         done = subprocess.run(
             [sys.executable, "-m", "specchat.models.machine", *([_MEASURE] if bandwidth else [])],
@@ -77,23 +78,18 @@ def ask_machine(*, bandwidth: bool = False) -> Place:
         _log.warning("this machine could not be queried: %s", error)
         return Place(Machine(()), 1)
     if place.bandwidth and place.bandwidth > known and not disturbed:
-        _write_bandwidth(place.bandwidth)
+        save_json(_bandwidth_file(), {"bytes_per_second": place.bandwidth})
     return place
 
 
-def _known_bandwidth() -> float | None:
-    try:
-        kept = json.loads((cache_folder() / "bandwidth.json").read_text("utf-8"))["bytes_per_second"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return float(kept) if isinstance(kept, int | float) and kept > 0 else None
+def _known_bandwidth() -> float:
+    """The largest bandwidth that was measured while the machine was quiet; 0 if there was none."""
+    stored = load_json(_bandwidth_file(), dict[str, float]) or {}
+    return max(stored.get("bytes_per_second", 0.0), 0.0)
 
 
-def _write_bandwidth(bandwidth: float) -> None:
-    try:
-        replace_text(cache_folder() / "bandwidth.json", json.dumps({"bytes_per_second": bandwidth}))
-    except OSError as error:
-        _log.warning("the memory bandwidth could not be written: %s", error)
+def _bandwidth_file() -> Path:
+    return cache_folder() / "bandwidth.json"
 
 
 def _main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 from urllib.parse import quote
@@ -30,7 +30,8 @@ _NO_MODEL = re.compile(r"(^|[/._-])(mmproj|imatrix)([/._-]|$)", re.IGNORECASE)
 class HubFile:
     """A file of a repository at a commit.
 
-    `digest` is its SHA-256, or git's SHA-1 for a small file that is stored in git itself. `size` is in bytes.
+    `digest` is its SHA-256, or git's SHA-1 for a small file that is stored in git itself. `size` is in bytes. Raises
+    ValueError for a path that could lead out of a folder, and for a digest that could.
     """
 
     repository: str
@@ -38,6 +39,10 @@ class HubFile:
     path: str
     size: int
     digest: str
+
+    def __post_init__(self) -> None:
+        if not is_digest(self.digest) or not is_safe_path(self.path):
+            raise ValueError(f"{self.path!r} is no file of a repository")
 
     @property
     def url(self) -> str:
@@ -53,19 +58,6 @@ class HubFile:
     def xet_token_url(self) -> str:
         """The address at which the hub issues tokens for its Xet storage."""
         return f"{hub_environment().endpoint}/api/models/{self.repository}/xet-read-token/{self.commit}"
-
-
-def hub_file_from(kept: object) -> HubFile | None:
-    """The file that was written as JSON with `asdict`. None for anything else, and for unsafe paths and digests."""
-    if not isinstance(kept, Mapping):
-        return None
-    size, digest = kept.get("size"), kept.get("digest")
-    repository, commit, path = texts = [kept.get(key) for key in ("repository", "commit", "path")]
-    if not all(isinstance(text, str) for text in texts) or not isinstance(size, int):
-        return None
-    if not is_digest(digest) or not is_safe_path(str(path)):
-        return None
-    return HubFile(str(repository), str(commit), str(path), size, str(digest))
 
 
 def is_digest(value: object) -> bool:

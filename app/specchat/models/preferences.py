@@ -12,6 +12,7 @@ from pathlib import Path
 from specchat.errors import LibraryError
 from specchat.files import CONFIG_BYTES, bounded_text, replace_text
 from specchat.settings.paths import data_folder, expanded
+from specchat_engine.codec import from_json, to_json
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LAST_PAIRS = 20
@@ -73,7 +74,7 @@ def preferences_file() -> Path:
 def read_preferences() -> Preferences:
     """The preferences. Raises LibraryError for a file that specchat has not written; it is left alone."""
     try:
-        kept = json.loads(bounded_text(preferences_file(), CONFIG_BYTES))
+        return from_json(Preferences, json.loads(bounded_text(preferences_file(), CONFIG_BYTES)))
     except FileNotFoundError:
         return Preferences()
     except OSError as error:
@@ -81,29 +82,13 @@ def read_preferences() -> Preferences:
             f"{preferences_file()} cannot be read: {error.strerror or error}; make it readable"
         ) from None
     except (ValueError, RecursionError):
-        raise _broken() from None
-    try:
-        default = kept.get("default")
-        return Preferences(
-            aliases={_text(alias): _text(name) for alias, name in kept.get("aliases", {}).items()},
-            folders=tuple(_text(folder) for folder in kept.get("folders", ())),
-            pairs=tuple(_pair(pair) for pair in kept.get("pairs", ())),
-            default=None if default is None else _pair(default),
-        )
-    except (AttributeError, KeyError, TypeError):
-        raise _broken() from None
+        raise LibraryError(f"{preferences_file()} is not what specchat wrote: correct it, or move it away") from None
 
 
 def write_preferences(preferences: Preferences) -> None:
     """Writes the preferences in one step. Raises LibraryError if that is not possible."""
-    kept = {
-        "aliases": dict(preferences.aliases),
-        "folders": list(preferences.folders),
-        "pairs": [_as_json(pair) for pair in preferences.pairs],
-        "default": _as_json(preferences.default) if preferences.default else None,
-    }
     try:
-        replace_text(preferences_file(), json.dumps(kept, indent=1, ensure_ascii=False))
+        replace_text(preferences_file(), json.dumps(to_json(preferences), indent=1, ensure_ascii=False))
     except OSError as error:
         raise LibraryError(
             f"{preferences_file()} cannot be written: {error.strerror or error}; make it writable"
@@ -117,21 +102,3 @@ def remember_pair(target: Path, draft: Path) -> None:
         write_preferences(read_preferences().with_pair(Pair(*names)))
     except LibraryError as error:
         _log.warning("the pair is not remembered: %s", error)
-
-
-def _pair(kept: Mapping[str, object]) -> Pair:
-    return Pair(_text(kept["target"]), _text(kept["draft"]))
-
-
-def _as_json(pair: Pair) -> dict[str, str]:
-    return {"target": pair.target, "draft": pair.draft}
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _broken() -> LibraryError:
-    return LibraryError(f"{preferences_file()} is not what specchat wrote: correct it, or move it away")
