@@ -7,18 +7,19 @@ import threading
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.applications import Starlette
 
 from specchat.serve.access import Keys
 from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
+from specchat.serve.engine_client import AnswerEvent
 from specchat.serve.errors import Busy, ServeError
 from specchat.serve.listening import address_of, listen, server_of
-from specchat.serve.protocol import Begun, Finished, LikelyToken, Made, Position, Request
-from specchat.serve.requests.base import Offer
+from specchat.serve.requests.base import ModelOffer
 from specchat.settings.serving import Serving
-from specchat.worker.protocol import Loaded
+from specchat.worker.protocol import Ended, Generate, LikelyToken, Loaded, Position, Scored, Started
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import ModelInfo
@@ -76,28 +77,29 @@ class ScriptedEngine:
     deaths: int = 0
     alive: bool = True
     busy: bool = False
-    asked: list[Request] = field(default_factory=list)
-    left: list[Request] = field(default_factory=list)
+    asked: list[Generate] = field(default_factory=list)
+    left: list[Generate] = field(default_factory=list)
     started: threading.Event = field(default_factory=threading.Event)
     freed: threading.Event = field(default_factory=threading.Event)
 
-    async def answer(self, request: Request) -> AsyncGenerator[Begun | Made | Finished, None]:
+    async def answer(self, request: Generate) -> AsyncGenerator[AnswerEvent, None]:
         """The events of the script."""
         if self.busy:
             raise Busy(4, 7)
         script = self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]
         self.asked.append(request)
-        number = len(self.asked)
         self.running += 1
         complete = False
         try:
-            for place, event in enumerate(_events(number, request, script)):
+            place = 0
+            for event in _events(request, script):
                 if script.error and place == script.fails_at:
                     raise script.error
                 if place == script.waits_at:
                     self.started.set()
                     await asyncio.Event().wait()
                 yield event
+                place += not isinstance(event, Scored)
             complete = True
         finally:
             self.running -= 1
@@ -105,13 +107,13 @@ class ScriptedEngine:
                 self.left.append(request)
                 self.freed.set()
 
-    async def count(self, request: Request) -> int:
+    async def count(self, request: Generate) -> int:
         """As many tokens as there are words."""
         self.asked.append(request)
-        return sum(len(str(message["content"]).split()) for message in request.messages)
+        return sum(len(message.content.split()) for message in request.messages)
 
 
-def _events(number: int, request: Request, script: Script) -> Iterator[Begun | Made | Finished]:
+def _events(request: Generate, script: Script) -> Iterator[AnswerEvent]:
     prompt = [_position(text) for text in ("<a>", "<b>", "<c>")] if request.echo else []
     line = {
         "type": "start",
@@ -121,16 +123,19 @@ def _events(number: int, request: Request, script: Script) -> Iterator[Begun | M
         "lossless": True,
         "seed": request.seed,
         "turn": 0,
-        "messages": [dict(message) for message in request.messages],
+        "prompt_tokens": 3,
+        "messages": template_messages(request),
+        **({"opens_reasoning": True} if script.thinking else {}),
     }
-    yield Begun(number, 3, script.cached, line, tuple(prompt), script.thinking)
+    yield Started(line, script.cached, tuple(prompt))
     for event in script.rounds:
         texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED]
         texts += [] if event.token.kind is TokenKind.NONE else [event.token.text]
-        wanted = request.logprobs is not None
-        yield Made(number, event, tuple(_position(text, request.logprobs or 0) for text in texts) if wanted else ())
+        if request.logprobs is not None:
+            yield Scored(tuple(_position(text, request.logprobs) for text in texts))
+        yield event
     text = "".join(event.text for event in script.rounds) if script.text is None else script.text
-    yield Finished(number, script.reason, text, TurnStats().to_json())
+    yield Ended(script.reason, text, TurnStats().to_json())
 
 
 def _position(text: str, likeliest: int = 0) -> Position:
@@ -138,9 +143,14 @@ def _position(text: str, likeliest: int = 0) -> Position:
     return Position(LikelyToken(1, text, -0.5), others)
 
 
-def offer(settings: Settings | None = None) -> Offer:
+def template_messages(request: Generate) -> list[dict[str, Any]]:
+    """The messages of a request as the chat template gets them."""
+    return [message.for_engine().to_json() for message in request.messages]
+
+
+def offer(settings: Settings | None = None) -> ModelOffer:
     """What the scripted engine offers."""
-    return Offer("target", settings or Settings(), LOADED.drafters, k_max=16, n_ctx=512)
+    return ModelOffer("target", settings or Settings(), LOADED.drafters, k_max=16, n_ctx=512)
 
 
 def scripted_app(

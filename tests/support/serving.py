@@ -6,11 +6,9 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from specchat.serve.engine_client import ProcessEngine
-from specchat.serve.in_progress import Part
-from specchat.serve.protocol import Begun, Finished, Made, Request
-from specchat.worker.protocol import Load
-from specchat_engine import LoadOptions, SamplingParams, Settings
+from specchat.serve.engine_client import AnswerEvent, ProcessEngine
+from specchat.worker.protocol import ChatMessage, Ended, Generate, Load, Started
+from specchat_engine import LoadOptions, Round, SamplingParams, Settings
 from support.tiny_models import TinyModels
 
 PLACES, WAITING = 4, 8
@@ -29,27 +27,31 @@ def client_of(folder: Path, models: TinyModels, *, places: int = PLACES, waiting
     return ProcessEngine(folder / "logs" / "serve.log", load, places=places, waiting=waiting)
 
 
-def asking(text: str, settings: Settings = SHORT, seed: int = SEED) -> Request:
+def asking(text: str, settings: Settings = SHORT, seed: int = SEED) -> Generate:
     """A request with one message."""
-    return Request(settings, seed, ({"role": "user", "content": text},))
+    return Generate((ChatMessage("user", text),), turn=0, attempt=0, seed=seed, settings=settings)
 
 
-async def parts_of(client: ProcessEngine, request: Request) -> list[Part]:
+def continuing(prompt: str | tuple[int, ...]) -> Generate:
+    """A request with a raw prompt."""
+    return Generate((), turn=0, attempt=0, seed=SEED, settings=SHORT, prompt=prompt)
+
+
+async def parts_of(client: ProcessEngine, request: Generate) -> list[AnswerEvent]:
     """The whole answer."""
     return [part async for part in client.answer(request)]
 
 
-async def text_of(client: ProcessEngine, request: Request) -> str:
+async def text_of(client: ProcessEngine, request: Generate) -> str:
     """The text of the whole answer, of which all parts are checked to be there and to agree."""
-    begun, *made, finished = await parts_of(client, request)
-    assert isinstance(begun, Begun)
-    assert isinstance(finished, Finished)
-    assert finished.text == "".join(part.round.text for part in made if isinstance(part, Made))
-    assert {part.number for part in made} <= {begun.number} == {finished.number}
-    return finished.text
+    started, *rounds, ended = await parts_of(client, request)
+    assert isinstance(started, Started)
+    assert isinstance(ended, Ended)
+    assert ended.text == "".join(part.text for part in rounds if isinstance(part, Round))
+    return ended.text
 
 
-async def read(client: ProcessEngine, request: Request, parts: int) -> int:
+async def read(client: ProcessEngine, request: Generate, parts: int) -> int:
     """Reads so many parts of an answer and leaves, or all if there are fewer; returns how many there were."""
     count = 0
     async with aclosing(client.answer(request)) as answer:

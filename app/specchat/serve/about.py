@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse, Response
 
 from specchat import __version__
 from specchat.serve.api_errors import ApiError
-from specchat.serve.engine import ServingEngine
+from specchat.serve.engine_client import ServingEngine
 from specchat.serve.metrics import CONTENT_TYPE, Metrics
 from specchat.serve.openapi import description
-from specchat.serve.requests.base import Offer
+from specchat.serve.requests.base import ModelOffer
 from specchat.worker.protocol import Loaded
 from specchat_engine.settings import VERIFIER_NAMES
 
@@ -22,7 +22,7 @@ from specchat_engine.settings import VERIFIER_NAMES
 class About:
     """Answers questions about the server."""
 
-    def __init__(self, engine: ServingEngine, offer: Offer, metrics: Metrics, places: int) -> None:
+    def __init__(self, engine: ServingEngine, offer: ModelOffer, metrics: Metrics, places: int) -> None:
         self._engine = engine
         self._offer = offer
         self._metrics = metrics

@@ -22,10 +22,10 @@ from specchat.serve.access import Guard, Keys
 from specchat.serve.api_errors import ApiError, api_error
 from specchat.serve.broadcast import Broadcast
 from specchat.serve.endpoints import Endpoints, PromptLog
-from specchat.serve.engine import ServingEngine
+from specchat.serve.engine_client import ServingEngine
 from specchat.serve.metrics import Metrics
 from specchat.serve.pictures import Pictures
-from specchat.serve.requests.base import Offer
+from specchat.serve.requests.base import ModelOffer
 from specchat.serve.running import Runner
 from specchat.serve.watch import Watch
 from specchat.settings.serving import Serving
@@ -42,7 +42,7 @@ _GONE = 499
 def build_app(
     engine: ServingEngine,
     serving: Serving,
-    offer: Offer,
+    offer: ModelOffer,
     keys: Keys,
     *,
     log: PromptLog | None = None,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from itertools import count
 from typing import Any
 
 from specchat.serve.answers.deltas import trace_line
 from specchat.serve.answers.events import event as encoded
-from specchat.serve.protocol import Begun, Finished, Made
 from specchat.traces.trace import Trace
+from specchat.worker.protocol import Ended, Started
+from specchat_engine.decoding.rounds import Round
 
 ROOM = 1024
 """The events that may wait for a watcher. Further ones are lost for it."""
@@ -24,23 +26,28 @@ class Broadcast:
         self.allowed = allowed
         self._room = room
         self._watchers: set[_Watcher] = set()
-        self._running: dict[int, list[Begun | Made]] = {}
+        self._numbers = count(1)
+        self._running: dict[int, list[Started | Round]] = {}
 
     @property
     def is_full(self) -> bool:
         """Whether as many watch as may."""
         return len(self._watchers) >= MOST_WATCHERS
 
-    def take(self, event: Begun | Made | Finished) -> None:
-        """Tells an event of an answer."""
+    def next_number(self) -> int:
+        """The number of another answer."""
+        return next(self._numbers)
+
+    def take(self, number: int, event: Started | Round | Ended) -> None:
+        """Tells an event of the answer with this number."""
         if not self.allowed:
             return
         match event:
-            case Begun(number=number):
+            case Started():
                 self._running[number] = [event]
-            case Made(number=number):
+            case Round():
                 self._running[number].append(event)
-            case Finished(number=number):
+            case Ended():
                 if self._running.pop(number, None) is None:
                     return
         self._tell(number, trace_line(event))
@@ -53,7 +60,7 @@ class Broadcast:
         trace = _trace_of(parts)
         if message:
             self._tell(number, {"type": "error", "message": message})
-        self._tell(number, trace_line(Finished(number, reason, trace.text, trace.stats)))
+        self._tell(number, trace_line(Ended(reason, trace.text, dict(trace.stats))))
 
     async def events(self) -> AsyncGenerator[bytes, None]:
         """What one watcher is told, without an end.
@@ -64,10 +71,11 @@ class Broadcast:
         self._watchers.add(watcher)
         try:
             while True:
-                lost, parts = watcher.resume(), [part for running in self._running.values() for part in running]
+                lost = watcher.resume()
+                parts = [(number, part) for number, running in self._running.items() for part in running]
                 yield encoded({"type": "watch", "running": [*self._running], "lost": lost})
-                for part in parts:
-                    yield _line(part.number, trace_line(part))
+                for number, part in parts:
+                    yield _line(number, trace_line(part))
                     await asyncio.sleep(0)  # a long answer keeps nobody else waiting
                 while (told := await watcher.next()) is not None:
                     yield told
@@ -115,7 +123,7 @@ def _line(number: int, line: Mapping[str, Any]) -> bytes:
     return encoded({"request": number, **line})
 
 
-def _trace_of(parts: list[Begun | Made]) -> Trace:
+def _trace_of(parts: list[Started | Round]) -> Trace:
     """What is known of an answer that has no end."""
-    start = next(part.line for part in parts if isinstance(part, Begun))
-    return Trace(start, tuple(part.round for part in parts if isinstance(part, Made)))
+    start = next(part.line for part in parts if isinstance(part, Started))
+    return Trace(start, tuple(part for part in parts if isinstance(part, Round)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from specchat.serve.answers.chat import ChatShape
 from specchat.serve.answers.completions import CompletionShape
+from specchat.serve.answers.deltas import AnswerReader
 from specchat.serve.answers.messages import MessagesShape
 from specchat.serve.answers.responses import ResponsesShape
 from specchat.serve.answers.shape import Shape
@@ -21,13 +22,13 @@ from specchat.serve.api_errors import ApiError
 from specchat.serve.body import read_as, read_body, read_json
 from specchat.serve.clients import while_there
 from specchat.serve.pictures import Pictures
-from specchat.serve.requests.asked import Asked
-from specchat.serve.requests.base import Offer
+from specchat.serve.requests.base import ModelOffer
 from specchat.serve.requests.chat import ChatRequest
 from specchat.serve.requests.completions import CompletionRequest
 from specchat.serve.requests.messages import CountRequest, MessagesRequest
 from specchat.serve.requests.responses import ResponsesRequest
 from specchat.serve.running import Runner, Step
+from specchat.worker.protocol import Generate
 
 PATIENCE = 60.0
 """Seconds in which a client has to send its body, and to take each part of an answer."""
@@ -43,7 +44,7 @@ class Endpoints:
 
     runner: Runner
     pictures: Pictures
-    offer: Offer
+    offer: ModelOffer
     max_body: int
     log: PromptLog | None = None
 
@@ -65,29 +66,32 @@ class Endpoints:
 
     async def count_tokens(self, request: Request) -> Response:
         """POST /v1/messages/count_tokens."""
-        counted = read_as(CountRequest, await self._body(request))
-        asked = await asyncio.to_thread(counted.request, self.offer, 1)
-        asked = await while_there(request, self.pictures.unpacked(asked))
-        tokens = await while_there(request, self.runner.count(asked))
+        body = read_as(CountRequest, await self._body(request))
+        counted = await asyncio.to_thread(body.request, self.offer, 1)
+        counted = await while_there(request, self.pictures.unpacked(counted))
+        tokens = await while_there(request, self.runner.count(counted))
         return JSONResponse({"input_tokens": tokens})
 
     async def _answer(self, request: Request, kind: type[Answerable]) -> Response:
-        body = await self._body(request)
-        read: Answerable = read_as(kind, body)
-        asked = await self._asked(request, read)
-        shape = shape_of(read, asked, self.offer.model)
-        told = self._told(request.url.path, body, shape, self.runner.run(asked, shape.figures))
+        given = await self._body(request)
+        body: Answerable = read_as(kind, given)
+        requests = await self._requests(request, body)
+        answer_format = self.runner.engine.info.answer_format
+        readers = [AnswerReader(each, answer_format, traces=body.tells_rounds) for each in requests]
+        shape = shape_of(body, requests, self.offer.model)
+        shape.figures = [reader.figures for reader in readers]
+        told = self._told(request.url.path, given, shape, self.runner.run(requests, readers))
         first = await while_there(request, anext(told))
-        if asked.stream:
+        if body.stream:
             return EventSourceResponse(_stream(first, told, shape), sep="\n", send_timeout=PATIENCE)
         await while_there(request, _exhaust(told))
         return JSONResponse(shape.whole())
 
-    async def _asked(self, request: Request, read: Answerable) -> Asked:
-        """What is asked of the engine, with the images that were read. Raises ApiError."""
-        asked = await asyncio.to_thread(read.asked, self.offer)
-        messages = (await while_there(request, self.pictures.unpacked(asked.requests[0]))).messages
-        return replace(asked, requests=tuple(replace(each, messages=messages) for each in asked.requests))
+    async def _requests(self, request: Request, body: Answerable) -> tuple[Generate, ...]:
+        """The requests to the engine, with the images that were read. Raises ApiError."""
+        requests = await asyncio.to_thread(body.requests, self.offer)
+        messages = (await while_there(request, self.pictures.unpacked(requests[0]))).messages
+        return tuple(replace(each, messages=messages) for each in requests)
 
     async def _body(self, request: Request) -> dict[str, Any]:
         """The object in a body. Raises ApiError."""
@@ -111,18 +115,17 @@ class Endpoints:
                 self.log(path, body, shape)
 
 
-def shape_of(read: Answerable, asked: Asked, model: str) -> Shape:
+def shape_of(body: Answerable, requests: Sequence[Generate], model: str) -> Shape:
     """The shape of the answers to a request."""
-    match read:
+    match body:
         case ChatRequest():
-            return ChatShape(asked, model)
+            return ChatShape(body, requests, model)
         case CompletionRequest():
-            prompts, silent = len(read.prompts), read.max_tokens == 0
-            return CompletionShape(asked, model, prompts=prompts, tells_tokens=read.tells_tokens, silent=silent)
+            return CompletionShape(body, requests, model)
         case ResponsesRequest():
-            return ResponsesShape(asked, model, echoed=read.echoed())
+            return ResponsesShape(body, requests, model)
         case MessagesRequest():
-            return MessagesShape(asked, model)
+            return MessagesShape(body, requests, model)
 
 
 async def _stream(

@@ -3,34 +3,96 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from typing import IO, Protocol
 
-from specchat.serve.admission import Admission
-from specchat.serve.engine_link import EngineLink
+from specchat.serve.admission import Admission, Place
 from specchat.serve.errors import EngineDied, LoadFailed, RequestFailed
-from specchat.serve.in_progress import Part, Running
-from specchat.serve.protocol import (
-    Ask,
-    Begun,
+from specchat.worker.client import named
+from specchat.worker.process import CLOSED, EngineProcess
+from specchat.worker.protocol import (
+    Cancel,
     Count,
     Counted,
+    Ended,
     Event,
-    Failed,
-    Finished,
-    Leave,
-    Made,
-    Request,
-    encode,
+    Generate,
+    LastEvent,
+    Load,
+    Loaded,
+    Scored,
+    Started,
+    Task,
+    WorkerFailed,
+    decode_event,
 )
-from specchat.worker.client import named
-from specchat.worker.protocol import Load, Loaded, WorkerFailed
+from specchat_engine.decoding.rounds import Round
 
-_CLOSED = "the engine was closed"
+_LONGEST_LINE = 2**30
+_PATIENCE_S = 5.0
+"""The process gets this long to end; it gives up a little earlier itself."""
+
 _SHORT_LIVED = "the engine's process ended as soon as it had loaded the models"
+
+AnswerEvent = Started | Scored | Round | Ended
+"""What a server reads of an answer: Started, its rounds, each after its scores if there are any, and Ended."""
+
+
+class ServingEngine(Protocol):
+    """Answers several requests at a time."""
+
+    info: Loaded
+    """What is loaded."""
+
+    @property
+    def running(self) -> int:
+        """How many requests have a place."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for one."""
+        ...
+
+    @property
+    def deaths(self) -> int:
+        """How often the engine's process ended without being asked to."""
+        ...
+
+    @property
+    def alive(self) -> bool:
+        """Whether the engine's process runs."""
+        ...
+
+    def answer(self, request: Generate) -> AsyncGenerator[AnswerEvent, None]:
+        """Answers a request. Closing the generator frees the answer's place. The first event raises Busy at once if
+        too many wait already.
+
+        Raises RequestFailed, EngineDied or LoadFailed.
+        """
+        ...
+
+    async def count(self, request: Generate) -> int:
+        """How many tokens the prompt of a request has. Raises the same errors."""
+        ...
+
+
+@dataclass(slots=True)
+class _Open:
+    """A task that the process works on, and its events that nobody has read yet."""
+
+    place: Place | None = None
+    events: asyncio.Queue[Event] = field(default_factory=asyncio.Queue)
+
+    def tell(self, event: Event) -> None:
+        """Hands on an event; after the last one the place is free."""
+        if self.place and isinstance(event, LastEvent):
+            self.place.leave()
+        self.events.put_nowait(event)
 
 
 class ProcessEngine:
@@ -44,25 +106,25 @@ class ProcessEngine:
     def __init__(self, log_path: Path, load: Load, *, places: int, waiting: int) -> None:
         """Starts nothing yet. `places` answers are given at the same time, and `waiting` more requests may wait."""
         self._log_path = log_path
-        self._load = replace(load, options=replace(load.options, parallel=places))
+        self._load = replace(load, options=replace(load.options, parallel=places), serves=True)
         self._admission = Admission(places, waiting)
         self._numbers = count(1)
-        self._running: dict[int, Running] = {}
-        self._link: EngineLink | None = None
+        self._open: dict[int, _Open] = {}
+        self._process: EngineProcess | None = None
         self._starting: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._closed = False
+        self._is_loaded = self._closed = False
         self.deaths = 0
 
     @property
     def alive(self) -> bool:
         """Whether the process runs with loaded models."""
-        return self._link is not None and self._link.is_loaded
+        return self._process is not None and self._is_loaded
 
     @property
     def pid(self) -> int | None:
         """The number of the process, None if there is none."""
-        return self._link.pid if self._link else None
+        return self._process.child.pid if self._process else None
 
     @property
     def running(self) -> int:
@@ -78,130 +140,135 @@ class ProcessEngine:
         """Starts the process and loads the models. Raises LoadFailed, and EngineDied once the client is closed."""
         await self._ready()
 
-    async def answer(self, request: Request) -> AsyncGenerator[Part, None]:
-        """Answers a request: Begun, Made… and Finished.
+    async def answer(self, request: Generate) -> AsyncGenerator[AnswerEvent, None]:
+        """Answers a request: Started, rounds and Ended.
 
         It waits for a place first, and for a new process if the last one died. If it is closed early, or its task
         cancelled, the answer ends before its next round. Raises Busy, RequestFailed, EngineDied or LoadFailed.
         """
-        number = next(self._numbers)
         place = await self._admission.enter()
         try:
-            link = await self._ready()
-            link.send_line(_encoded(Ask(number, request)))
+            process = await self._ready()
         except BaseException:
             place.leave()
             raise
-        running = self._running[number] = Running(place)
-        try:
-            async with aclosing(running.parts()) as parts:
-                async for part in parts:
-                    yield part
-        finally:
-            if number in self._running:
-                link.send(Leave(number))
+        async with aclosing(self._events(process, request, place)) as events:
+            async for event in events:
+                if isinstance(event, AnswerEvent):
+                    yield event
 
-    async def count(self, request: Request) -> int:
+    async def count(self, request: Generate) -> int:
         """How many tokens the prompt of a request has; takes no place. Raises RequestFailed, EngineDied, LoadFailed."""
-        number = next(self._numbers)
-        link = await self._ready()
-        link.send_line(_encoded(Count(number, request)))
-        running = self._running[number] = Running()
-        try:
-            return await running.counted()
-        finally:
-            self._running.pop(number, None)
+        async with aclosing(self._events(await self._ready(), Count(request))) as events:
+            return next(event.tokens for event in [event async for event in events] if isinstance(event, Counted))
 
     async def close(self) -> None:
         """Ends the process, by force if necessary. Requests that run or wait fail with EngineDied."""
         self._closed = True
-        _end_all(self._taken(), _CLOSED)
-        if self._link:
-            await self._link.end()
-        if self._starting:
-            await asyncio.wait([self._starting])
-        if self._listening:
-            await asyncio.wait([self._listening])
+        self._end_all(WorkerFailed(CLOSED, died=True))
+        if self._process:
+            await asyncio.to_thread(self._process.end)
+        for task in (self._starting, self._listening):
+            if task:
+                await asyncio.wait([task])
 
-    async def _ready(self) -> EngineLink:
+    async def _events(
+        self, process: EngineProcess, task: Task, place: Place | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Sends a task and yields its events up to the last one. Raises RequestFailed or EngineDied."""
+        number = next(self._numbers)
+        open_task = self._open[number] = _Open(place)
+        sent = asyncio.ensure_future(asyncio.to_thread(process.write, task, number))
+        try:
+            await asyncio.shield(sent)
+            while True:
+                match await open_task.events.get():
+                    case WorkerFailed(message=message, died=True):
+                        raise EngineDied(message)
+                    case WorkerFailed(message=message, asked_wrong=asked_wrong, too_long=too_long):
+                        raise RequestFailed(message, theirs=asked_wrong, too_long=too_long)
+                    case event:
+                        yield event
+                        if isinstance(event, LastEvent):
+                            return
+        except RecursionError:
+            self._hear(number, WorkerFailed("the request is nested too deeply"))
+            raise RequestFailed("the request is nested too deeply", theirs=True) from None
+        finally:
+            if number in self._open:
+                sent.add_done_callback(lambda _: process.write(Cancel(), number))
+
+    async def _ready(self) -> EngineProcess:
         """The process with loaded models; starts one if there is none. Whoever waits for it may go away."""
         if self._closed:
-            raise EngineDied(_CLOSED)
+            raise EngineDied(CLOSED)
         if not self.alive:
             if self._starting is None:
                 self._starting = asyncio.create_task(self._start())
                 self._starting.add_done_callback(self._started)
             await asyncio.shield(self._starting)
-        if self._link is None or not self.alive:
-            raise EngineDied(_CLOSED if self._closed else _SHORT_LIVED)
-        return self._link
+        if self._process is None or not self.alive:
+            raise EngineDied(CLOSED if self._closed else _SHORT_LIVED)
+        return self._process
 
     async def _start(self) -> None:
         """Starts a process after the last one has ended, and waits until it has loaded the models."""
         if self._listening:
             await asyncio.wait([self._listening])
+        if self._closed:
+            raise EngineDied(CLOSED)
         try:
-            link = await EngineLink.start(self._log_path)
+            process = self._process = EngineProcess(self._log_path, _PATIENCE_S)
         except OSError as problem:
             raise LoadFailed(f"the engine's process cannot be started: {problem}") from None
-        self._link = link
-        self._listening = asyncio.create_task(self._listen(link))
-        link.send(self._load)
-        if self._closed:
-            await link.end()
+        self._listening = asyncio.create_task(self._listen(process))
         try:
-            self.info = await link.loaded
-        except LoadFailed as error:
-            await link.end()
-            raise EngineDied(_CLOSED) if self._closed else error from None
+            async with aclosing(self._events(process, self._load)) as events:
+                async for event in events:
+                    if isinstance(event, Loaded):
+                        self.info, self._is_loaded = event, True
+        except (RequestFailed, EngineDied) as error:
+            await asyncio.to_thread(process.end)
+            if self._closed:
+                raise EngineDied(CLOSED) from None
+            raise LoadFailed(named(WorkerFailed(str(error), died=True), self._load).message) from None
 
     def _started(self, task: asyncio.Task[None]) -> None:
         self._starting = None
         with suppress(asyncio.CancelledError):
             task.exception()  # whoever waits for it raises it; perhaps nobody does any more
 
-    async def _listen(self, link: EngineLink) -> None:
+    async def _listen(self, process: EngineProcess) -> None:
         """Hands the events of a process to those who wait for them, and tells them when it has ended."""
         try:
-            async for event in link.events():
-                self._hear(link, event)
+            async for line in _lines(process.events):
+                number, event = decode_event(line)
+                if event is not None:
+                    self._hear(number, event)
         finally:
-            running, self._link = self._taken(), None
-            reason = await link.death()
-            if not link.ending:
-                self.deaths += 1
-            if not link.loaded.done():
-                failed = named(WorkerFailed(reason, died=True), self._load)
-                link.loaded.set_exception(LoadFailed(failed.message))
-            _end_all(running, reason)
+            self._process, self._is_loaded = None, False
+            failed = await asyncio.to_thread(process.death)
+            self.deaths += not process.ending
+            self._end_all(failed)
 
-    def _hear(self, link: EngineLink, event: Event) -> None:
-        match event:
-            case Loaded():
-                link.loaded.set_result(event)
-            case Failed(message=message, number=None):
-                if not link.loaded.done():
-                    link.loaded.set_exception(LoadFailed(message))
-            case Begun(number=number) | Made(number=number):
-                if number in self._running:
-                    self._running[number].tell(event)
-            case Finished(number=number) | Counted(number=number) | Failed(number=int(number)):
-                if running := self._running.pop(number, None):
-                    running.end(event)
+    def _hear(self, number: int, event: Event) -> None:
+        if not number and isinstance(event, WorkerFailed):  # the process could not begin
+            self._end_all(event)
+        elif open_task := self._open.get(number):
+            if isinstance(event, LastEvent):
+                del self._open[number]
+            open_task.tell(event)
 
-    def _taken(self) -> list[Running]:
-        """What is in progress, of which nothing is heard any more."""
-        running, self._running = [*self._running.values()], {}
-        return running
+    def _end_all(self, failed: WorkerFailed) -> None:
+        """Ends everything that is in progress, of which nothing is heard any more."""
+        open_tasks, self._open = self._open, {}
+        for task in open_tasks.values():
+            task.tell(failed)
 
 
-def _end_all(running: list[Running], reason: str) -> None:
-    for one in running:
-        one.end(EngineDied(reason))
-
-
-def _encoded(command: Ask | Count) -> bytes:
-    try:
-        return encode(command)
-    except RecursionError:
-        raise RequestFailed("the request is nested too deeply", theirs=True) from None
+async def _lines(pipe: IO[bytes]) -> AsyncIterator[bytes]:
+    """The lines of a pipe until it is closed."""
+    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    while line := await reader.readline():
+        yield line

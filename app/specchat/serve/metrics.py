@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from specchat.serve.answers.figures import Figures
-from specchat.serve.engine import ServingEngine
+from specchat.serve.engine_client import ServingEngine
+from specchat.worker.protocol import Generate
 from specchat_engine.decoding.rounds import Round
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -20,6 +21,19 @@ _TTFT = (0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7
 _PER_TOKEN = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)
 _WHOLE = (0.05, 0.1, 0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960)
 _WIDTH = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
+
+
+Kind = Literal["chat", "completion", "json", "tools"]
+"""What sort of text is asked for; drafts succeed to different degrees."""
+
+
+def kind_of(request: Generate) -> Kind:
+    """The kind of an answer."""
+    if request.settings.sampling.grammar:
+        return "json"
+    if request.prompt is not None:
+        return "completion"
+    return "tools" if request.tools.functions else "chat"
 
 
 class Metrics:

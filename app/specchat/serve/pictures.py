@@ -15,9 +15,10 @@ from specchat.attachments.protocol import LARGEST_PICTURE
 from specchat.chat.attachments import MOST_IMAGES
 from specchat.errors import AttachmentError
 from specchat.serve.api_errors import bad
-from specchat.serve.engine import ServingEngine
-from specchat.serve.protocol import Request
+from specchat.serve.engine_client import ServingEngine
 from specchat.serve.requests.content import GivenImage
+from specchat.worker.images import PNG_URL
+from specchat.worker.protocol import Generate
 
 _AT_A_TIME: Final = 2
 """Processes that read images for all requests together."""
@@ -40,13 +41,13 @@ class Pictures:
         self._turn = asyncio.Semaphore(_AT_A_TIME)
         self._known: OrderedDict[bytes, str] = OrderedDict()
 
-    async def unpacked(self, request: Request) -> Request:
+    async def unpacked(self, request: Generate) -> Generate:
         """The request with images that the engine can take.
 
         Raises ApiError, which names its place, for an image that cannot be read, for one too many, and if the model
         sees none.
         """
-        groups: list[Sequence[GivenImage]] = [message.get("images", ()) for message in request.messages]
+        groups = [[image for image in message.images if isinstance(image, GivenImage)] for message in request.messages]
         shown = [image for images in groups for image in images]
         if shown and (why := self._engine.info.blind_because):
             raise bad(f"{shown[0].place}: {why}", shown[0].place)
@@ -61,19 +62,19 @@ class Pictures:
                 limit = f"{self._most >> 20} MiB as PNG in base 64"
                 raise bad(f"{image.place}: all images together have more than {limit}", image.place)
         messages = (
-            {**message, "images": [pngs[image.place] for image in images]} if images else message
+            replace(message, images=tuple(PNG_URL + pngs[image.place] for image in images))
             for message, images in zip(request.messages, groups, strict=True)
         )
         return replace(request, messages=tuple(messages))
 
     async def _png(self, image: GivenImage) -> str:
         """The image in base 64. It is no longer read once nobody waits for it."""
-        name, gone = sha256(image.data.encode()).digest(), Event()
+        name, gone = sha256(image.encode()).digest(), Event()
         png = self._known.pop(name, None)
         try:
             if png is None:
                 async with self._turn:
-                    png = (await asyncio.to_thread(picture_given, image.place, image.data, gone.is_set)).png
+                    png = (await asyncio.to_thread(picture_given, image.place, image, gone.is_set)).png
         except AttachmentError as error:
             raise bad(str(error), image.place) from None
         finally:

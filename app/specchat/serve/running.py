@@ -10,14 +10,13 @@ from time import monotonic
 
 from specchat.errors import SpecchatError
 from specchat.serve.answers.deltas import AnswerReader, Delta
-from specchat.serve.answers.figures import Figures
 from specchat.serve.api_errors import ApiError, api_error
 from specchat.serve.broadcast import Broadcast
-from specchat.serve.engine import Answering, ServingEngine
+from specchat.serve.engine_client import AnswerEvent, ServingEngine
 from specchat.serve.errors import RequestFailed
-from specchat.serve.metrics import Metrics
-from specchat.serve.protocol import Begun, Finished, Made, Request
-from specchat.serve.requests.asked import Asked
+from specchat.serve.metrics import Metrics, kind_of
+from specchat.worker.protocol import Ended, Generate, Scored, Started
+from specchat_engine.decoding.rounds import Round
 
 Step = tuple[int, Delta]
 """What one of several answers was added, with the answer's number."""
@@ -33,19 +32,13 @@ class Runner:
     timeout: float
     places: int
 
-    def run(self, asked: Asked, figures: list[Figures]) -> AsyncGenerator[Step, None]:
-        """All answers at once, as they come. `figures` gets those of each answer. Raises ApiError."""
+    def run(self, requests: Sequence[Generate], readers: Sequence[AnswerReader]) -> AsyncGenerator[Step, None]:
+        """All answers at once, as they come, each through its reader. Raises ApiError."""
         deadline = monotonic() + self.timeout if self.timeout else None
-        written = self.engine.info.answer_format
-        readers = [AnswerReader(request, written, traces=asked.rounds) for request in asked.requests]
-        figures += [reader.figures for reader in readers]
-        answers = [
-            self._answer(request, reader, asked.kind, deadline)
-            for request, reader in zip(asked.requests, readers, strict=True)
-        ]
+        answers = [self._answer(*each, deadline) for each in zip(requests, readers, strict=True)]
         return merged(answers, self.places)
 
-    async def count(self, request: Request) -> int:
+    async def count(self, request: Generate) -> int:
         """The tokens of a request's prompt. Raises ApiError."""
         try:
             return await self.engine.count(request)
@@ -53,26 +46,28 @@ class Runner:
             raise api_error(error) from None
 
     async def _answer(
-        self, request: Request, reader: AnswerReader, kind: str, deadline: float | None
+        self, request: Generate, reader: AnswerReader, deadline: float | None
     ) -> AsyncGenerator[Delta, None]:
         began, first, complete = monotonic(), None, False
-        number, broke_off = 0, ("error", "")
+        kind, number, broke_off = kind_of(request), self.broadcast.next_number(), ("error", "")
         try:
             async with aclosing(self.engine.answer(request)) as events:
                 while (event := await self._next(events, deadline)) is not None:
-                    if isinstance(event, Finished) and event.reason == "error":
+                    if isinstance(event, Ended) and event.reason == "error":
                         raise RequestFailed("the answer ended with an error; the engine's log has more")
-                    delta, number = reader.read(event), event.number
-                    self.broadcast.take(event)
+                    delta = reader.read(event)
+                    if delta is None or isinstance(event, Scored):
+                        continue
+                    self.broadcast.take(number, event)
                     match event:
-                        case Begun():
+                        case Started():
                             self.metrics.prompt(kind, reader.figures)
-                        case Made(round=made):
-                            self.metrics.round(kind, made)
+                        case Round():
+                            self.metrics.round(kind, event)
                             if first is None:
                                 first = monotonic() - began
                                 self.metrics.first_token(kind, first)
-                        case Finished():
+                        case Ended():
                             complete = True
                             seconds, num_tokens = monotonic() - began, reader.figures.num_tokens
                             reason = delta.finish or event.reason
@@ -91,7 +86,7 @@ class Runner:
         finally:
             self.broadcast.break_off(number, *broke_off)
 
-    async def _next(self, events: Answering, deadline: float | None) -> Begun | Made | Finished | None:
+    async def _next(self, events: AsyncGenerator[AnswerEvent, None], deadline: float | None) -> AnswerEvent | None:
         """The next event; None after the last. Raises ApiError at the deadline."""
         try:
             async with asyncio.timeout(None if deadline is None else max(deadline - monotonic(), 0)):

@@ -17,7 +17,7 @@ from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
 from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.listening import address_of, serve_until_signalled
-from specchat.serve.requests.base import Offer
+from specchat.serve.requests.base import ModelOffer
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import log_folder
 from specchat.settings.serving import Serving
@@ -54,10 +54,10 @@ async def run(
     return INTERRUPTED if ended_by == signal.SIGINT else 0
 
 
-def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> Offer:
+def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> ModelOffer:
     """What clients are offered. A grammar in the configuration is for chats, not for them."""
     settings = options.settings(loaded.recommended, loaded.drafters)
-    return Offer(
+    return ModelOffer(
         model=serving.alias or loaded.target.name,
         settings=replace(settings, sampling=replace(settings.sampling, grammar=""), thinking=AUTO),
         drafters=loaded.drafters,

@@ -9,7 +9,8 @@ def main() -> int:
     """Serves commands from standard input until it closes."""
     events = events_pipe()
 
-    from specchat.worker.protocol import WorkerFailed, encode
+    from specchat.worker.lines import encode
+    from specchat.worker.protocol import WorkerFailed
     from specchat_engine.errors import NativeLibraryError
 
     try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.worker.process import EngineProcess
+from specchat.worker.process import CLOSED, EngineProcess
 from specchat.worker.process_log import ENDED
 from specchat.worker.protocol import (
     NO_TOOLS,
@@ -21,6 +23,7 @@ from specchat.worker.protocol import (
     Inspect,
     Keep,
     Kept,
+    LastEvent,
     Load,
     Loaded,
     Offer,
@@ -29,43 +32,60 @@ from specchat.worker.protocol import (
     Recall,
     Set,
     Step,
+    Task,
     Threads,
     Time,
     WorkerFailed,
+    decode_event,
 )
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
 
 _ANSWERING = "an answer is being given: look closer when it has ended"
+_PATIENCE_S = 2.0
+
+
+@dataclass(slots=True)
+class _Call:
+    """A task and its number. Before it is `sent` its settings may change, and it may be cancelled."""
+
+    number: int
+    task: Task
+    sent: bool = False
+    cancelled: bool = False
 
 
 class WorkerClient:
-    """One child process, started on demand and again after it died.
+    """The engine in a process, which is started on demand and again after it died.
 
-    Methods that return events block until the engine answers: call them in a thread. One of them runs at a time, the
-    others wait. Whatever happens to the process, each ends with exactly one Loaded, Ended, Inspected, Kept, Recalled,
-    Timed or WorkerFailed. Any thread may call the other methods at any time.
+    Methods that return events block until the engine answers: call them in a thread. Each ends with exactly one Loaded,
+    Ended, Inspected, Kept, Recalled, Timed or WorkerFailed. Any thread may call the other methods at any time.
     """
 
     def __init__(self, log_path: Path) -> None:
-        self._process = EngineProcess(log_path)
+        self._log_path = log_path
+        self._process: EngineProcess | None = None
         self._pair: Load | None = None
         self._pair_is_loaded = False
-        self._answering = False
-        self._stops = self._sets = 0
-        self._settings: Settings | None = None
-        self._setting = threading.Lock()
+        self._begun: _Call | None = None
+        self._numbers = count(1)
+        self._calls: dict[int, _Call] = {}
+        self._answering = self._closed = False
+        self._changing = threading.RLock()
         self._one_at_a_time = threading.Lock()
 
     @property
     def alive(self) -> bool:
         """Whether the process runs."""
-        return self._process.alive
+        return self._process is not None and self._process.alive
 
     def begin_load(self, target: Path, draft: Path | None, options: LoadOptions) -> None:
         """Starts loading a pair before anyone can listen; the same `load` then has the events."""
-        self._process.begin(_load(target, draft, options))
+        with suppress(OSError):
+            process = self._running()
+            self._begun = self._call(_load(target, draft, options))
+            self._send(process, self._begun)
 
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
         """Loads a pair: Loading…, then Loaded or WorkerFailed."""
@@ -93,17 +113,8 @@ class WorkerClient:
         loaded again first, with its Loading and Loaded events. A `cancel` after this call stops the answer, and a `set`
         changes its settings, also before its first event.
         """
-        stops, sets = self._stops, self._sets
-
-        def sent() -> None:  # what was said before the process knew of this answer is said again
-            with self._setting:
-                if self._settings is not None and self._sets > sets:
-                    self._process.send(Set(self._settings))
-            if self._stops > stops:
-                self._process.send(Cancel())
-
         command = Generate(tuple(messages), turn, attempt, seed, settings, prefix, frozen, prediction, tools)
-        return self._answer(command, sent)
+        return self._answer(self._call(command))
 
     def inspect(
         self,
@@ -127,7 +138,7 @@ class WorkerClient:
             return
         with self._one_at_a_time:
             command = Inspect(tuple(messages), tuple(tokens), position, tuple(asked), sharpness, seed, settings, tools)
-            yield from self._with_the_pair(command)
+            yield from self._with_the_pair(self._call(command))
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
         """Times a draft with a target: Loading…, Timing…, then Timed or WorkerFailed.
@@ -140,7 +151,7 @@ class WorkerClient:
             return
         with self._one_at_a_time:
             self._pair_is_loaded = False
-            yield from self._process.converse(Time(str(target), str(draft), options, seconds))
+            yield from self._converse(self._call(Time(str(target), str(draft), options, seconds)))
 
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
         """Writes the prompt caches to a folder: Kept, which says why if they were not written, or WorkerFailed.
@@ -149,7 +160,7 @@ class WorkerClient:
         """
         with self._one_at_a_time:
             if self.alive and self._pair_is_loaded:
-                yield from self._process.converse(Keep(str(folder), limit))
+                yield from self._converse(self._call(Keep(str(folder), limit)))
             else:
                 yield Kept(False, "no model is loaded: nothing was read that could be kept")
 
@@ -159,20 +170,22 @@ class WorkerClient:
         A process that died is started again, with its Loading and Loaded events.
         """
         with self._one_at_a_time:
-            yield from self._with_the_pair(Recall(str(folder)))
+            yield from self._with_the_pair(self._call(Recall(str(folder))))
 
     def prepare(
         self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
     ) -> None:
         """Lets an idle engine read what will probably be asked, without events; a later call ends it."""
         if self._pair_is_loaded:
-            self._process.send(Prepare(tuple(messages), seed, settings, tools))
+            self._write(Prepare(tuple(messages), seed, settings, tools))
 
     def set(self, settings: Settings) -> None:
         """Changes the settings of the running answer from its next round on. Does nothing while none runs."""
-        with self._setting:
-            self._sets, self._settings = self._sets + 1, settings
-            self._process.send(Set(settings))
+        with self._changing:
+            for call in [*self._calls.values()]:
+                if isinstance(call.task, Generate) and not call.sent:
+                    call.task = replace(call.task, settings=settings)
+            self._turn(Set(settings))
 
     def use_threads(self, options: LoadOptions) -> None:
         """Computes with the threads of these options from the next pass on, and when the pair is loaded again."""
@@ -180,53 +193,143 @@ class WorkerClient:
             own = self._pair.options
             counted = replace(own, threads=options.threads, threads_draft=options.threads_draft)
             self._pair = replace(self._pair, options=counted)
-        self._process.send(Threads(options.threads, options.threads_draft))
+        self._write(Threads(options.threads, options.threads_draft))
 
     def freeze(self, on: bool) -> None:
         """Holds the running answer before its next round, or lets it continue. Does nothing while none runs."""
-        self._process.send(Freeze(on))
+        self._turn(Freeze(on))
 
     def step(self, rounds: int = 1) -> None:
         """Lets a frozen answer make this many rounds. Does nothing while none is frozen."""
-        self._process.send(Step(rounds))
+        self._turn(Step(rounds))
 
     def cancel(self) -> None:
         """Stops the running load, answer, timing or inspection, which then ends as usual."""
-        self._stops += 1
-        self._process.send(Cancel())
+        with self._changing:
+            for call in [*self._calls.values()]:
+                call.cancelled = True
+            self._turn(Cancel())
 
     def close(self) -> None:
         """Ends the process, by force if necessary. A running call ends with WorkerFailed."""
-        child = self._process.close()
-        if child is not None and self._one_at_a_time.acquire(blocking=False):
-            self._process.bury(child)
-            self._one_at_a_time.release()
+        with self._changing:
+            self._closed = True
+            process = self._process
+        if process is not None:
+            process.end()
+            if self._one_at_a_time.acquire(blocking=False):  # nobody reads its events, or learns of its death
+                process.death()
+                self._one_at_a_time.release()
 
-    def _answer(self, command: Generate, sent: Callable[[], None]) -> Iterator[Event]:
+    def _call(self, task: Task) -> _Call:
+        """A task to be sent, of which `set` and `cancel` know from now on."""
+        call = _Call(next(self._numbers), task)
+        with self._changing:
+            self._calls[call.number] = call
+        return call
+
+    def _answer(self, call: _Call) -> Iterator[Event]:
         with self._one_at_a_time:
             self._answering = True
             try:
-                yield from self._with_the_pair(command, sent)
+                yield from self._with_the_pair(call)
             finally:
                 self._answering = False
 
-    def _with_the_pair(self, command: Command, sent: Callable[[], None] = lambda: None) -> Iterator[Event]:
-        """The events of a command; the last pair is loaded again first if the process died."""
+    def _with_the_pair(self, call: _Call) -> Iterator[Event]:
+        """The events of a task; the last pair is loaded again first if the process died."""
         if not (self.alive and self._pair_is_loaded):
             for event in self._load_pair():
                 yield event
                 if isinstance(event, WorkerFailed):
+                    self._calls.pop(call.number, None)
                     return
-        yield from self._process.converse(command, sent)
+        yield from self._converse(call)
 
     def _load_pair(self) -> Iterator[Event]:
         if self._pair is None:
             yield WorkerFailed("no model is loaded yet")
             return
         self._pair_is_loaded = False
-        for event in self._process.converse(self._pair):
+        for event in self._converse(self._call(self._pair)):
             self._pair_is_loaded = isinstance(event, Loaded)
             yield named(event, self._pair) if isinstance(event, WorkerFailed) else event
+
+    def _converse(self, call: _Call) -> Iterator[Event]:
+        """Sends a task, unless the same was begun, and yields its events up to the last one."""
+        try:
+            process = self._running()
+        except OSError as problem:
+            self._calls.pop(call.number, None)
+            yield WorkerFailed(f"the engine's process cannot be started: {problem}", died=True)
+            return
+        begun, self._begun = self._begun, None
+        if begun is not None and begun.task == call.task:
+            self._calls.pop(call.number, None)
+            call = begun
+        elif begun is not None:
+            self._abandon(process, begun)
+        self._send(process, call)
+        finished = False
+        try:
+            for event in self._events(process, call):
+                finished = isinstance(event, LastEvent)
+                yield event
+                if finished:
+                    return
+        finally:
+            if not finished:
+                self._abandon(process, call)
+
+    def _send(self, process: EngineProcess, call: _Call) -> None:
+        """Writes a task that was not written before."""
+        with self._changing:
+            if not call.sent:
+                call.sent = True
+                process.write(call.task, call.number)
+                if call.cancelled:
+                    process.write(Cancel(), call.number)
+
+    def _events(self, process: EngineProcess, call: _Call) -> Iterator[Event]:
+        """The events of a task up to the last one, which says why if the process ends before."""
+        for line in process.events:
+            number, event = decode_event(line)
+            if event is not None and number in (call.number, 0):
+                if isinstance(event, LastEvent):
+                    self._calls.pop(call.number, None)
+                yield event
+        self._calls.pop(call.number, None)
+        yield process.death()
+
+    def _abandon(self, process: EngineProcess, call: _Call) -> None:
+        """Stops a task that nobody listens to any more, and takes its remaining events out of the pipe."""
+        process.write(Cancel(), call.number)
+        for event in self._events(process, call):
+            if isinstance(event, LastEvent):
+                return
+
+    def _turn(self, command: Command) -> None:
+        """Sends a command to each task that the process knows."""
+        with self._changing:
+            for call in [*self._calls.values()]:
+                if call.sent:
+                    self._write(command, call.number)
+
+    def _write(self, command: Command, number: int = 0) -> None:
+        if (process := self._process) is not None:
+            process.write(command, number)
+
+    def _running(self) -> EngineProcess:
+        """The process; starts one if none runs. Raises OSError if none can be started."""
+        with self._changing:
+            if self._closed:
+                raise OSError(CLOSED)
+            if self._process is None or not self._process.alive:
+                if self._process is not None:
+                    self._process.death()
+                self._begun, self._pair_is_loaded = None, False
+                self._process = EngineProcess(self._log_path, _PATIENCE_S)
+            return self._process
 
 
 def named(failed: WorkerFailed, pair: Load) -> WorkerFailed:

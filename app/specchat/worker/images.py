@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from specchat.worker.protocol import ChatMessage
 from specchat_engine import Image, Message
 from specchat_engine.errors import SettingError
+
+PNG_URL: Final = "data:image/png;base64,"
+"""How an image begins that a message has with it, instead of naming its file."""
 
 UNSEEN = "(There was an image here, which cannot be seen any more.)"
 
@@ -40,7 +45,7 @@ def _message(message: ChatMessage, blind_because: str, *, needed: bool) -> Messa
 
 def images_of(message: ChatMessage, *, needed: bool) -> tuple[Image, ...]:
     """The images of a message whose files are there. Raises SettingError if all are `needed`, and one is not there."""
-    images = (_image(Path(path), needed=needed) for path in message.images)
+    images = (_image(image, needed=needed) for image in message.images)
     return tuple(image for image in images if image is not None)
 
 
@@ -49,7 +54,10 @@ def without_images(content: str, lost: int) -> str:
     return "\n".join([*[UNSEEN] * lost, content])
 
 
-def _image(path: Path, *, needed: bool) -> Image | None:
+def _image(image: str, *, needed: bool) -> Image | None:
+    if image.startswith(PNG_URL):
+        return Image(b64decode(image.removeprefix(PNG_URL)))
+    path = Path(image)
     try:
         return Image(path.read_bytes())
     except OSError as error:

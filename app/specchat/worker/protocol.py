@@ -1,18 +1,18 @@
-"""What the application and the engine's process tell each other: commands go down the pipe, events come back.
+"""The messages between an application and the engine's process: commands go down the pipe, events come back.
 
 Each command and event is declared here and nowhere else: a frozen dataclass that is a member of `Command` or `Event`.
-`lines` writes and reads them.
+A command has a number, which all of its events have, so that the events of several answers may mix. Each command of
+the kind `Task` is answered by exactly one `LastEvent`. `lines` writes and reads the messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from specchat.bench.samples import Gain
 from specchat.models.formatting import brief_pair, model_name, pair_name
-from specchat.worker import lines
 from specchat.worker.lines import Decoder
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.format import AnswerFormat
@@ -32,7 +32,8 @@ class ChatMessage:
     """One message of a conversation.
 
     An answer may have `tool_calls`. The role "tool" is that of a result: `tool_call_id` says of which call, and `name`
-    of which function. `images` are the files of those that the message shows, on this machine.
+    of which function. `images` are files on this machine, or PNGs as data: URLs. `reasoning` is the thought of an
+    answer, None if the content begins with it.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -41,6 +42,7 @@ class ChatMessage:
     tool_call_id: str = ""
     name: str = ""
     images: tuple[str, ...] = ()
+    reasoning: str | None = None
 
     @classmethod
     def of(cls, message: Message) -> ChatMessage:
@@ -51,15 +53,22 @@ class ChatMessage:
     def for_engine(self) -> Message:
         """The same message as the engine takes it, without its images. An answer's thought is apart: the chat template
         decides whether the model reads it again."""
-        thought, content = split_thinking(self.content) if self.role == "assistant" else ("", self.content)
+        thought, content = self.reasoning or "", self.content
+        if self.reasoning is None and self.role == "assistant":
+            thought, content = split_thinking(self.content)
         return Message(self.role, content, self.tool_calls, self.tool_call_id, self.name, thought)
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The functions that an answer may call, in the form of OpenAI's chat API."""
+    """The functions that an answer may call, in the form of OpenAI's chat API.
+
+    If a call is `required`, the answer has to make one, or several if they may be `parallel`.
+    """
 
     functions: tuple[Mapping[str, Any], ...] = ()
+    required: bool = False
+    parallel: bool = True
 
 
 NO_TOOLS = Offer()
@@ -76,19 +85,25 @@ Prefix = tuple[int, ...] | str
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Loads a pair and replaces the one before."""
+    """Loads a pair and replaces the one before.
+
+    With `serves` it answers the requests of a server's clients: their prompts are never shortened, nothing is learned
+    from their texts, and passes are measured only after a quiet second.
+    """
 
     target: str
     draft: str | None
     options: LoadOptions
+    serves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Answers a conversation. Seed, turn and attempt decide the noise.
+    """Answers a conversation, or the raw `prompt` if there is one. Seed, turn and attempt decide the noise.
 
-    The answer begins with `prefix`, and probably repeats `prediction`. A `frozen` one waits before its first
-    round.
+    The answer begins with `prefix`, and probably repeats `prediction`. A `frozen` one waits before its first round.
+    The chat template also gets the `variables`. `logprobs` is the number of likeliest tokens that are reported with
+    each token's log-probability, None for no log-probabilities. With `echo` those of the prompt are reported too.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -100,6 +115,17 @@ class Generate:
     frozen: bool = False
     prediction: str = ""
     tools: Offer = NO_TOOLS
+    prompt: str | tuple[int, ...] | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    logprobs: int | None = None
+    echo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Counts the tokens of a prompt, with old turns that an answer would drop. It does not wait for answers."""
+
+    request: Generate
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +140,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Changes the settings from the next round on."""
+    """Changes the settings of the answer with this number from its next round on."""
 
     settings: Settings
 
@@ -133,7 +159,7 @@ class Threads:
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """Holds the running answer before its next round, or lets it continue."""
+    """Holds the answer with this number before its next round, or lets it continue."""
 
     on: bool
 
@@ -189,7 +215,7 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stops the running answer, load, timing or inspection."""
+    """Stops the task with this number, also one that waits. Its last event still comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +223,10 @@ class Quit:
     """Ends the process."""
 
 
-Task = Load | Generate | Prepare | Inspect | Keep | Recall | Time | Threads
-"""A command that is done in its turn, one after the other."""
+Task = Load | Generate | Count | Inspect | Keep | Recall | Time
+"""A command that is answered by events."""
 
-Command = Task | Set | Freeze | Step | Cancel | Quit
+Command = Task | Prepare | Threads | Set | Freeze | Step | Cancel | Quit
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +316,40 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class LikelyToken:
+    """A token with its text and the logarithm of its probability by the model itself, before any sampling stage."""
+
+    id: int
+    text: str
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A token of an answer or a prompt, and the likeliest tokens at its position, best first."""
+
+    token: LikelyToken
+    likeliest: tuple[LikelyToken, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
-    """An answer begins; `line` is the first line of its trace."""
+    """The prompt was read and the answer begins; `line` is the first line of its trace.
+
+    `cached_tokens` of the prompt were in memory already. `prompt` has its tokens if they are to be echoed, with
+    their log-probabilities if these were asked for. The first token has none: 0.0.
+    """
 
     line: dict[str, Any]
+    cached_tokens: int = 0
+    prompt: tuple[Position, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The log-probabilities of the tokens that the next round emits; sent only if they were asked for."""
+
+    positions: tuple[Position, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +391,13 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """A prompt has this number of tokens."""
+
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Inspected:
     """What an inspection found."""
 
@@ -372,17 +435,22 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class WorkerFailed:
-    """A command failed. `died` says that the process is gone; the next command starts another one."""
+    """A command failed. `died` says that the process is gone; the next command starts another one.
+
+    `asked_wrong` says that the command is to blame, and not the engine. `too_long` says that the context cannot hold
+    the prompt.
+    """
 
     message: str
     died: bool = False
+    asked_wrong: bool = False
+    too_long: bool = False
 
 
-LastEvent = Loaded | Ended | Inspected | Kept | Recalled | Timed | WorkerFailed
-"""The last event of a command that events answer."""
+LastEvent = Loaded | Ended | Counted | Inspected | Kept | Recalled | Timed | WorkerFailed
+"""The last event of a task."""
 
-Event = Loading | PromptProgress | Started | Notice | Summarised | Round | Recounted | Timing | LastEvent
+Event = Loading | PromptProgress | Started | Notice | Summarised | Scored | Round | Recounted | Timing | LastEvent
 
-encode: Callable[[Command | Event], bytes] = lines.encode
-decode_command = Decoder[Command](get_args(Command)).decode
-decode_event = Decoder[Event](get_args(Event)).decode
+decode_command = Decoder[Command](get_args(Command)).numbered
+decode_event = Decoder[Event](get_args(Event)).numbered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from time import monotonic
 
 from specchat.texts import Collections
@@ -15,12 +15,10 @@ from specchat_engine.errors import EngineError
 class Upkeep:
     """Measures an engine while it is idle, and keeps what it learns."""
 
-    def __init__(
-        self, engine: Engine, lock: AbstractContextManager[object] | None = None, keep_every_s: float = 0.0
-    ) -> None:
-        """Nothing computes while a thread has the `lock`; None if one thread does everything."""
+    def __init__(self, engine: Engine, lock: AbstractContextManager[object], keep_every_s: float) -> None:
+        """Nothing computes while a thread has the `lock`."""
         self._engine = engine
-        self._lock = lock or nullcontext()
+        self._lock = lock
         self._keep_every_s = keep_every_s
         self._kept = monotonic()
         self._news = False

@@ -1,42 +1,40 @@
-"""What each command does with the engine: some at once, most of them in their turn."""
+"""What each command does with the engine."""
 
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
-from specchat.learning import BackgroundTraining, Learned, Learning
-from specchat.texts import Collections, Refreshing
-from specchat.worker.gate import Gate
+from specchat.worker.chat_learning import ChatLearning
 from specchat.worker.loading import Progress, by_hundredths, describe, open_models, open_what_fits, progress_told
+from specchat.worker.open_task import OpenTask
+from specchat.worker.places import Places
+from specchat.worker.prompts import Scores, calls_of, prompt_of, tokens_of
 from specchat.worker.protocol import (
-    Cancel,
     ChatMessage,
-    Command,
+    Count,
+    Counted,
     Ended,
     Event,
-    Freeze,
     Generate,
     Inspect,
     Inspected,
     Keep,
     Kept,
+    LastEvent,
     Load,
     Loading,
     Notice,
     Prepare,
     Recall,
     Recalled,
-    Set,
+    Scored,
     Started,
-    Step,
     Summarised,
-    Task,
     Threads,
     Time,
     Timed,
@@ -47,340 +45,308 @@ from specchat.worker.reading import told_while_reading
 from specchat.worker.records import recall
 from specchat.worker.streams import unexpected
 from specchat.worker.summary import split, system_of, with_summary, write_summary
-from specchat.worker.tool_calls import called, prompt_of
 from specchat.worker.upkeep import Upkeep
 from specchat_assets import is_guide
 from specchat_engine import Engine, Prompt, Session, TurnStats
-from specchat_engine.decoding.turn_recorder import TurnRecorder
-from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
-from specchat_engine.policy.acceptance import kind_of
-from specchat_engine.settings import Settings
+from specchat_engine.errors import (
+    Cancelled,
+    ContextOverflowError,
+    EngineError,
+    PairError,
+    SettingError,
+    TemplateError,
+)
 
 _MOST_PLAIN = 3
-"""The built-in pair is there to be watched: after so many plain rounds it drafts, whatever that costs."""
+"""The built-in pair is there to be watched: after this many plain rounds it drafts, whatever that costs."""
 
-_STOPPED: dict[type[Command], str] = {
+_STOPPED: dict[type[object], str] = {
     Load: "loading was stopped",
     Inspect: "looking closer was stopped",
     Time: "timing was stopped",
 }
+_NOT_LOADED = "no model is loaded"
+_NOTHING_READ = f"{_NOT_LOADED}: nothing was read that could be kept"
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A loaded engine, and what is done with it. With `serves` it answers the clients of a server."""
+
+    engine: Engine
+    places: Places
+    upkeep: Upkeep
+    serves: bool
 
 
 class Work:
-    """Holds the engine and does what the commands ask. Events go to `send`.
+    """Holds the engine and does what the commands ask. Events go to `send`, with the numbers of the commands.
 
-    Only the listening thread calls `hear`, and only the working thread calls everything else.
+    Answers and counts may be done by several threads at a time, everything else by one.
     """
 
-    def __init__(self, send: Callable[[Event], None]) -> None:
+    def __init__(self, send: Callable[[Event, int], None], keep_every_s: float) -> None:
+        """What is learned from a server's clients is kept every `keep_every_s` seconds."""
         self._send = send
-        self._gate = Gate()
-        self._cancelled = threading.Event()
-        self._guard = threading.Lock()
-        self._settings: Settings | None = None
-        self._engine: Engine | None = None
-        self._session: Session | None = None
-        self._upkeep: Upkeep | None = None
-        self._refreshing = Refreshing()
-        self._training = BackgroundTraining()
-        self._draft: Path | None = None
-        self._learned_name = ""
+        self._keep_every_s = keep_every_s
+        self._loaded: _Loaded | None = None
+        self._learning = ChatLearning()
 
-    def hear(self, command: Command) -> None:
-        """Does what cannot wait for the running command, and prepares for the one that was heard."""
-        with self._guard:
-            match command:
-                case Cancel():
-                    self._cancelled.set()
-                    if self._session is not None:
-                        self._session.cancel()
-                    self._gate.stop()
-                case Set(settings):
-                    self._settings = settings
-                    if self._session is not None:
-                        self._session.settings = settings
-                case Threads(target, draft):
-                    if self._engine is not None:
-                        self._engine.use_threads(target, draft)
-                case Freeze(on):
-                    self._gate.freeze(on)
-                case Step(rounds):
-                    self._gate.step(rounds)
-                case Generate(settings=settings, frozen=frozen):
-                    self._cancelled.clear()
-                    self._settings = settings
-                    self._gate.begin(frozen)
-                case Load() | Inspect() | Time():
-                    self._cancelled.clear()
+    @property
+    def serves(self) -> bool:
+        """Whether the engine answers the clients of a server."""
+        return self._loaded is not None and self._loaded.serves
 
-    def do(self, command: Task, busy: Callable[[], bool]) -> None:
-        """Does a task and sends its events. If it fails, the last of them says why.
+    @property
+    def num_places(self) -> int:
+        """How many answers can be given at a time."""
+        return self._loaded.places.count if self._loaded else 0
 
-        `busy` says whether another task waits. Raises BrokenPipeError if nobody reads the events any more.
+    @property
+    def keep_due_s(self) -> float | None:
+        """In how many seconds something learned is to be kept; None if nothing is new."""
+        return self._loaded.upkeep.due_s if self._loaded else None
+
+    def do(self, task: OpenTask) -> LastEvent:
+        """Does a task, sends its events but the last one, and returns that: if it fails, the reason.
+
+        Raises BrokenPipeError if nobody reads the events any more.
         """
         try:
-            match command:
-                case Load():
-                    self._load(command)
-                case Generate():
-                    self._generate(command)
-                case Prepare():
-                    self._prepare(command, busy)
-                case Inspect():
-                    self._inspect(command)
-                case Keep():
-                    self._send(self._keep(command))
-                case Recall():
-                    restored = self._engine is not None and self._engine.restore_memory(Path(command.folder))
-                    self._send(Recalled(restored))
-                case Time():
-                    self._time(command)
-                case Threads():
-                    self._measure_again(command)
+            match task.command:
+                case Load() as command:
+                    return self._load(task, command)
+                case Generate() as command:
+                    return self._generate(task, command)
+                case Count(request):
+                    loaded = self._ready()
+                    prompt = prompt_of(loaded.places.any.pair, request, whole=loaded.serves)
+                    return Counted(len(tokens_of(loaded.places.any, prompt)))
+                case Inspect() as command:
+                    return self._inspect(task, command)
+                case Keep() as command:
+                    return self._keep(command)
+                case Recall(folder):
+                    return Recalled(self._loaded is not None and self._loaded.engine.restore_memory(Path(folder)))
+                case Time() as command:
+                    return self._time(task, command)
         except EngineError as error:
-            stopped = self._cancelled.is_set() or isinstance(error, Cancelled)
-            self._send(WorkerFailed(_STOPPED.get(type(command), str(error)) if stopped else str(error)))
+            stopped = task.cancelled or isinstance(error, Cancelled)
+            message = _STOPPED.get(type(task.command), str(error)) if stopped else str(error)
+            asked_wrong = isinstance(error, SettingError | TemplateError | ContextOverflowError)
+            return WorkerFailed(message, asked_wrong=asked_wrong, too_long=isinstance(error, ContextOverflowError))
         except BrokenPipeError:
             raise
-        except Exception as error:  # noqa: BLE001 - the outermost frame of the process: the log gets the traceback
-            self._send(WorkerFailed(unexpected(error)))
+        except Exception as error:  # noqa: BLE001 - the outermost frame of a task: the log gets the traceback
+            return WorkerFailed(unexpected(error))
 
-    def measure(self) -> bool:
-        """Makes one pass of the measurements that are left; False if there are none. What was found is kept."""
-        if self._upkeep is None:
-            return False
-        if self._upkeep.measure():
-            return True
-        self._upkeep.keep()
-        return False
-
-    def close(self) -> None:
-        """Frees the models."""
-        self._refreshing.stop()
-        self._training.stop()
-        if self._engine is not None:
-            self._engine.close()
-
-    def _load(self, command: Load) -> None:
-        self._unload()
-        opened = open_what_fits(command, self._loading())
-        engine = self._engine = opened.engine
-        self._draft, self._learned_name = opened.draft, opened.learned_name
-        recall(engine)
-        if is_guide(Path(command.target)):
-            engine.controller.most_plain = _MOST_PLAIN
-        self._upkeep = Upkeep(engine)
-        self._send(describe(opened))
-
-    def _loading(self) -> Progress:
-        """Sends the progress of a load from inside it, since it is one call, and stops it after a cancel."""
-        return progress_told(lambda share: self._send(Loading(share)), self._cancelled.is_set)
-
-    def _use_stores(self) -> None:
-        """Drafts from the stores that are on now, if any were when the models were loaded."""
-        engine = self._engine
-        if engine is None or "store" not in engine.drafters:
-            return
-        with suppress(TextStoreError):
-            engine.use_stores(Collections().indexes(engine.header) or {})
-
-    def _learned(self) -> Learned | None:
-        """What the loaded draft model has learned; None if it does not learn.
-
-        What was adopted meanwhile drafts beside the draft model that it came from, since it may have forgotten other
-        kinds of text.
-        """
-        engine, learning = self._engine, Learning()
-        if not (engine and engine.draft and self._draft and learning.is_on) or engine.translated_because:
-            return None
-        learned = learning.of(Path(engine.target.path), self._draft)
-        used = engine.further.get(self._learned_name)
-        current = learned.current.resolve()
-        if current == (Path(used.path) if used else self._draft).resolve():
-            return learned
-        with suppress(EngineError):
-            if used:
-                engine.exchange_draft(current, self._learned_name)
-            else:
-                self._learned_name = engine.add_draft(current)
-            self._send(Notice(f"The draft model has learned, and drafts as {self._learned_name}: {learned.told()}."))
-        return learned
-
-    def _learn(self, engine: Engine, learned: Learned, session: Session, command: Generate) -> None:
-        """Keeps the turn and what it accepted of each draft, and begins to train if enough is new."""
-        recorder = session.watch
-        assert isinstance(recorder, TurnRecorder)
-        asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
-        given, answer = len(session.given_ids), session.answer_ids
-        turn = recorder.turn([*session.prompt_ids, *answer[:given]], answer[given:], kind_of(asked))
-        session.watch = None
-        if turn is None:
-            return
-        with suppress(OSError):  # a full disk ends the recording, not the chat
-            learned.recorded.add(turn)
-            drafts = {"model": engine.draft, **engine.further}
-            files = {name: Path(info.path) for name, info in drafts.items() if info}
-            tested = [(files[name], counts) for name, counts in recorder.tested.items() if name in files]
-            learned.saw(len(turn.best), turn.kind, tested)
-            self._training.begin(Path(engine.target.path), learned)
-
-    def _unload(self) -> None:
-        with self._guard:
-            self._session = None
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = self._upkeep = None
-
-    def _generate(self, command: Generate) -> None:
-        session = self._session_for(command)
-        if self._cancelled.is_set():
-            self._send(Ended("cancelled", "", TurnStats().to_json()))
-            return
-        command = self._summarised(session, command)
-        tell_news = self._news_of(session)
-
-        def hold() -> None:
-            if self._gate.holds:
-                tell_news()
-            self._gate.wait()
-            if self._cancelled.is_set():
-                session.cancel()
-
-        session.hold, session.prediction = hold, command.prediction
-        self._use_stores()
-        learned = None if any(one.images for one in command.messages) else self._learned()
-        session.watch = TurnRecorder() if learned else None
-        self._training.pause()
-        try:
-            with told_while_reading(session, self._send) as read:
-                for event in session.answer(_prompt(session, command), command.turn, command.attempt, command.prefix):
-                    read()
-                    tell_news()
-                    self._send(event)
-        finally:
-            self._training.resume()
-        tell_news()
-        if learned and self._engine is not None:
-            self._learn(self._engine, learned, session, command)
-        if self._engine is not None and self._upkeep is not None:
-            self._upkeep.answered()
-            self._upkeep.keep()
-            if "store" in self._engine.drafters:
-                self._refreshing.after_answer(Path(self._engine.target.path))
-        reason, stats = session.end_reason or "error", session.stats.to_json()
-        answer = called(session, command)
-        self._send(Ended(reason, session.text, stats, session.costs, answer.calls, answer.content))
-
-    def _summarised(self, session: Session, command: Generate) -> Generate:
-        """The command, with its oldest turns replaced by a summary if they do not fit and the user wants that."""
-        if session.settings.context_full != "summarise" or not session.num_dropped(_prompt(session, command)):
-            return command
-        older, latest = split(command.messages)
-        if not older:
-            return command
-        self._send(Notice("the context is nearly full: the model summarises the oldest turns first"))
-        system = system_of(command.messages)
-        try:
-            text = write_summary(session, older, system, self._cancelled.is_set)
-        finally:
-            self._session_for(command)  # gives the session its settings back
-        if not text:
-            return command
-        self._send(Summarised(text, len(older)))
-        return replace(command, messages=(ChatMessage("system", with_summary(system, text)), *latest))
-
-    def _news_of(self, session: Session) -> Callable[[], None]:
-        """Sends that the answer began, once, and the notices that came since the last call."""
-        started, notices = False, 0
-
-        def tell() -> None:
-            nonlocal started, notices
-            if not started:
-                started = True
-                self._send(Started(session.start_line()))
-            for notice in session.notices[notices:]:
-                self._send(Notice(notice))
-            notices = len(session.notices)
-
-        return tell
-
-    def _prepare(self, command: Prepare, busy: Callable[[], bool]) -> None:
-        if self._engine is None:
+    def prepare(self, command: Prepare, busy: Callable[[], bool]) -> None:
+        """Reads what will probably be asked; `busy` says whether something else waits."""
+        if self._loaded is None:
             return
         try:
-            session = self._session_for(command)
-            session.prepare(_prompt(session, command), busy)
+            session = self._session_for(self._loaded, command)
+            session.prepare(prompt_of(session.pair, command), busy)
         except EngineError as error:
             sys.stderr.write(f"reading ahead stopped: {error}\n")
 
-    def _inspect(self, command: Inspect) -> None:
-        session = self._session_for(command)
+    def use_threads(self, threads: Threads) -> None:
+        """Computes with other numbers of threads from the next pass on; from any thread."""
+        if self._loaded:
+            self._loaded.engine.use_threads(threads.target, threads.draft)
+
+    def measure_again(self, threads: Threads) -> None:
+        """Applies thread counts again, for a pair that was still loading when they were heard, and measures them."""
+        self.use_threads(threads)
+        if self._loaded:
+            self._loaded.upkeep.measure_again()
+
+    def answered(self) -> None:
+        """Notes that an answer has ended."""
+        if self._loaded:
+            self._loaded.upkeep.answered()
+
+    def measure(self) -> bool:
+        """Makes one pass of the measurements that are left; False if there are none."""
+        return self._loaded is not None and self._loaded.upkeep.measure()
+
+    def keep(self) -> None:
+        """Keeps what was learned and measured."""
+        if self._loaded:
+            self._loaded.upkeep.keep()
+
+    def close(self) -> None:
+        """Keeps what was learned, and frees the models."""
+        self._learning.stop()
+        self.keep()
+        self._unload()
+
+    def _ready(self) -> _Loaded:
+        if self._loaded is None:
+            raise EngineError(_NOT_LOADED)
+        return self._loaded
+
+    def _unload(self) -> None:
+        loaded, self._loaded = self._loaded, None
+        if loaded:
+            loaded.engine.close()
+
+    def _load(self, task: OpenTask, command: Load) -> LastEvent:
+        self._unload()
+        opened = open_what_fits(command, self._loading(task))
+        engine = opened.engine
+        recall(engine)  # before there are sessions, which keep the controller that they begin with
+        if not command.serves:
+            self._learning.use(opened)
+            if is_guide(Path(command.target)):
+                engine.controller.most_plain = _MOST_PLAIN
+        places = Places(engine, measures_plain=not command.serves)
+        upkeep = Upkeep(engine, places.any.pair.lock, self._keep_every_s if command.serves else 0.0)
+        self._loaded = _Loaded(engine, places, upkeep, command.serves)
+        return describe(opened)
+
+    def _loading(self, task: OpenTask) -> Progress:
+        """Sends the progress of a load from inside it, since it is one call, and stops it after a cancel."""
+        return progress_told(lambda share: self._send(Loading(share), task.number), lambda: task.cancelled)
+
+    def _generate(self, task: OpenTask, command: Generate) -> LastEvent:
+        cancelled = Ended("cancelled", "", TurnStats().to_json())
+        if task.cancelled:
+            return cancelled
+        loaded = self._ready()
+        places, engine = loaded.places, loaded.engine
+        prompt = prompt_of(places.any.pair, command, whole=loaded.serves)
+        tokens = tokens_of(places.any, prompt) if places.count > 1 else ()
+        engine.check(command.settings)
+        try:
+            with places.taken(tokens) as session, task.answered_by(session):
+                session.seed = command.seed
+                if not loaded.serves and (text := self._summary(session, task, command, prompt)):
+                    messages = (ChatMessage("system", text), *split(command.messages)[1])
+                    command = replace(command, messages=messages)
+                    prompt = prompt_of(session.pair, command)
+                with self._learned_from(loaded, session, task, command):
+                    self._answer(engine, session, task, command, prompt)
+                reason = session.end_reason or "error"
+                ended = Ended(reason, session.text, session.stats.to_json())
+                if loaded.serves:
+                    return ended
+                calls, content = calls_of(session, command)
+                return replace(ended, costs=session.costs, calls=calls, content=content)
+        except Cancelled:
+            return cancelled
+
+    def _learned_from(
+        self, loaded: _Loaded, session: Session, task: OpenTask, command: Generate
+    ) -> AbstractContextManager[None]:
+        """Around an answer, from which the chat's models may learn."""
+        if loaded.serves:
+            return nullcontext()
+        return self._learning.during_answer(session, command, lambda text: self._send(Notice(text), task.number))
+
+    def _answer(self, engine: Engine, session: Session, task: OpenTask, command: Generate, prompt: Prompt) -> None:
+        """Answers a prompt and sends the events. Raises Cancelled, and what `Session.answer` raises."""
+
+        def send(event: Event) -> None:
+            self._send(event, task.number)
+
+        scores = Scores(engine, session, command)
+        echoed = scores.of_prompt(prompt, lambda: task.cancelled)
+        started, num_notices = False, 0
+
+        def begin() -> None:
+            """Sends that the answer began, once, and the notices that came since the last call."""
+            nonlocal started, num_notices
+            if not started:
+                started = True
+                # A prompt that was scored was read for that, all of it.
+                cached = 0 if echoed else session.stats.cached_tokens
+                send(Started(session.start_line(), cached, echoed))
+            for notice in session.notices[num_notices:]:
+                send(Notice(notice))
+            num_notices = len(session.notices)
+
+        with told_while_reading(session, send) as read:
+
+            def hold() -> None:
+                read()
+                begin()
+                task.gate.wait()
+                if task.cancelled:
+                    session.cancel()
+
+            session.hold, session.prediction = hold, command.prediction
+            if task.cancelled:  # the session's `cancel` ends only an answer that has begun
+                raise Cancelled("the answer was stopped before its prompt was read")
+            for event in session.answer(prompt, command.turn, command.attempt, command.prefix):
+                if positions := scores.of_round(event):
+                    send(Scored(positions))
+                send(event)
+        begin()
+
+    def _summary(self, session: Session, task: OpenTask, command: Generate, prompt: Prompt) -> str:
+        """The system message with a summary of the oldest turns, if they do not fit and the user wants that."""
+        older, _ = split(command.messages)
+        if session.settings.context_full != "summarise" or not session.num_dropped(prompt) or not older:
+            return ""
+        self._send(Notice("the context is nearly full: the model summarises the oldest turns first"), task.number)
+        system = system_of(command.messages)
+        try:
+            text = write_summary(session, older, system, lambda: task.cancelled)
+        finally:
+            task.apply(session)  # gives the session its settings back
+        if not text:
+            return ""
+        self._send(Summarised(text, len(older)), task.number)
+        return with_summary(system, text)
+
+    def _inspect(self, task: OpenTask, command: Inspect) -> Inspected:
+        session = self._session_for(self._ready(), command)
         inspection = session.inspect(
             command.position,
             command.asked,
-            messages=_prompt(session, command),
+            messages=prompt_of(session.pair, command),
             tokens=command.tokens,
             sharpness=command.sharpness,
-            cancelled=self._cancelled.is_set,
+            cancelled=lambda: task.cancelled,
         )
-        self._send(Inspected(inspection))
+        return Inspected(inspection)
 
     def _keep(self, command: Keep) -> Kept:
-        if self._engine is None:
-            return Kept(False, "no model is loaded: nothing was read that could be kept")
+        if self._loaded is None:
+            return Kept(False, _NOTHING_READ)
         try:
-            self._engine.save_memory(Path(command.folder), command.limit)
+            self._loaded.engine.save_memory(Path(command.folder), command.limit)
         except EngineError as error:
             return Kept(False, str(error))
         return Kept(True)
 
-    def _time(self, command: Time) -> None:
+    def _time(self, task: OpenTask, command: Time) -> Timed:
         """The loaded pair makes room: two engines would share processor and memory."""
         from specchat.bench.measure import time_draft
 
         self._unload()
-        tell = by_hundredths(lambda share: self._send(Timing(share)))
+        tell = by_hundredths(lambda share: self._send(Timing(share), task.number))
 
         def progress(share: float) -> None:
-            if self._cancelled.is_set():
+            if task.cancelled:
                 raise Cancelled("timing was stopped")
             tell(share)
 
-        opened = open_models(command, command.draft, self._loading())
+        opened = open_models(command, command.draft, self._loading(task))
         with opened.engine as engine:
             if DRAFTED.drafter not in engine.drafters:
                 raise PairError(engine.plain_because or "the draft was rejected")
             timed = time_draft(engine, command.seconds, hear=progress)
-        self._send(Timed(timed))
+        return Timed(timed)
 
-    def _measure_again(self, threads: Threads) -> None:
-        """Applies thread counts again, for a pair that was still loading when they were heard, and measures them."""
-        if self._engine is not None and self._upkeep is not None:
-            self._engine.use_threads(threads.target, threads.draft)
-            self._upkeep.measure_again()
+    def _session_for(self, loaded: _Loaded, command: Prepare | Inspect) -> Session:
+        """The pair's session with the seed and the settings of the command, between two answers.
 
-    def _session_for(self, command: Generate | Prepare | Inspect) -> Session:
-        """The pair's session with the seed and the settings of the command, for an answer those that were set since.
-
-        The session stays the same while the pair is loaded, so that lookup can draft from other conversations. Raises
-        SettingError for settings that another conversation begins with and that the pair cannot serve, for a drafter
-        that was unloaded, and EngineError if nothing is loaded.
+        Raises SettingError for settings that another conversation begins with and that the pair cannot serve.
         """
-        seed, settings = command.seed, command.settings
-        with self._guard:
-            if isinstance(command, Generate) and self._settings is not None:
-                settings = self._settings
-            if self._engine is None:
-                raise EngineError("no model is loaded")
-            drafters = self._engine.drafters
-            if self._session is None:
-                self._session = self._engine.session(None, settings, seed)
-            elif self._session.seed != seed or (isinstance(command, Generate) and settings.drafter not in drafters):
-                self._engine.check(settings)
-            self._session.seed, self._session.settings = seed, settings
-            return self._session
-
-
-def _prompt(session: Session, command: Generate | Prepare | Inspect) -> Prompt:
-    """What a command asks."""
-    return prompt_of(session.pair, command.messages, command.tools)
+        session = loaded.places.any
+        if session.seed != command.seed:
+            loaded.engine.check(command.settings)
+        session.seed, session.settings = command.seed, command.settings
+        return session

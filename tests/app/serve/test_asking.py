@@ -12,7 +12,8 @@ import pytest_asyncio
 
 from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.errors import RequestFailed
-from specchat.serve.protocol import Begun, Request
+from specchat.worker.images import PNG_URL
+from specchat.worker.protocol import ChatMessage, Ended, Generate, Started
 from specchat_engine import Engine, Image, LoadOptions, Message
 from specchat_engine.llama.mtmd import has_mtmd
 from support.serving import SEED, SHORT, asking, client_of, parts_of, text_of
@@ -46,10 +47,10 @@ async def client(tmp_path_factory: pytest.TempPathFactory, models: TinyModels) -
     await client.close()
 
 
-def seeing(text: str, *seeds: int) -> Request:
+def seeing(text: str, *seeds: int) -> Generate:
     """A question about random pictures."""
-    message = {"role": "user", "content": text, "images": [b64encode(png(seed)).decode() for seed in seeds]}
-    return replace(asking(text, FEW), messages=(message,))
+    images = tuple(PNG_URL + b64encode(png(seed)).decode() for seed in seeds)
+    return replace(asking(text, FEW), messages=(ChatMessage("user", text, images=images),))
 
 
 def alone(models: TinyModels, text: str, *seeds: int) -> str:
@@ -76,12 +77,13 @@ async def test_answers_at_the_same_time_see_their_own_images_only(client: Proces
 async def test_a_conversation_goes_on_from_the_image_in_memory(client: ProcessEngine) -> None:
     request = seeing("What is this?", 5)
     begun, *_, finished = await parts_of(client, request)
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, Started)
     assert begun.line["messages"][0].keys() == {"role", "content", "images"}
     assert png(5) not in str(begun.line).encode()
-    later = ({"role": "assistant", "content": finished.text}, {"role": "user", "content": "And?"})  # type: ignore[union-attr]
+    assert isinstance(finished, Ended)
+    later = (ChatMessage("assistant", finished.text, reasoning=""), ChatMessage("user", "And?"))
     begun, *_ = await parts_of(client, replace(request, messages=(*request.messages, *later)))
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, Started)
     assert begun.cached_tokens > 20
 
 
@@ -93,7 +95,7 @@ async def test_the_tokens_of_images_are_counted(client: ProcessEngine) -> None:
 
 
 async def test_an_image_that_cannot_be_read_is_the_clients_mistake(client: ProcessEngine) -> None:
-    message = {"role": "user", "content": "?", "images": [b64encode(b"no image").decode()]}
+    message = ChatMessage("user", "?", images=(PNG_URL + b64encode(b"no image").decode(),))
     with pytest.raises(RequestFailed, match="an image cannot be read") as failed:
         await text_of(client, replace(asking("?", FEW), messages=(message,)))
     assert failed.value.theirs

@@ -7,22 +7,23 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from specchat.serve.broadcast import MOST_WATCHERS, Broadcast
-from specchat.serve.protocol import Begun, Finished, Made
+from specchat.worker.protocol import Ended, Started
+from specchat_engine import Round
 from specchat_engine.decoding.stats import TurnStats
 from support.scripted_server import made_round
 
 
-def begun(number: int) -> Begun:
+def begun(number: int) -> tuple[int, Started]:
     line = {"type": "start", "target": {"name": "target", "path": "/secret/target.gguf"}, "messages": []}
-    return Begun(number, 3, 0, line)
+    return number, Started(line)
 
 
-def made(number: int, index: int) -> Made:
-    return Made(number, made_round(index, ("a",), "b"))
+def made(number: int, index: int) -> tuple[int, Round]:
+    return number, made_round(index, ("a",), "b")
 
 
-def finished(number: int) -> Finished:
-    return Finished(number, "end", "the end", TurnStats().to_json())
+def finished(number: int) -> tuple[int, Ended]:
+    return number, Ended("end", "the end", TurnStats().to_json())
 
 
 async def told(watching: AsyncGenerator[bytes, None], count: int) -> list[Any]:
@@ -36,7 +37,7 @@ async def test_an_answer_is_told_from_its_start_to_its_end_with_its_number() -> 
     watching = broadcast.events()
     assert await told(watching, 1) == [{"type": "watch", "running": [], "lost": 0}]
     for event in (begun(7), made(7, 0), finished(7)):
-        broadcast.take(event)
+        broadcast.take(*event)
     start, made_line, end = await told(watching, 3)
     assert {line["request"] for line in (start, made_line, end)} == {7}
     assert [line["type"] for line in (start, made_line, end)] == ["start", "round", "end"]
@@ -49,10 +50,10 @@ async def test_an_answer_is_told_from_its_start_to_its_end_with_its_number() -> 
 async def test_who_comes_later_is_told_what_runs_from_its_start_and_no_more() -> None:
     broadcast = Broadcast(allowed=True)
     for event in (begun(1), begun(2), made(1, 0), made(2, 0), made(1, 1), finished(2)):
-        broadcast.take(event)
+        broadcast.take(*event)
     watching = broadcast.events()
     lines = await told(watching, 1)
-    broadcast.take(made(1, 2))
+    broadcast.take(*made(1, 2))
     lines += await told(watching, 4)
     assert lines[0] == {"type": "watch", "running": [1], "lost": 0}
     assert [line["request"] for line in lines[1:]] == [1] * 4
@@ -65,21 +66,21 @@ async def test_a_slow_watcher_loses_whole_events_in_one_gap_and_is_told_what_run
     slow, quick = broadcast.events(), broadcast.events()
     await told(slow, 1)
     await told(quick, 1)
-    broadcast.take(begun(1))
-    broadcast.take(begun(2))
-    broadcast.take(made(1, 0))
+    broadcast.take(*begun(1))
+    broadcast.take(*begun(2))
+    broadcast.take(*made(1, 0))
     assert len(await told(quick, 3)) == 3
-    broadcast.take(made(1, 1))
-    broadcast.take(finished(2))
+    broadcast.take(*made(1, 1))
+    broadcast.take(*finished(2))
     assert [line["type"] for line in await told(quick, 2)] == ["round", "end"]
     kept = await told(slow, 1)
-    broadcast.take(made(1, 2))  # there is room again, but the gap comes first
+    broadcast.take(*made(1, 2))  # there is room again, but the gap comes first
     kept += await told(slow, 2)
     assert [line.get("index") for line in kept] == [None, None, 0]
     gap, *again = await told(slow, 5)
     assert gap == {"type": "watch", "running": [1], "lost": 3}
     assert [line.get("index") for line in again] == [None, 0, 1, 2]
-    broadcast.take(made(1, 3))
+    broadcast.take(*made(1, 3))
     assert (await told(slow, 1))[0]["index"] == 3
     await slow.aclose()
     await quick.aclose()
@@ -89,15 +90,15 @@ async def test_an_answer_that_breaks_off_has_the_end_that_its_rounds_make() -> N
     broadcast = Broadcast(allowed=True)
     watching = broadcast.events()
     await told(watching, 1)
-    broadcast.take(begun(1))
-    broadcast.take(made(1, 0))
+    broadcast.take(*begun(1))
+    broadcast.take(*made(1, 0))
     broadcast.break_off(1, "error", "the engine died")
     broadcast.break_off(1, "cancelled")
     broadcast.break_off(2, "cancelled")
     _, _, error, end = await told(watching, 4)
     assert error == {"request": 1, "type": "error", "message": "the engine died"}
     assert (end["reason"], end["text"], end["stats"]["num_tokens"]) == ("error", "ab", 2)
-    broadcast.take(begun(3))
+    broadcast.take(*begun(3))
     assert (await told(watching, 1))[0]["request"] == 3
     await watching.aclose()
 
@@ -116,7 +117,7 @@ async def test_a_watcher_that_leaves_makes_room_for_another() -> None:
 
 async def test_nothing_is_kept_where_watching_is_not_allowed() -> None:
     broadcast = Broadcast(allowed=False)
-    broadcast.take(begun(1))
+    broadcast.take(*begun(1))
     watching = broadcast.events()
     assert await told(watching, 1) == [{"type": "watch", "running": [], "lost": 0}]
     await watching.aclose()

@@ -14,17 +14,17 @@ import pytest_asyncio
 
 from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.errors import Busy, RequestFailed
-from specchat.serve.protocol import Begun, Finished, Made, Request
-from specchat_engine import SamplingParams
+from specchat.worker.protocol import ChatMessage, Ended, Generate, Offer, Started
+from specchat_engine import Round, SamplingParams
 from support.serving import (
     ENDLESS,
     PLACES,
     PROMPTS,
-    SEED,
     SHORT,
     WAITING,
     asking,
     client_of,
+    continuing,
     parts_of,
     read,
     text_of,
@@ -56,23 +56,23 @@ LONG = replace(ENDLESS, max_tokens=1800)
 async def nearly_full(client: ProcessEngine, letter: str) -> None:
     """An answer that needs all of a place's context."""
     begun, *_, finished = await parts_of(client, asking(letter * 1900, ENDLESS))
-    assert isinstance(begun, Begun)
-    assert isinstance(finished, Finished)
+    assert isinstance(begun, Started)
+    assert isinstance(finished, Ended)
     assert finished.reason == "context"
-    assert begun.prompt_tokens + finished.stats["num_tokens"] == client.info.n_ctx
+    assert begun.line["prompt_tokens"] + finished.stats["num_tokens"] == client.info.n_ctx
 
 
-def talking(texts: Sequence[str]) -> Request:
+def talking(texts: Sequence[str]) -> Generate:
     """A request with messages of the user and answers in turn."""
-    messages = [{"role": "assistant" if place % 2 else "user", "content": text} for place, text in enumerate(texts)]
-    return Request(SHORT, SEED, tuple(messages))
+    messages = tuple(ChatMessage("assistant" if place % 2 else "user", text) for place, text in enumerate(texts))
+    return replace(asking(""), messages=messages)
 
 
 async def test_a_request_that_cannot_be_written_leaves_its_place(client: ProcessEngine) -> None:
     deep: dict[str, Any] = {}
     for _ in range(100_000):
         deep = {"": deep}
-    request = replace(asking("Hello"), options=deep)
+    request = replace(asking("Hello"), variables=deep)
     for work in (client.count(request), parts_of(client, request)):
         with pytest.raises(RequestFailed, match="nested too deeply") as failed:
             await work
@@ -82,11 +82,10 @@ async def test_a_request_that_cannot_be_written_leaves_its_place(client: Process
 
 async def test_an_answer_is_begun_its_rounds_and_its_end(client: ProcessEngine) -> None:
     begun, *made, finished = await parts_of(client, asking("Hello"))
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, Started)
     assert begun.line["messages"] == [{"role": "user", "content": "Hello"}]
-    assert begun.prompt_tokens == begun.line["prompt_tokens"]
-    assert all(isinstance(part, Made) for part in made)
-    assert isinstance(finished, Finished)
+    assert all(isinstance(part, Round) for part in made)
+    assert isinstance(finished, Ended)
     assert finished.reason in ("length", "end")
     assert finished.stats["num_rounds"] == len(made)
     assert client.info.n_ctx == 2048, "each place has the whole context"
@@ -125,7 +124,7 @@ async def test_a_full_queue_is_busy_at_once_and_nobody_else_notices(client: Proc
 
 async def test_whoever_leaves_makes_room_long_before_an_answer_ends(client: ProcessEngine) -> None:
     longest = client.answer(asking("hello", replace(ENDLESS, k=0)))
-    assert isinstance(await anext(longest), Begun)
+    assert isinstance(await anext(longest), Started)
     others = [asyncio.create_task(parts_of(client, asking(f"hello {number}", LONG))) for number in range(PLACES - 1)]
     next_one = asyncio.create_task(text_of(client, asking("hello")))
     while not client.waiting:
@@ -146,7 +145,7 @@ async def test_a_hundred_disconnects_at_random_moments_leave_nothing_behind(clie
     progress = asyncio.Condition()
     seen = 0
 
-    async def reading(request: Request) -> None:
+    async def reading(request: Generate) -> None:
         nonlocal seen
         async with aclosing(client.answer(request)) as answer:
             async for _ in answer:
@@ -181,11 +180,10 @@ async def test_a_request_that_fails_disturbs_nobody(client: ProcessEngine) -> No
     wrong = {
         "loaded for at most 32": asking("hello", replace(SHORT, k=33)),
         "the context holds 2048": asking("x" * 3000),
-        "a message has the role 'wizard'": Request(SHORT, 1, ({"role": "wizard", "content": "hello"},)),
         "grammar": asking("hello", replace(SHORT, sampling=SamplingParams(grammar="root ::= nothing"))),
-        "the prompt is empty": Request(SHORT, 1),
-        "the prompt has token 1000000": Request(SHORT, 1, prompt=(5, 10**6)),
-        "no messages and no tools": Request(SHORT, 1, prompt="hello", tools=(TOOL,)),
+        "the prompt is empty": continuing(""),
+        "the prompt has token 1000000": continuing((5, 10**6)),
+        "no messages and no tools": replace(continuing("hello"), tools=Offer((TOOL,))),
         "token 9999": asking("hello", replace(SHORT, sampling=SamplingParams(logit_bias=((9999, 1.0),)))),
     }
     for reason, request in wrong.items():
@@ -199,13 +197,13 @@ async def test_a_request_that_fails_disturbs_nobody(client: ProcessEngine) -> No
 async def test_a_long_talk_leaves_the_others_memories_alone(client: ProcessEngine) -> None:
     early = ["A long question about many things. " * 10]
     first, *_ = await parts_of(client, talking(early))
-    assert isinstance(first, Begun)
+    assert isinstance(first, Started)
     talk = ["Something else, which is talked about for long. "]
     for turn in range(2 * PLACES):
         begun, *_ = await parts_of(client, talking(talk))
-        assert isinstance(begun, Begun)
+        assert isinstance(begun, Started)
         assert begun.cached_tokens > len(talk[0]) or turn == 0
         talk += [f"Answer {turn}.", f"And then, {turn}?"]
     again, *_ = await parts_of(client, talking([*early, "An answer.", "And then?"]))
-    assert isinstance(again, Begun)
-    assert again.cached_tokens >= first.prompt_tokens
+    assert isinstance(again, Started)
+    assert again.cached_tokens >= first.line["prompt_tokens"]

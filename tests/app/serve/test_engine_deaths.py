@@ -13,8 +13,7 @@ import pytest
 
 from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.errors import EngineDied, LoadFailed
-from specchat.serve.protocol import Begun
-from specchat.worker.protocol import Load
+from specchat.worker.protocol import Load, Started
 from specchat_engine import LoadOptions
 from support.processes import is_gone, wait_until
 from support.serving import ENDLESS, PLACES, asking, client_of, parts_of, text_of
@@ -26,7 +25,7 @@ async def test_a_killed_process_fails_what_runs_and_what_waits_goes_on(tmp_path:
     expected = await text_of(client, asking("hello"))
     answers = [client.answer(asking(f"hello {number}", ENDLESS)) for number in range(PLACES)]
     for answer in answers:
-        assert isinstance(await anext(answer), Begun)
+        assert isinstance(await anext(answer), Started)
     waiting = [asyncio.create_task(text_of(client, asking("hello"))) for _ in range(2)]
     os.kill(client.pid or 0, signal.SIGKILL)
     for answer in answers:

@@ -16,26 +16,26 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from app.worker.conftest import records
-from specchat.serve import answering
-from specchat.serve.answering import OpenRequest
-from specchat.serve.asking import Exchange, tokens_of
-from specchat.serve.engine_server import EngineServer
-from specchat.serve.protocol import (
-    Ask,
+from specchat.worker import work
+from specchat.worker.lines import encode
+from specchat.worker.open_task import OpenTask
+from specchat.worker.prompts import tokens_of
+from specchat.worker.protocol import (
+    Cancel,
     Command,
     Count,
     Counted,
+    Ended,
     Event,
-    Failed,
-    Finished,
-    Leave,
-    Made,
+    Load,
+    Loaded,
+    Quit,
+    WorkerFailed,
     decode_event,
-    encode,
 )
-from specchat.worker.protocol import Load, Loaded, Quit
 from specchat.worker.records import Record
-from specchat_engine import Engine, LoadOptions, Session
+from specchat.worker.server import Server
+from specchat_engine import Engine, LoadOptions, Round, Session
 from specchat_engine.errors import DecodeError
 from support.serving import ENDLESS, SHORT, asking
 from support.tiny_models import TinyModels
@@ -49,31 +49,33 @@ class Process:
 
     commands: Any
     loaded: Loaded | None = None
-    said: queue.Queue[Event] = field(default_factory=queue.Queue)
+    said: queue.Queue[tuple[int, Event]] = field(default_factory=queue.Queue)
     rest: bytes = b""
 
-    def tell(self, *commands: Command) -> None:
-        """Sends commands."""
+    def tell(self, number: int, *commands: Command) -> None:
+        """Sends commands with this number."""
         for command in commands:
-            self.commands.write(encode(command))
+            self.commands.write(encode(command, number))
 
     def write(self, data: Any) -> int:
         """Takes what the server writes, a few bytes at a time."""
         self.rest += bytes(data[:100])
         *lines, self.rest = self.rest.split(b"\n")
         for line in lines:
-            event = decode_event(line)
+            number, event = decode_event(line)
             assert event is not None
-            self.said.put(event)
+            self.said.put((number, event))
         return len(data[:100])
 
     def next(self, kind: type[T], number: int | None = None) -> T:
         """The next event of this kind, and of this request; others are dropped."""
         while True:
-            event = self.said.get(timeout=60)
-            if isinstance(event, kind) and number in (None, getattr(event, "number", None)):
+            found, event = self.said.get(timeout=60)
+            if isinstance(event, kind) and number in (None, found):
                 return event
 
+
+LOADING = 1000
 
 OPTIONS = LoadOptions(threads=1, n_ctx=512, parallel=2)
 
@@ -86,13 +88,13 @@ def serving(
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as commands, os.fdopen(writing, "wb", buffering=0) as pipe:
         process = Process(pipe)
-        engine_server = EngineServer(commands, process, keep_every_s, quiet_s)  # type: ignore[arg-type]
+        engine_server = Server(commands, process, keep_every_s, quiet_s)  # type: ignore[arg-type]
         server = threading.Thread(target=engine_server.run)
         server.start()
-        process.tell(Load(str(models.target), str(models.draft), options))
+        process.tell(LOADING, Load(str(models.target), str(models.draft), options, serves=True))
         process.loaded = process.next(Loaded)
         yield process
-        process.tell(Quit())
+        process.tell(0, Quit())
         server.join(60)
         assert not server.is_alive()
 
@@ -106,8 +108,8 @@ def process(tiny_models: TinyModels) -> Iterator[Process]:
 def test_an_error_that_nobody_foresaw_fails_one_request_in_one_line_and_empties_its_place(
     process: Process, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    process.tell(Ask(1, asking("hello")))
-    expected = process.next(Finished)
+    process.tell(1, asking("hello"))
+    expected = process.next(Ended)
     answer = Session.answer
 
     def failing(session: Session, *args: Any) -> Iterator[Any]:
@@ -117,14 +119,15 @@ def test_an_error_that_nobody_foresaw_fails_one_request_in_one_line_and_empties_
                 raise ZeroDivisionError("several\nlines")
 
     monkeypatch.setattr(Session, "answer", failing)
-    process.tell(Ask(2, asking("hello", ENDLESS, seed=99)), Ask(3, asking("hello")))
-    failed = process.next(Failed)
-    assert failed == Failed("an unexpected ZeroDivisionError: several lines; the engine's log has more", 2)
+    process.tell(2, asking("hello", ENDLESS, seed=99))
+    process.tell(3, asking("hello"))
+    failed = process.next(WorkerFailed, 2)
+    assert failed == WorkerFailed("an unexpected ZeroDivisionError: several lines; the engine's log has more")
     assert "Traceback" in capfd.readouterr().err
-    assert process.next(Finished, 3).text == expected.text
+    assert process.next(Ended, 3).text == expected.text
     for number in (4, 5):
-        process.tell(Ask(number, asking("hello")))
-        assert process.next(Finished, number).text == expected.text
+        process.tell(number, asking("hello"))
+        assert process.next(Ended, number).text == expected.text
 
 
 def test_a_failure_of_the_engine_is_not_the_requests_fault(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,26 +135,29 @@ def test_a_failure_of_the_engine_is_not_the_requests_fault(process: Process, mon
         raise DecodeError("llama.cpp could not read 1 tokens")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Exchange, "rounds", failing)
-        process.tell(Ask(1, asking("hello")))
-        assert process.next(Failed) == Failed("llama.cpp could not read 1 tokens", 1)
-    process.tell(Ask(2, asking("hello")))
-    assert process.next(Finished, 2)
+        patch.setattr(Session, "answer", failing)
+        process.tell(1, asking("hello"))
+        assert process.next(WorkerFailed) == WorkerFailed("llama.cpp could not read 1 tokens")
+    process.tell(2, asking("hello"))
+    assert process.next(Ended, 2)
 
 
 def test_more_requests_than_places_fail_at_once(process: Process) -> None:
-    process.tell(*(Ask(number, asking("hello", ENDLESS)) for number in (1, 2, 3)))
-    assert process.next(Failed) == Failed("all places are taken: 2 answers can be given at a time", 3)
-    process.tell(Leave(1), Leave(2))
-    process.next(Finished)
-    process.next(Finished)
-    process.tell(Ask(4, asking("hello")))
-    assert process.next(Finished, 4).text
+    for number in (1, 2, 3):
+        process.tell(number, asking("hello", ENDLESS))
+    assert process.next(WorkerFailed, 3) == WorkerFailed("all places are taken: 2 answers can be given at a time")
+    process.tell(1, Cancel())
+    process.tell(2, Cancel())
+    process.next(Ended)
+    process.next(Ended)
+    process.tell(4, asking("hello"))
+    assert process.next(Ended, 4).text
 
 
 def test_whoever_leaves_at_once_is_hardly_answered(process: Process) -> None:
-    process.tell(Ask(1, asking("hello", ENDLESS)), Leave(1), Leave(1), Leave(77))
-    finished = process.next(Finished)
+    process.tell(1, asking("hello", ENDLESS), Cancel(), Cancel())
+    process.tell(77, Cancel())
+    finished = process.next(Ended)
     assert finished.reason == "cancelled"
     assert finished.stats["num_rounds"] <= 1
 
@@ -161,20 +167,21 @@ def test_whoever_leaves_before_the_prompt_is_read_is_not_answered(
 ) -> None:
     reached: queue.Queue[bool] = queue.Queue()
     go_on = threading.Event()
-    rounds = Exchange.rounds
+    answer = Session.answer
 
-    def waiting(*arguments: Any) -> Iterator[Made]:
+    def waiting(*arguments: Any) -> Iterator[Round]:
         reached.put(True)
         assert go_on.wait(60)
-        yield from rounds(*arguments)
+        yield from answer(*arguments)
 
-    monkeypatch.setattr(Exchange, "rounds", waiting)
-    process.tell(Ask(1, asking("hello", ENDLESS, seed=1)))
+    monkeypatch.setattr(Session, "answer", waiting)
+    process.tell(1, asking("hello", ENDLESS, seed=1))
     assert reached.get(timeout=60)
-    process.tell(Leave(1), Ask(2, asking("hello", seed=2)))
+    process.tell(1, Cancel())
+    process.tell(2, asking("hello", seed=2))
     assert reached.get(timeout=60), "so the one before was heard"
     go_on.set()
-    finished = process.next(Finished, 1)
+    finished = process.next(Ended, 1)
     assert (finished.reason, finished.stats["num_rounds"]) == ("cancelled", 0)
 
 
@@ -189,38 +196,39 @@ def test_whoever_leaves_while_the_prompt_is_tokenized_has_nothing_read(
         assert go_on.wait(60)
         return tokens_of(*arguments)
 
-    monkeypatch.setattr(answering, "tokens_of", tokens)
-    process.tell(Ask(1, asking("hello", ENDLESS)))
+    monkeypatch.setattr(work, "tokens_of", tokens)
+    process.tell(1, asking("hello", ENDLESS))
     assert reached.get(timeout=60)
-    process.tell(Leave(1), Count(2, asking("hello")))
+    process.tell(1, Cancel())
+    process.tell(2, Count(asking("hello")))
     assert reached.get(timeout=60), "so the one before was heard"
     go_on.set()
-    finished = process.next(Finished, 1)
+    finished = process.next(Ended, 1)
     assert (finished.reason, finished.stats["prompt_tokens"]) == ("cancelled", 0)
 
 
 def test_leaving_ends_the_answer_of_this_request_and_of_no_later_one() -> None:
     cancelled: list[int] = []
-    asked = OpenRequest(Ask(1, asking("hello")))
+    task = OpenTask(1, asking("hello"))
     session = cast(Session, SimpleNamespace(cancel=lambda: cancelled.append(1), hold=None))
-    with asked.answered_by(session):
-        asked.leave()
+    with task.answered_by(session):
+        task.cancel()
         assert cancelled == [1]
-    asked.leave()
+    task.cancel()
     assert cancelled == [1]
 
 
 def test_a_request_that_cannot_be_read_fails(process: Process) -> None:
-    line = encode(Ask(1, asking("hello"))).replace(b'"k": 3', b'"k": "three"')
+    line = encode(asking("hello"), 1).replace(b'"k": 3', b'"k": "three"')
     process.commands.write(line + b"nonsense\n")
-    assert process.next(Failed) == Failed("the request has a value that the engine cannot read", 1)
+    assert process.next(WorkerFailed, 1) == WorkerFailed("the request has a value that the engine cannot read")
 
 
-def test_other_models_need_another_process(process: Process, tiny_models: TinyModels) -> None:
-    process.tell(Load(str(tiny_models.target), None, LoadOptions()))
-    assert "another process" in process.next(Failed).message
-    process.tell(Ask(1, asking("hello")))
-    assert process.next(Finished, 1)
+def test_other_models_replace_those_that_were_loaded(process: Process, tiny_models: TinyModels) -> None:
+    process.tell(1, Load(str(tiny_models.target), None, OPTIONS, serves=True))
+    assert process.next(Loaded, 1).draft is None
+    process.tell(2, asking("hello"))
+    assert process.next(Ended, 2).text
 
 
 def test_a_head_that_drafts_for_one_answer_at_a_time_is_left_out_with_a_reason(tiny_models: TinyModels) -> None:
@@ -228,8 +236,8 @@ def test_a_head_that_drafts_for_one_answer_at_a_time_is_left_out_with_a_reason(t
         assert process.loaded
         assert process.loaded.refusal
         assert process.loaded.draft
-        process.tell(Ask(1, asking("hello", replace(SHORT, drafter="model"))))
-        assert process.next(Finished).stats["num_draft_tokens"]
+        process.tell(1, asking("hello", replace(SHORT, drafter="model")))
+        assert process.next(Ended).stats["num_draft_tokens"]
 
 
 def test_what_many_answers_taught_is_kept_once_and_recalled_at_the_next_start(
@@ -239,9 +247,9 @@ def test_what_many_answers_taught_is_kept_once_and_recalled_at_the_next_start(
     write = Record.write
     monkeypatch.setattr(Record, "write", lambda record: (kept.append(record), write(record)))
     with serving(tiny_models) as process:
-        for number in range(6):
-            process.tell(Ask(number, asking("hello")))
-            process.next(Finished, number)
+        for number in range(1, 7):
+            process.tell(number, asking("hello"))
+            process.next(Ended, number)
         assert not kept
     assert len(kept) == 1
     (before,) = records()
@@ -255,8 +263,8 @@ def test_all_places_answer_with_what_was_learned_before_the_start_and_learn_more
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(tiny_models) as process:
-        process.tell(Ask(1, asking("hello")))
-        process.next(Finished)
+        process.tell(1, asking("hello"))
+        process.next(Ended)
     (before,) = records()
     known: list[Any] = []
     answer = Session.answer
@@ -268,12 +276,12 @@ def test_all_places_answer_with_what_was_learned_before_the_start_and_learn_more
 
     monkeypatch.setattr(Session, "answer", noting)
     with serving(tiny_models) as process:
-        process.tell(Ask(1, asking("hello", ENDLESS)))
-        process.next(Made)
-        process.tell(Ask(2, asking("hello")))
-        process.next(Finished, 2)
-        process.tell(Leave(1))
-        process.next(Finished, 1)
+        process.tell(1, asking("hello", ENDLESS))
+        process.next(Round)
+        process.tell(2, asking("hello"))
+        process.next(Ended, 2)
+        process.tell(1, Cancel())
+        process.next(Ended, 1)
     assert known[0] == before["acceptance"]
     assert before["acceptance"].keys() <= known[1].keys()
     assert records()[0]["acceptance"] != before["acceptance"]
@@ -285,16 +293,16 @@ def test_what_was_learned_is_kept_while_the_server_runs(
     kept: queue.Queue[Record] = queue.Queue()
     with serving(tiny_models, keep_every_s=0.0, quiet_s=3600.0) as process:
         monkeypatch.setattr(Engine, "measuring", lambda _: iter(()))
-        process.tell(Ask(1, asking("hello")))
-        process.next(Finished)
+        process.tell(1, asking("hello"))
+        process.next(Ended)
         monkeypatch.setattr(Record, "write", lambda record: kept.put(record))
-        process.tell(Ask(2, asking("hello", ENDLESS)))
-        process.next(Made)
-        process.tell(Ask(3, asking("hello")))
-        process.next(Finished, 3)
+        process.tell(2, asking("hello", ENDLESS))
+        process.next(Round)
+        process.tell(3, asking("hello"))
+        process.next(Ended, 3)
         assert kept.get(timeout=60), "although another answer still runs"
-        process.tell(Leave(2))
-        process.next(Finished, 2)
+        process.tell(2, Cancel())
+        process.next(Ended, 2)
 
 
 def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answers(
@@ -303,12 +311,12 @@ def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answe
     answering: set[int] = set()
     seen: list[bool] = []
     begun: queue.Queue[bool] = queue.Queue()
-    rounds = Exchange.rounds
+    answer = Session.answer
 
-    def watched(*arguments: Any) -> Iterator[Made]:
+    def watched(*arguments: Any) -> Iterator[Round]:
         answering.add(threading.get_ident())
         try:
-            yield from rounds(*arguments)
+            yield from answer(*arguments)
         finally:
             answering.remove(threading.get_ident())
 
@@ -318,15 +326,16 @@ def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answe
             seen.append(bool(answering))
             yield
 
-    monkeypatch.setattr(Exchange, "rounds", watched)
+    monkeypatch.setattr(Session, "answer", watched)
     monkeypatch.setattr(Engine, "measuring", measuring)
-    for number in range(3):
-        process.tell(Ask(number, asking("hello")))
-        process.next(Finished, number)
+    for number in range(1, 4):
+        process.tell(number, asking("hello"))
+        process.next(Ended, number)
         assert begun.get(timeout=60)
-    process.tell(Ask(8, asking("hello")), Ask(9, asking("hello")))
-    process.next(Finished)
-    process.next(Finished)
+    process.tell(8, asking("hello"))
+    process.tell(9, asking("hello"))
+    process.next(Ended)
+    process.next(Ended)
     assert seen
     assert not any(seen)
 
@@ -349,9 +358,9 @@ def test_nothing_is_measured_until_nothing_was_asked_for_a_while(
     monkeypatch.setattr(Engine, "measuring", measuring)
     with serving(tiny_models, quiet_s=3600.0) as process:
         assert to_measure.get(timeout=60)
-        for number in range(3):
-            process.tell(Ask(number, asking("hello")))
-            process.next(Finished, number)
+        for number in range(1, 4):
+            process.tell(number, asking("hello"))
+            process.next(Ended, number)
             assert to_measure.get(timeout=60)
         assert not measured
 
@@ -377,14 +386,17 @@ def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
                 measured.set()
             yield
 
-    monkeypatch.setattr(answering, "tokens_of", tokens)
+    monkeypatch.setattr(work, "tokens_of", tokens)
     monkeypatch.setattr(Engine, "measuring", measuring)
     with serving(tiny_models, quiet_s=0.0) as process:
-        for number in range(5):
-            process.tell(Count(number, asking("hello")))
+        for number in range(1, 6):
+            process.tell(number, Count(asking("hello")))
             assert reached.get(timeout=60)
         go_on.set()
-        assert {process.next(Counted).number for _ in range(5)} == {*range(5)}
+        counted: set[int] = set()
+        while len(counted) < 5:
+            number, event = process.said.get(timeout=60)
+            counted |= {number} if isinstance(event, Counted) else set()
         assert measured.wait(60)
     assert True not in seen
 
@@ -397,6 +409,6 @@ class Broken(Process):
 
 
 def test_a_server_ends_if_nobody_reads_its_events(tmp_path: Path, tiny_models: TinyModels) -> None:
-    (tmp_path / "commands").write_bytes(encode(Load(str(tiny_models.target), None, LoadOptions(threads=1))))
+    (tmp_path / "commands").write_bytes(encode(Load(str(tiny_models.target), None, LoadOptions(threads=1)), 1))
     with (tmp_path / "commands").open("rb") as commands:
-        assert EngineServer(commands, Broken(None)).run() == 0  # type: ignore[arg-type]
+        assert Server(commands, Broken(None)).run() == 0  # type: ignore[arg-type]

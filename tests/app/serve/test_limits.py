@@ -23,7 +23,7 @@ def settings(what: tuple[Any, dict[str, Any]], limit: int = 0, **asked: Any) -> 
     """The settings of an answer to this request by a server with this limit, 0 for none."""
     request, usual = what
     offer = offered(chat_options(max_tokens=limit), Serving(), LOADED)
-    (one,) = request.model_validate({**usual, **asked}).asked(offer).requests
+    (one,) = request.model_validate({**usual, **asked}).requests(offer)
     found: Settings = one.settings
     return found
 

@@ -21,11 +21,12 @@ from specchat.attachments.protocol import Picture
 from specchat.chat.attachments import MOST_IMAGES
 from specchat.serve.api_errors import ApiError
 from specchat.serve.pictures import Pictures
-from specchat.serve.protocol import Request
 from specchat.serve.requests.content import GivenImage
 from specchat.serve.server import prompt_log
-from specchat_engine import Settings
+from specchat.worker.images import PNG_URL
+from specchat.worker.protocol import ChatMessage, Generate
 from support.scripted_server import LOADED, ScriptedEngine
+from support.serving import asking
 from support.vision_models import png
 
 pytest.importorskip("PIL", reason="needs the extra specchat[files]")
@@ -42,13 +43,14 @@ def asked_with(*parts: Any, **more: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": [*parts]}], **more}
 
 
-def sizes(request: Request) -> list[list[tuple[int, int]]]:
+def sizes(request: Generate) -> list[list[tuple[int, int]]]:
     """The sizes of the images of each message."""
     from PIL import Image
 
     found = []
     for message in request.messages:
-        opened = [Image.open(BytesIO(b64decode(data))) for data in message.get("images", ())]
+        assert all(image.startswith(PNG_URL) for image in message.images)
+        opened = [Image.open(BytesIO(b64decode(image.removeprefix(PNG_URL)))) for image in message.images]
         assert {image.format for image in opened} <= {"PNG"}
         found.append([image.size for image in opened])
     return found
@@ -60,7 +62,7 @@ def test_openais_client_sends_images_beside_texts(client: openai.OpenAI, engine:
     messages: Any = [{"role": "system", "content": "Look"}, {"role": "user", "content": content}]
     client.chat.completions.create(model="m", messages=messages)
     assert sizes(engine.asked[0]) == [[], [(20, 16), (30, 40)]]
-    assert engine.asked[0].messages[1]["content"] == "What is this? And this?"
+    assert engine.asked[0].messages[1].content == "What is this? And this?"
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "WEBP", "GIF"])
@@ -117,7 +119,7 @@ def test_anthropics_client_sends_images_in_messages_and_results(served: Served, 
         assert client.messages.count_tokens(model="m", messages=messages).input_tokens == 1
     for request in engine.asked:
         assert sizes(request) == [[(20, 16)], [], [(20, 16)]]
-    assert engine.asked[0].messages[2]["content"] == "Seen"
+    assert engine.asked[0].messages[2].content == "Seen"
 
 
 def test_all_answers_to_a_request_see_its_images(http: httpx2.Client, engine: ScriptedEngine) -> None:
@@ -150,16 +152,17 @@ class Reader:
         return Picture(png=data * 10, thumbnail="", width=1, height=1)
 
 
-def showing(*images: str) -> Request:
-    given = [GivenImage(f"place {number}", data) for number, data in enumerate(images)]
-    return Request(Settings(), 0, ({"role": "user", "content": "", "images": given},))
+def showing(*images: str) -> Generate:
+    given = tuple(GivenImage(f"place {number}", data) for number, data in enumerate(images))
+    return replace(asking(""), messages=(ChatMessage("user", "", images=given),))
 
 
 @pytest.mark.asyncio
 async def test_the_images_of_a_request_may_not_be_too_large_together(monkeypatch: pytest.MonkeyPatch) -> None:
     Reader(monkeypatch)
     read = Pictures(ScriptedEngine(), most=30)
-    assert (await read.unpacked(showing("a", "b", "a"))).messages[0]["images"] == ["a" * 10, "b" * 10, "a" * 10]
+    (message,) = (await read.unpacked(showing("a", "b", "a"))).messages
+    assert message.images == tuple(PNG_URL + letter * 10 for letter in "aba")
     with pytest.raises(ApiError, match="place 3: all images together have more than"):
         await read.unpacked(showing("a", "b", "a", "b"))
 
@@ -178,14 +181,14 @@ async def test_two_images_are_read_at_a_time(monkeypatch: pytest.MonkeyPatch) ->
     gate = threading.Event()
     reader = Reader(monkeypatch, gate)
     read = Pictures(ScriptedEngine())
-    asking = [asyncio.create_task(read.unpacked(showing(image))) for image in "abcd"]
+    reading = [asyncio.create_task(read.unpacked(showing(image))) for image in "abcd"]
     while len(reader.read) < 2:
         await asyncio.sleep(0)
     for _ in range(100):
         await asyncio.sleep(0)
     assert reader.read == ["a", "b"]
     gate.set()
-    await asyncio.gather(*asking)
+    await asyncio.gather(*reading)
     assert sorted(reader.read) == [*"abcd"]
 
 
@@ -193,12 +196,12 @@ async def test_two_images_are_read_at_a_time(monkeypatch: pytest.MonkeyPatch) ->
 async def test_an_image_is_no_longer_read_once_its_client_left(monkeypatch: pytest.MonkeyPatch) -> None:
     gate = threading.Event()
     reader = Reader(monkeypatch, gate)
-    asking = asyncio.create_task(Pictures(ScriptedEngine()).unpacked(showing("a")))
+    reading = asyncio.create_task(Pictures(ScriptedEngine()).unpacked(showing("a")))
     while not reader.stopped:
         await asyncio.sleep(0)
     assert not reader.stopped[0]()
-    asking.cancel()
-    await asyncio.gather(asking, return_exceptions=True)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
     assert reader.stopped[0]()
     gate.set()
 

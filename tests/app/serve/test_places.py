@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from specchat.serve.places import Places
+from specchat.worker.places import Places
 from specchat_engine import Engine
 
 

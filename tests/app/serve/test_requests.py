@@ -11,8 +11,9 @@ import pytest_asyncio
 
 from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.errors import RequestFailed
-from specchat.serve.protocol import Begun, Finished, Made, Position, Request
-from support.serving import ENDLESS, PLACES, SEED, SHORT, asking, client_of, parts_of, text_of, until_idle
+from specchat.worker.protocol import Ended, Generate, Offer, Position, Scored, Started
+from specchat_engine import Round
+from support.serving import ENDLESS, PLACES, SHORT, asking, client_of, continuing, parts_of, text_of, until_idle
 from support.tiny_models import TinyModels
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -31,39 +32,40 @@ async def client(tmp_path_factory: pytest.TempPathFactory, tiny_models: TinyMode
     await client.close()
 
 
-async def begun_of(client: ProcessEngine, request: Request) -> Begun:
+async def begun_of(client: ProcessEngine, request: Generate) -> Started:
     """The first event of an answer, and none of the others."""
     answer = client.answer(request)
     begun = await anext(answer)
     await answer.aclose()
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, Started)
     return begun
 
 
 async def test_a_raw_prompt_takes_no_template_and_may_be_ids(client: ProcessEngine) -> None:
-    told = Request(SHORT, SEED, prompt="Once upon a time", echo=True)
+    told = replace(continuing("Once upon a time"), echo=True)
     begun = await begun_of(client, told)
     assert "".join(position.token.text for position in begun.prompt) == "Once upon a time"
     ids = tuple(position.token.id for position in begun.prompt)
-    assert len(ids) == begun.prompt_tokens
-    assert await text_of(client, Request(SHORT, SEED, prompt=ids)) == await text_of(client, told)
+    assert len(ids) == begun.line["prompt_tokens"]
+    assert await text_of(client, continuing(ids)) == await text_of(client, told)
 
 
 async def test_log_probabilities_change_nothing_and_belong_to_the_tokens_of_the_rounds(client: ProcessEngine) -> None:
     request = asking("hello", replace(SHORT, drafter="model"))
     expected = await text_of(client, request)
     _, *made, finished = await parts_of(client, replace(request, logprobs=3))
-    assert isinstance(finished, Finished)
+    assert isinstance(finished, Ended)
     assert finished.text == expected
-    for part in made:
-        assert isinstance(part, Made)
-        assert len(part.positions) == part.round.num_emitted
-        assert "".join(position.token.text for position in part.positions) == part.round.text
-        for position in part.positions:
+    for scored, part in zip(made[::2], made[1::2], strict=True):
+        assert isinstance(scored, Scored)
+        assert isinstance(part, Round)
+        assert len(scored.positions) == part.num_emitted
+        assert "".join(position.token.text for position in scored.positions) == part.text
+        for position in scored.positions:
             check_likeliest(position, 3)
-    assert any(len(part.positions) > 1 for part in made if isinstance(part, Made))
+    assert any(len(part.positions) > 1 for part in made if isinstance(part, Scored))
     _, first, *_ = await parts_of(client, replace(request, logprobs=0))
-    assert isinstance(first, Made)
+    assert isinstance(first, Scored)
     assert first.positions[0].token.logprob < 0
     assert first.positions[0].likeliest == ()
 
@@ -79,11 +81,11 @@ def check_likeliest(position: Position, count: int) -> None:
 
 
 async def test_an_echoed_prompt_has_log_probabilities_if_they_were_asked_for(client: ProcessEngine) -> None:
-    request = Request(SHORT, SEED, prompt="hello hello", echo=True, logprobs=2)
+    request = replace(continuing("hello hello"), echo=True, logprobs=2)
     expected = await text_of(client, replace(request, echo=False, logprobs=None))
     begun, *_, finished = await parts_of(client, request)
-    assert isinstance(begun, Begun)
-    assert isinstance(finished, Finished)
+    assert isinstance(begun, Started)
+    assert isinstance(finished, Ended)
     assert finished.text == expected
     first, *others = begun.prompt
     assert (first.token.logprob, first.likeliest) == (0.0, ())
@@ -94,16 +96,16 @@ async def test_an_echoed_prompt_has_log_probabilities_if_they_were_asked_for(cli
 
 async def test_a_prompt_is_counted_without_a_place(client: ProcessEngine) -> None:
     request = asking("How many tokens are these?")
-    tokens = (await begun_of(client, request)).prompt_tokens
+    tokens = (await begun_of(client, request)).line["prompt_tokens"]
     answers = [client.answer(asking(f"hello {number}", ENDLESS)) for number in range(PLACES)]
     for answer in answers:
         await anext(answer)
     assert client.running == PLACES
     assert await asyncio.gather(*(client.count(request) for _ in range(3))) == [tokens] * 3
-    assert await client.count(replace(request, tools=(TOOL,))) > tokens
+    assert await client.count(replace(request, tools=Offer((TOOL,)))) > tokens
     assert await client.count(asking("x" * 5000)) > 5000, "more than the context holds"
     with pytest.raises(RequestFailed, match="the prompt is empty") as failed:
-        await client.count(Request(SHORT, SEED))
+        await client.count(continuing(""))
     assert failed.value.theirs
     for answer in answers:
         await answer.aclose()
@@ -113,9 +115,9 @@ async def test_a_prompt_is_counted_without_a_place(client: ProcessEngine) -> Non
 async def test_a_prediction_is_drafted_from_for_one_answer(client: ProcessEngine) -> None:
     request = asking("hello", replace(SHORT, k=8, drafter="lookup", lookup="conversation"))
     plain = await parts_of(client, request)
-    assert isinstance(plain[-1], Finished)
+    assert isinstance(plain[-1], Ended)
     predicted = await parts_of(client, replace(request, prediction=plain[-1].text))
-    assert isinstance(predicted[-1], Finished)
+    assert isinstance(predicted[-1], Ended)
     assert predicted[-1].text == plain[-1].text
     assert len(predicted) < len(plain)
     assert len(await parts_of(client, request)) == len(plain)
@@ -124,4 +126,4 @@ async def test_a_prediction_is_drafted_from_for_one_answer(client: ProcessEngine
 async def test_the_start_tells_whether_the_prompt_opened_the_reasoning(client: ProcessEngine) -> None:
     assert client.info.answer_format.thinking == ("<think>", "</think>")
     for prompt, thinking in (("hello <think>\n", True), ("hello", False)):
-        assert (await begun_of(client, Request(SHORT, SEED, prompt=prompt))).thinking is thinking
+        assert (await begun_of(client, continuing(prompt))).line.get("opens_reasoning", False) is thinking

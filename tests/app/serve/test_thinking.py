@@ -28,9 +28,9 @@ def options(request: type[Any], level: str, **asked: Any) -> dict[str, Any]:
         ResponsesRequest: {"input": "hello"},
     }
     offer = offered(chat_options(thinking=level), Serving(), LOADED_THINKER)
-    (one,) = request.model_validate({"model": "m", **usual[request], **asked}).asked(offer).requests
+    (one,) = request.model_validate({"model": "m", **usual[request], **asked}).requests(offer)
     assert one.settings.thinking == "auto", "the level is in the variables already"
-    return dict(one.options)
+    return dict(one.variables)
 
 
 @pytest.mark.parametrize("request_type", [ChatRequest, MessagesRequest, ResponsesRequest])

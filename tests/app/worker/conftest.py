@@ -28,9 +28,8 @@ def answer(client: WorkerClient, settings: Settings = SHORT, seed: int = 7) -> I
 
 
 def process_of(client: WorkerClient) -> subprocess.Popen[bytes]:
-    process = client._process.child
-    assert process is not None
-    return process
+    assert client._process is not None
+    return client._process.child
 
 
 def text_of(events: list[Event]) -> str:

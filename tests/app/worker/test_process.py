@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from app.worker.conftest import ENDLESS, OPTIONS, answer, process_of
+from app.worker.conftest import ENDLESS, HELLO, OPTIONS, answer, process_of
 from specchat.worker.client import WorkerClient
-from specchat.worker.protocol import Ended, Event, WorkerFailed
+from specchat.worker.lines import encode
+from specchat.worker.protocol import Ended, Event, Generate, Load, WorkerFailed
+from specchat_engine import LoadOptions
 from support.tiny_models import TinyModels
 
 
@@ -83,17 +84,10 @@ def test_the_process_ends_by_itself_when_the_application_is_gone(tiny_models: Ti
     process = subprocess.Popen(
         [sys.executable, "-m", "specchat.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    settings = {"k": 2, "max_tokens": 0}
-    load = {"cmd": "load", "target": str(tiny_models.target), "draft": None, "options": {"threads": 1}}
-    ask = {
-        "cmd": "generate",
-        "turn": 0,
-        "seed": 1,
-        "messages": [{"role": "user", "content": "hi"}],
-        "settings": settings,
-    }
+    load = Load(str(tiny_models.target), None, LoadOptions(threads=1))
+    ask = Generate(HELLO, turn=0, attempt=0, seed=1, settings=ENDLESS)
     assert process.stdin is not None
-    process.stdin.write("".join(json.dumps(command) + "\n" for command in (load, ask)).encode())
+    process.stdin.write(encode(load, 1) + encode(ask, 2))
     process.communicate(timeout=20)
     assert process.returncode == 0
 

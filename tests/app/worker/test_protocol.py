@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.bench.samples import Estimate, Gain
+from specchat.worker.lines import encode
 from specchat.worker.protocol import (
     Cancel,
     ChatMessage,
     Command,
+    Count,
+    Counted,
     Ended,
     Event,
     Freeze,
@@ -21,16 +24,19 @@ from specchat.worker.protocol import (
     Inspected,
     Keep,
     Kept,
+    LikelyToken,
     Load,
     Loaded,
     Loading,
     Notice,
     Offer,
+    Position,
     Prepare,
     Quit,
     Recall,
     Recalled,
     Recounted,
+    Scored,
     ServerInfo,
     Set,
     Started,
@@ -43,7 +49,6 @@ from specchat.worker.protocol import (
     WorkerFailed,
     decode_command,
     decode_event,
-    encode,
 )
 from specchat_engine import LoadOptions, Settings
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
@@ -63,6 +68,7 @@ SETTINGS = Settings(
     sampling=SamplingParams(temperature=0.0, logit_bias=((5, -math.inf), (7, 0.5)), grammar="x"),
     stop=("\n",),
 )
+POSITION = Position(LikelyToken(5, "\ud83d", -0.5), (LikelyToken(6, "é", float("-inf")),))
 COMMANDS: list[Command] = [
     Load("t.gguf", None, LoadOptions(n_ctx=512, devices=("A", "B"), tensor_split=(3.0, 1.0))),
     Load("t.gguf", "d.gguf", LoadOptions()),
@@ -80,6 +86,20 @@ COMMANDS: list[Command] = [
         settings=SETTINGS,
         tools=Offer(({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},)),
     ),
+    Generate(
+        (ChatMessage("assistant", "4", images=("data:image/png;base64,AA==",), reasoning="2 + 2"),),
+        turn=0,
+        attempt=0,
+        seed=2**63,
+        settings=SETTINGS,
+        tools=Offer(required=True, parallel=False),
+        variables={"enable_thinking": False},
+        logprobs=3,
+    ),
+    Generate((), turn=0, attempt=0, seed=1, settings=SETTINGS, prompt=(1, 2, 3), echo=True),
+    Generate((), turn=0, attempt=0, seed=1, settings=SETTINGS, prompt="text", prediction="text"),
+    Count(Generate((), turn=0, attempt=0, seed=1, settings=SETTINGS, prompt="text")),
+    Load("t.gguf", None, LoadOptions(parallel=4), serves=True),
     Inspect((ChatMessage("user", "u"),), (1, 2, 3), position=1, asked=(9,), sharpness=2.0, seed=3, settings=SETTINGS),
     Freeze(True),
     Freeze(False),
@@ -119,6 +139,9 @@ EVENTS: list[Event] = [
     ),
     PromptProgress(312, 1204, True),
     Started({"type": "start", "seed": 7}),
+    Started({"type": "start"}, 5, (POSITION,)),
+    Scored((POSITION,)),
+    Counted(17),
     Notice("dropped the oldest turn"),
     Summarised("what was said", 4),
     sample_round([("a", "x"), ("r", "\x1b")], (TokenKind.CORRECTION, "\n")),
@@ -144,21 +167,24 @@ EVENTS: list[Event] = [
     Timed(Gain(Estimate(0.9, None, None, 1), 55.0, 60.0, None)),
     Timed(None),
     WorkerFailed("no room"),
+    WorkerFailed("too long", asked_wrong=True, too_long=True),
 ]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_comes_out_as_it_went_in(command: Command) -> None:
-    line = encode(command)
-    assert decode_command(line) == command
+    line = encode(command, 3)
+    assert decode_command(line) == (3, command)
+    assert decode_command(encode(command)) == (0, command)
     assert line.isascii()
     assert line.count(b"\n") == 1
 
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_comes_out_as_it_went_in(event: Event) -> None:
-    line = encode(event)
-    assert decode_event(line) == event
+    line = encode(event, 3)
+    assert decode_event(line) == (3, event)
+    assert line.isascii()
     assert line.count(b"\n") == 1
 
 
@@ -187,19 +213,20 @@ ROUNDS = st.builds(
 
 @given(ROUNDS)
 def test_any_round_comes_out_as_it_went_in(event: Round) -> None:
-    assert decode_event(encode(event)) == event
+    assert decode_event(encode(event)) == (0, event)
 
 
 def test_fields_from_a_newer_version_are_ignored_and_missing_ones_have_defaults() -> None:
     line = json.dumps({"type": "Set", "settings": {"k": 3, "mood": "good", "sampling": {"warmth": 1}}, "more": []})
-    assert decode_command(line.encode()) == Set(Settings(k=3))
+    assert decode_command(line.encode()) == (0, Set(Settings(k=3)))
 
 
 def test_an_older_side_that_knows_no_costs_and_no_memory_is_understood() -> None:
-    assert decode_event(b'{"type": "Ended", "reason": "end", "text": "t", "stats": {}}') == Ended("end", "t", {})
+    line = b'{"type": "Ended", "reason": "end", "text": "t", "stats": {}}'
+    assert decode_event(line) == (0, Ended("end", "t", {}))
     loaded = json.loads(encode(EVENTS[1]))
     del loaded["memory"]
-    understood = decode_event(json.dumps(loaded).encode())
+    _, understood = decode_event(json.dumps(loaded).encode())
     assert isinstance(understood, Loaded)
     assert understood.memory == MemoryUse()
 
@@ -222,21 +249,28 @@ def test_an_older_side_that_knows_no_costs_and_no_memory_is_understood() -> None
     ],
 )
 def test_a_command_that_makes_no_sense_is_none(line: str) -> None:
-    assert decode_command(line.encode()) is None
+    assert decode_command(line.encode()) == (0, None)
 
 
 @pytest.mark.parametrize("change", [{"drafted": [1]}, {"token": None}, {"index": "x"}, {"ms": {}}, {"top": {}}])
 def test_a_round_that_makes_no_sense_is_none(change: dict[str, object]) -> None:
     line = json.loads(encode(sample_round([("a", "x")], (TokenKind.BONUS, "y"))))
-    assert decode_event(json.dumps(line).encode())
-    assert decode_event(json.dumps(line | change).encode()) is None
+    assert decode_event(json.dumps(line).encode())[1]
+    assert decode_event(json.dumps(line | change).encode()) == (0, None)
 
 
 @given(st.one_of(st.binary(), st.dictionaries(st.text(), st.integers()).map(lambda made: json.dumps(made).encode())))
 def test_no_line_breaks_the_reader(line: bytes) -> None:
-    assert decode_event(line) is None
-    assert decode_command(line) is None
+    assert decode_event(line)[1] is None
+    assert decode_command(line)[1] is None
 
 
 def test_a_line_that_nests_without_end_breaks_nothing() -> None:
-    assert decode_event(b'{"type": "Started", "line": ' + b'{"a":' * 100_000) is None
+    assert decode_event(b'{"type": "Started", "line": ' + b'{"a":' * 100_000) == (0, None)
+
+
+def test_a_line_that_cannot_be_read_still_has_its_number() -> None:
+    for line in (b'{"type": "Generate", "number": 3}', b'{"number": 3, "type": "Dance"}'):
+        assert decode_command(line) == (3, None)
+    for number in (b'"3"', b"true", b"null"):
+        assert decode_command(b'{"type": "Generate", "number": ' + number + b"}") == (0, None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.worker.conftest import OPTIONS
+from app.worker.conftest import OPTIONS, process_of
 from specchat.texts import Collections, vocabulary_key
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import (
@@ -158,14 +158,13 @@ def test_a_prefix_that_cannot_be_is_one_failure(loaded: WorkerClient, prefix: tu
 
 def test_a_place_that_is_not_there_is_one_failure(loaded: WorkerClient) -> None:
     (failure,) = loaded.inspect(HELLO, (5, 6), 2, seed=7, settings=SETTINGS)
-    assert failure == WorkerFailed("there is no position 2 in an answer of 2 tokens: use 0 to 1")
+    assert failure == WorkerFailed("there is no position 2 in an answer of 2 tokens: use 0 to 1", asked_wrong=True)
 
 
 def test_what_was_read_survives_the_process(loaded: WorkerClient, tmp_path: Path) -> None:
     text = end_of(answer(loaded)).text
     assert list(loaded.keep(tmp_path / "kept", limit=MANY)) == [Kept(True)]
-    process = loaded._process.child
-    assert process is not None
+    process = process_of(loaded)
     process.kill()
     process.wait()
     assert list(loaded.keep(tmp_path / "other", limit=MANY)) == [

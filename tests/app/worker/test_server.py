@@ -6,12 +6,14 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.worker.conftest import records
+from specchat.worker.lines import encode
 from specchat.worker.protocol import (
     ChatMessage,
     Command,
@@ -24,7 +26,6 @@ from specchat.worker.protocol import (
     Quit,
     Threads,
     decode_event,
-    encode,
 )
 from specchat.worker.server import Server
 from specchat_engine import Engine, LoadOptions, Session, Settings
@@ -46,8 +47,10 @@ def tell(tiny_models: TinyModels) -> Iterator[Tell]:
         server = threading.Thread(target=Server(commands, BytesIO()).run)
         server.start()
 
+        numbers = count(1)
+
         def send(command: Command) -> None:
-            pipe.write(encode(command))
+            pipe.write(encode(command, next(numbers)))
 
         send(Load(str(tiny_models.target), str(tiny_models.draft), LoadOptions(threads=1, n_ctx=512)))
         yield send
@@ -96,11 +99,11 @@ def test_why_memory_shortened_a_context_goes_out_with_the_loaded_pair(
     with os.fdopen(reading, "rb") as commands, os.fdopen(writing, "wb", buffering=0) as pipe:
         server = threading.Thread(target=Server(commands, events).run)
         server.start()
-        pipe.write(encode(Load(str(path), None, LoadOptions(threads=1))))
+        pipe.write(encode(Load(str(path), None, LoadOptions(threads=1)), 1))
         wait_until(lambda: b'"loaded"' in events.getvalue().lower())
         pipe.write(encode(Quit()))
         server.join(20)
-    [loaded] = [event for line in events.getvalue().splitlines() if isinstance(event := decode_event(line), Loaded)]
+    [loaded] = [event for line in events.getvalue().splitlines() if isinstance(event := decode_event(line)[1], Loaded)]
     assert loaded.shortened_because.startswith("The context has ")
 
 
@@ -117,9 +120,10 @@ class Pipe(BytesIO):
 
 def test_a_pipe_that_takes_a_few_bytes_at_a_time_gets_all_of_them() -> None:
     events = Pipe()
-    command = encode(Keep("a folder", 10))
+    command = encode(Keep("a folder", 10), 1)
     assert Server(BytesIO(command), events).run() == 0
-    assert decode_event(events.getvalue()) == Kept(False, "no model is loaded: nothing was read that could be kept")
+    kept = Kept(False, "no model is loaded: nothing was read that could be kept")
+    assert decode_event(events.getvalue()) == (1, kept)
 
 
 def test_a_server_ends_if_nobody_reads_its_events() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from queue import Empty, Queue
 
-from app.worker.conftest import ENDLESS, HELLO, text_of
+from app.worker.conftest import ENDLESS, HELLO, process_of, text_of
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Ended, Event, Inspected, Started, WorkerFailed
 from specchat_engine import Settings
@@ -125,9 +125,7 @@ def test_closing_ends_a_frozen_answer(loaded: WorkerClient) -> None:
 def test_a_process_killed_while_an_answer_is_frozen_is_one_failure(loaded: WorkerClient) -> None:
     heard = answer(loaded, ENDLESS, frozen=True)
     assert isinstance(heard.next(), Started)
-    process = loaded._process.child
-    assert process is not None
-    process.kill()
+    process_of(loaded).kill()
     (failure,) = heard.rest()
     assert isinstance(failure, WorkerFailed)
     assert failure.died

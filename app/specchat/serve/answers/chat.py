@@ -7,7 +7,7 @@ from typing import Any
 
 from specchat.serve.answers.choices import ChoicesShape
 from specchat.serve.answers.deltas import Delta, Told
-from specchat.serve.protocol import LikelyToken, Position
+from specchat.worker.protocol import LikelyToken, Position
 from specchat_engine.answers.parts import AnswerPart, PartKind
 
 
@@ -21,7 +21,7 @@ class ChatShape(ChoicesShape):
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
         """One chunk, if there is something to tell."""
         change = self._change(number, delta.parts)
-        if delta.begun:
+        if delta.started:
             change = {"role": "assistant", "content": ""} | change
         told = self.rounds([delta.line]) | self.progress(delta)
         if change or told or delta.positions or delta.finish:
@@ -70,7 +70,7 @@ class ChatShape(ChoicesShape):
         return f"call_{self.id.removeprefix(self.prefix)}_{number}_{index}"
 
     def _logprobs(self, positions: Sequence[Position]) -> dict[str, Any] | None:
-        if self.asked.requests[0].logprobs is None:
+        if self.requests[0].logprobs is None:
             return None
         return {"content": [_position(position) for position in positions], "refusal": None}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from specchat.serve.answers.deltas import Delta, Told
@@ -11,7 +11,8 @@ from specchat.serve.answers.events import DONE, event
 from specchat.serve.answers.figures import usage
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
-from specchat.serve.requests.asked import Asked
+from specchat.serve.requests.base import Sampling
+from specchat.worker.protocol import Generate
 
 
 class ChoicesShape(Shape):
@@ -21,8 +22,8 @@ class ChoicesShape(Shape):
     whole_kind: ClassVar[str]
     chunk_kind: ClassVar[str]
 
-    def __init__(self, asked: Asked, model: str) -> None:
-        super().__init__(asked, model, self.prefix)
+    def __init__(self, body: Sampling, requests: Sequence[Generate], model: str) -> None:
+        super().__init__(body, requests, model, self.prefix)
 
     @abstractmethod
     def choice(self, number: int, told: Told) -> dict[str, Any]:
@@ -30,11 +31,11 @@ class ChoicesShape(Shape):
 
     def usage(self) -> dict[str, Any]:
         """The tokens of all answers and of their prompts."""
-        return usage(self.figures, predicts=self.asked.predicts)
+        return usage(self.figures, predicts=any(request.prediction for request in self.requests))
 
     def end(self) -> Iterable[bytes]:
         """The usage, if it was asked for, and the end of the stream."""
-        if self.asked.usage:
+        if self.body.tells_usage:
             yield self.chunk([], {"usage": self.usage()} | self.report())
         yield DONE
 
@@ -55,13 +56,13 @@ class ChoicesShape(Shape):
     def chunk(self, choices: list[dict[str, Any]], more: dict[str, Any]) -> bytes:
         """A chunk as an event. Those before the last have an empty usage, if it was asked for."""
         head = self._head(self.chunk_kind) | {"choices": choices}
-        return event(head | ({"usage": None} if self.asked.usage else {}) | more)
+        return event(head | ({"usage": None} if self.body.tells_usage else {}) | more)
 
     def progress(self, delta: Delta) -> dict[str, Any]:
         """The figures so far; at the end of a stream without usage, all of them."""
-        if delta.finish is not None and not self.asked.usage:
+        if delta.finish is not None and not self.body.tells_usage:
             return self.report()
-        return {"timings": self.figures[0].timings()} if self.asked.progress and len(self.figures) == 1 else {}
+        return {"timings": self.figures[0].timings()} if self.body.tells_progress and len(self.figures) == 1 else {}
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}

@@ -8,35 +8,35 @@ from typing import Any
 from specchat.serve.answers.choices import ChoicesShape
 from specchat.serve.answers.deltas import Delta, Told
 from specchat.serve.answers.figures import usage
-from specchat.serve.protocol import Begun, Position, Request
-from specchat.serve.requests.asked import Asked
+from specchat.serve.requests.completions import CompletionRequest
+from specchat.worker.protocol import Generate, Position, Started
 
 Logprobs = dict[str, list[Any]]
 
 
 class CompletionShape(ChoicesShape):
-    """Writes `text_completion` and its chunks. With `silent`, nothing but the prompt is told."""
+    """Writes `text_completion` and its chunks. If no tokens are asked for, nothing but the prompt is sent."""
 
     prefix = "cmpl-"
     whole_kind = chunk_kind = "text_completion"
 
-    def __init__(self, asked: Asked, model: str, *, prompts: int, tells_tokens: bool, silent: bool) -> None:
-        super().__init__(asked, model)
-        self._prompts = prompts
-        self._tells_tokens = tells_tokens
-        self._silent = silent
-        self._offsets = [0] * len(asked.requests)
+    def __init__(self, body: CompletionRequest, requests: Sequence[Generate], model: str) -> None:
+        super().__init__(body, requests, model)
+        self._prompts = len(body.prompts)
+        self._tells_tokens = body.tells_tokens
+        self._silent = body.max_tokens == 0
+        self._offsets = [0] * len(requests)
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
         """One chunk, if there is something to tell."""
         text, positions = "", [*delta.positions]
-        first = delta.begun is not None and self.asked.requests[number].echo
+        first = delta.started is not None and self.requests[number].echo
         if self._silent:
             positions = []
         else:
             text = "".join(part.text for part in delta.parts)
-        if delta.begun is not None and first:
-            text, positions = prompt_text(self.asked.requests[number], delta.begun), [*delta.begun.prompt]
+        if delta.started is not None and first:
+            text, positions = prompt_text(self.requests[number], delta.started), [*delta.started.prompt]
         told = self.rounds([delta.line]) | self.progress(delta)
         if text or told or positions or delta.finish:
             choice = {
@@ -50,10 +50,10 @@ class CompletionShape(ChoicesShape):
 
     def choice(self, number: int, told: Told) -> dict[str, Any]:
         """The text of one answer, after its prompt if that is to be repeated."""
-        request, begun = self.asked.requests[number], told.begun
+        request, started = self.requests[number], told.started
         text, positions = ("", []) if self._silent else (told.content, told.positions)
-        if request.echo and begun:
-            text, positions = prompt_text(request, begun) + text, [*begun.prompt, *positions]
+        if request.echo and started:
+            text, positions = prompt_text(request, started) + text, [*started.prompt, *positions]
         logprobs = self._logprobs(positions, 0, first=request.echo)
         return {"index": number, "text": text, "logprobs": logprobs, "finish_reason": told.finish}
 
@@ -78,8 +78,8 @@ class CompletionShape(ChoicesShape):
         return told | {"completion_tokens": 0, "total_tokens": told["prompt_tokens"]} if self._silent else told
 
 
-def prompt_text(request: Request, begun: Begun) -> str:
+def prompt_text(request: Generate, started: Started) -> str:
     """The text of a raw prompt, that of its tokens if it was given as ids."""
     if isinstance(request.prompt, str):
         return request.prompt
-    return "".join(position.token.text for position in begun.prompt)
+    return "".join(position.token.text for position in started.prompt)

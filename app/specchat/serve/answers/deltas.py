@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from specchat.serve.answers.figures import Figures
-from specchat.serve.answers.released import Releasing, emitted_tokens
-from specchat.serve.protocol import Begun, Finished, Made, Position, Request
+from specchat.serve.answers.released import Releasing
+from specchat.worker.protocol import Ended, Generate, Position, Scored, Started
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.answers.parts import AnswerPart, Parser, PartKind
+from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import round_line
 
 FinishReason = Literal["stop", "length", "tool_calls"]
@@ -23,13 +24,13 @@ _PATHS = ("target", "draft", "head", "further")
 class Delta:
     """What one event adds to an answer.
 
-    The first has `begun`; `line` is the line of the trace for the event, if traces are wanted. Only the last has a
+    The first has `started`; `line` is the line of the trace for the event, if traces are wanted. Only the last has a
     `finish`, and the stop string that ended the answer, if one did.
     """
 
     parts: tuple[AnswerPart, ...] = ()
     positions: tuple[Position, ...] = ()
-    begun: Begun | None = None
+    started: Started | None = None
     line: Mapping[str, Any] = field(default_factory=dict)
     finish: FinishReason | None = None
     stop: str | None = None
@@ -44,7 +45,7 @@ class Told:
     calls: list[Call] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     lines: list[Mapping[str, Any]] = field(default_factory=list)
-    begun: Begun | None = None
+    started: Started | None = None
     finish: FinishReason = "stop"
     stop: str | None = None
 
@@ -62,7 +63,7 @@ class Told:
                     self.calls[-1].arguments += part.text
         self.positions += delta.positions
         self.lines += [delta.line] if delta.line else []
-        self.begun = self.begun or delta.begun
+        self.started = self.started or delta.started
         self.finish, self.stop = delta.finish or self.finish, delta.stop or self.stop
 
 
@@ -86,70 +87,70 @@ class RawText:
         return []
 
 
-def parser_of(request: Request, answer_format: AnswerFormat, *, thinking: bool) -> Parser:
+def parser_of(request: Generate, answer_format: AnswerFormat, *, thinking: bool) -> Parser:
     """What tells the parts of an answer apart; `thinking` says that the prompt opened the reasoning.
 
     An answer that a grammar holds to a format cannot close it, and has none. Nor has it calls of tools.
     """
-    if not request.messages:
+    if request.prompt is not None:
         return RawText()
     free = not request.settings.sampling.grammar
-    return AnswerParser(answer_format, request.tools if free else (), thinking=thinking and free)
+    return AnswerParser(answer_format, request.tools.functions if free else (), thinking=thinking and free)
 
 
 class AnswerReader:
     """Reads the events of one answer, in their order. With `traces` each delta has its line of the trace."""
 
-    def __init__(self, request: Request, answer_format: AnswerFormat, *, traces: bool = False) -> None:
+    def __init__(self, request: Generate, answer_format: AnswerFormat, *, traces: bool = False) -> None:
         self.figures = Figures()
         self._request = request
         self._format = answer_format
         self._traces = traces
         self._parser = parser_of(request, answer_format, thinking=False)
         self._releasing = Releasing(request.settings.stop, tells_end=request.echo)
+        self._scores: tuple[Position, ...] = ()
         self._written = ""
         self._reasons = False
         self._calls = False
 
-    def read(self, event: Begun | Made | Finished) -> Delta:
-        """What an event adds to the answer."""
+    def read(self, event: Started | Scored | Round | Ended) -> Delta | None:
+        """What an event adds to the answer; None for scores, which belong to the round that follows."""
+        line = trace_line(event) if self._traces and not isinstance(event, Scored) else {}
         match event:
-            case Begun():
-                return self._begun(event)
-            case Made():
-                return self._made(event)
-            case Finished():
-                return self._finished(event)
+            case Started():
+                self.figures.begin(event)
+                thinking = bool(event.line.get("opens_reasoning"))
+                self._parser = parser_of(self._request, self._format, thinking=thinking)
+                return Delta(started=event, line=line)
+            case Scored(positions):
+                self._scores = positions
+                return None
+            case Round():
+                return self._made(event, line)
+            case Ended():
+                return self._ended(event, line)
 
-    def _begun(self, begun: Begun) -> Delta:
-        self.figures.begin(begun)
-        self._parser = parser_of(self._request, self._format, thinking=begun.thinking)
-        return Delta(begun=begun, line=self._line(begun))
-
-    def _made(self, made: Made) -> Delta:
-        self.figures.observe(made.round)
-        self._written += made.round.text
-        texts = [token.text for token in made.round.emitted]
-        portion = self._releasing.feed(emitted_tokens(texts, made.positions))
+    def _made(self, event: Round, line: Mapping[str, Any]) -> Delta:
+        self.figures.observe(event)
+        self._written += event.text
+        texts = [token.text for token in event.emitted]
+        portion, self._scores = self._releasing.feed(texts, self._scores), ()
         parts = self._noted(self._parser.feed(portion.text) if portion.text else ())
         if self._reasons:
             self.figures.reasoning_tokens += len(texts)
-        return Delta(parts, portion.positions, line=self._line(made))
+        return Delta(parts, portion.positions, line=line)
 
-    def _finished(self, finished: Finished) -> Delta:
-        portion = self._releasing.finish(finished.text)
+    def _ended(self, ended: Ended, line: Mapping[str, Any]) -> Delta:
+        portion = self._releasing.finish(ended.text)
         parts = self._noted((*(self._parser.feed(portion.text) if portion.text else ()), *self._parser.finish()))
         stop = None
-        if finished.reason == "stop":
-            rest = self._written[len(finished.text) :]
+        if ended.reason == "stop":
+            rest = self._written[len(ended.text) :]
             stop = next((stop for stop in self._request.settings.stop if rest.startswith(stop)), None)
-        reason: FinishReason = "stop" if finished.reason in ("end", "stop") else "length"
+        reason: FinishReason = "stop" if ended.reason in ("end", "stop") else "length"
         if self._calls and reason == "stop":
             reason = "tool_calls"
-        return Delta(parts, portion.positions, line=self._line(finished), finish=reason, stop=stop)
-
-    def _line(self, event: Begun | Made | Finished) -> Mapping[str, Any]:
-        return trace_line(event) if self._traces else {}
+        return Delta(parts, portion.positions, line=line, finish=reason, stop=stop)
 
     def _noted(self, parts: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:
         """The parts, after noting whether there are calls, and whether they leave the answer in its reasoning."""
@@ -159,14 +160,14 @@ class AnswerReader:
         return tuple(parts)
 
 
-def trace_line(event: Begun | Made | Finished) -> Mapping[str, Any]:
+def trace_line(event: Started | Round | Ended) -> Mapping[str, Any]:
     """The line of an answer's trace for an event, without the paths of files."""
     match event:
-        case Begun(line=line):
+        case Started(line=line):
             return without_paths(line)
-        case Made(round=made):
-            return round_line(made)
-        case Finished():
+        case Round():
+            return round_line(event)
+        case Ended():
             return {"type": "end", "reason": event.reason, "text": event.text, "stats": dict(event.stats)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from specchat.serve.protocol import Begun
+from specchat.worker.protocol import Started
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 
@@ -22,9 +22,9 @@ class Figures:
         self._drafted: list[int] = []
         self._accepted: list[int] = []
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, started: Started) -> None:
         """Counts the prompt."""
-        self.stats.prompt_tokens, self.cached_tokens = begun.prompt_tokens, begun.cached_tokens
+        self.stats.prompt_tokens, self.cached_tokens = started.line["prompt_tokens"], started.cached_tokens
 
     def observe(self, event: Round) -> None:
         """Counts one round."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from specchat.serve.answers.deltas import Delta
 from specchat.serve.answers.events import event
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
-from specchat.serve.requests.asked import Asked
+from specchat.serve.requests.base import Sampling
+from specchat.worker.protocol import Generate
 from specchat_engine.answers.parts import AnswerPart, PartKind
 
 _REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
@@ -19,15 +20,15 @@ _REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"
 class MessagesShape(Shape):
     """Writes `message` and the events of its stream. A block is open while the model writes it."""
 
-    def __init__(self, asked: Asked, model: str) -> None:
-        super().__init__(asked, model, "msg_")
+    def __init__(self, body: Sampling, requests: Sequence[Generate], model: str) -> None:
+        super().__init__(body, requests, model, "msg_")
         self._open = ""
         self._index = -1
         self._calls = 0
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
         """What a delta changes: blocks begin, grow and end."""
-        if delta.begun:
+        if delta.started:
             yield event({"type": "message_start", "message": self._message([], self._usage())}, "message_start")
         for part in delta.parts:
             yield from self._grown(part)

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from specchat.serve.protocol import Position
+from specchat.worker.protocol import Position
 from specchat_engine.answers.parts import held_back
-
-
-@dataclass(frozen=True, slots=True)
-class Emitted:
-    """A token's text and, if they were asked for, its log-probabilities."""
-
-    text: str
-    position: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +19,7 @@ class Portion:
 
 @dataclass(slots=True)
 class Releasing:
-    """Takes the tokens of an answer, gives the text that no stop string can cut any more.
+    """Takes the texts of an answer's tokens, gives the text that no stop string can cut any more.
 
     A token without text waits for the next one: it may be the mark that ends an answer, which is no part of it. It is
     told all the same if the answer `tells_end`.
@@ -37,13 +29,14 @@ class Releasing:
     tells_end: bool = False
     sent: int = 0
     _held: str = ""
-    _waiting: list[tuple[int, Emitted]] = field(default_factory=list)
+    _waiting: list[tuple[int, str, Position | None]] = field(default_factory=list)
 
-    def feed(self, tokens: Sequence[Emitted]) -> Portion:
-        """Takes tokens; gives what is certain now."""
-        for token in tokens:
-            self._waiting.append((self.sent + len(self._held), token))
-            self._held += token.text
+    def feed(self, texts: Sequence[str], positions: Sequence[Position] = ()) -> Portion:
+        """Takes tokens, with their log-probabilities if these were asked for; gives what is certain now."""
+        known: Sequence[Position | None] = positions or [None] * len(texts)
+        for text, position in zip(texts, known, strict=True):
+            self._waiting.append((self.sent + len(self._held), text, position))
+            self._held += text
         certain = self._certain()
         text, self._held = self._held[:certain], self._held[certain:]
         self.sent += certain
@@ -64,17 +57,9 @@ class Releasing:
     def _positions(self, place: int, *, at_the_end: bool) -> tuple[Position, ...]:
         """The tokens whose text ends before a place; at the answer's end those that begin before it."""
 
-        def is_out(start: int, token: Emitted) -> bool:
-            return start < place if at_the_end else start + max(len(token.text), 1) <= place
+        def is_out(start: int, text: str) -> bool:
+            return start < place if at_the_end else start + max(len(text), 1) <= place
 
-        out = [token.position for start, token in self._waiting if is_out(start, token) and token.position]
-        self._waiting = (
-            [] if at_the_end else [(start, token) for start, token in self._waiting if not is_out(start, token)]
-        )
-        return tuple(out)
-
-
-def emitted_tokens(texts: Sequence[str], positions: Sequence[Position]) -> list[Emitted]:
-    """The tokens of a round; without log-probabilities there are no positions."""
-    known: list[Position | None] = [*positions] or [None] * len(texts)
-    return [Emitted(text, position) for text, position in zip(texts, known, strict=True)]
+        out = tuple(position for start, text, position in self._waiting if position and is_out(start, text))
+        self._waiting = [] if at_the_end else [token for token in self._waiting if not is_out(*token[:2])]
+        return out

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from specchat.serve.answers.deltas import Delta
 from specchat.serve.answers.events import event
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
-from specchat.serve.requests.asked import Asked
+from specchat.serve.requests.responses import ResponsesRequest
+from specchat.worker.protocol import Generate
 from specchat_engine.answers.parts import AnswerPart, PartKind
 
 Item = dict[str, Any]
@@ -20,17 +21,16 @@ _PART_OF = {"message": "output_text", "reasoning": "reasoning_text"}
 class ResponsesShape(Shape):
     """Writes `response` and the events of its stream. An item is open while the model writes it."""
 
-    def __init__(self, asked: Asked, model: str, *, echoed: dict[str, Any]) -> None:
-        """`echoed` is what the response repeats of its request."""
-        super().__init__(asked, model, "resp_")
-        self._echoed = echoed
+    def __init__(self, body: ResponsesRequest, requests: Sequence[Generate], model: str) -> None:
+        super().__init__(body, requests, model, "resp_")
+        self._echoed = body.echoed()
         self._items: list[Item] = []
         self._is_open = False
         self._number = 0
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
         """What a delta changes: items begin, grow and end."""
-        if delta.begun:
+        if delta.started:
             yield self._event("response.created", response=self._response("in_progress"))
             yield self._event("response.in_progress", response=self._response("in_progress"))
         for part in delta.parts:

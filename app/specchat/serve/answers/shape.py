@@ -5,34 +5,38 @@ from __future__ import annotations
 import secrets
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from specchat.serve.answers.deltas import Delta, Told
 from specchat.serve.answers.figures import Figures
 from specchat.serve.api_errors import ApiError
-from specchat.serve.requests.asked import Asked
+from specchat.serve.requests.base import Sampling
+from specchat.worker.protocol import Generate
 
 
 class Shape(ABC):
     """Writes the answers to one HTTP request, as events of a stream or as a whole.
 
+    `body` is the request as it came, and `requests` has one to the engine for each answer.
+
     `add` is called for each delta, in order; then `end`, or `whole`. `figures` has those of each answer, once the first
     delta was added.
     """
 
-    def __init__(self, asked: Asked, model: str, prefix: str) -> None:
-        self.asked = asked
+    def __init__(self, body: Sampling, requests: Sequence[Generate], model: str, prefix: str) -> None:
+        self.body = body
+        self.requests = requests
         self.model = model
         self.id = f"{prefix}{secrets.token_hex(12)}"
         self.created = int(time.time())
         self.figures: list[Figures] = []
-        self.told = [Told() for _ in asked.requests]
+        self.told = [Told() for _ in requests]
 
     def add(self, number: int, delta: Delta) -> Iterable[bytes]:
         """Takes what an answer was added; the events that tell it."""
         self.told[number].add(delta)
-        return self.events(number, delta) if self.asked.stream else ()
+        return self.events(number, delta) if self.body.stream else ()
 
     @abstractmethod
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:

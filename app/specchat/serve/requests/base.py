@@ -10,8 +10,10 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from specchat.serve.api_errors import bad
+from specchat.worker.protocol import Generate
 from specchat_engine.allowed import Range, rule_of
 from specchat_engine.errors import SettingError
+from specchat_engine.prompt.thinking import SWITCHES
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import DraftLength, Settings
 
@@ -41,7 +43,7 @@ class Wire(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ModelOffer:
     """What the server offers: the settings that hold where a request says nothing, and its limits.
 
     `model` is the model's name in the API. `max_tokens` is the longest answer, 0 for as long as the context allows.
@@ -100,7 +102,29 @@ class Sampling(Wire):
         """Whether every round is to be told."""
         return self.specchat is not None and self.specchat.rounds
 
-    def settings(self, offer: Offer, *, max_tokens: int | None, stop: Sequence[str], grammar: str = "") -> Settings:
+    @property
+    def tells_usage(self) -> bool:
+        """Whether a stream ends with a chunk that has the usage."""
+        return False
+
+    @property
+    def tells_progress(self) -> bool:
+        """Whether each chunk of a stream has the figures so far."""
+        return False
+
+    def variables(self, offer: ModelOffer, effort: str | None, thinks: bool | None = None) -> dict[str, Any]:
+        """The further variables of the chat template: those of the request, and how much to think.
+
+        The server's own ones for thinking hold if the request has none.
+        """
+        given = ({"reasoning_effort": effort} if effort else {}) | (self.chat_template_kwargs or {})
+        if thinks is not None:
+            given = {"enable_thinking": thinks} | given
+        return given if given.keys() & SWITCHES else {**offer.thinking, **given}
+
+    def settings(
+        self, offer: ModelOffer, *, max_tokens: int | None, stop: Sequence[str], grammar: str = ""
+    ) -> Settings:
         """The engine's settings. Raises ApiError for a value that the loaded models cannot serve."""
         self._check_drafting(offer)
         usual = offer.settings
@@ -123,7 +147,7 @@ class Sampling(Wire):
             name = str(error).partition(" ")[0]
             raise bad(str(error), name if name in type(self).model_fields else None) from None
 
-    def _check_drafting(self, offer: Offer) -> None:
+    def _check_drafting(self, offer: ModelOffer) -> None:
         if isinstance(self.k, int) and not 0 <= self.k <= offer.k_max:
             raise bad(f"k is {self.k}: use auto, or a whole number from 0 to {offer.k_max}", "k")
         if self.drafter is not None and self.drafter not in offer.drafters:
@@ -153,6 +177,15 @@ class OpenaiSampling(Sampling):
     def tells_usage(self) -> bool:
         """Whether a stream ends with a chunk that has the usage."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
+
+    @property
+    def tells_progress(self) -> bool:
+        """Whether each chunk of a stream has the figures so far."""
+        return bool(self.timings_per_token)
+
+    def repeated(self, request: Generate) -> tuple[Generate, ...]:
+        """The same request for each answer, each with a seed of its own."""
+        return tuple(replace(request, seed=(request.seed + number) % SEEDS) for number in range(self.n or 1))
 
 
 def checked_stops(stops: Sequence[str], param: str) -> tuple[str, ...]:

@@ -7,12 +7,11 @@ from typing import Any
 from pydantic import Field
 
 from specchat.serve.api_errors import bad
-from specchat.serve.protocol import Request
-from specchat.serve.requests.asked import Asked, kind_of, repeated, template_options
-from specchat.serve.requests.base import MaxTokens, Offer, OpenaiSampling, Wire
-from specchat.serve.requests.content import ChatMessage, Part, check_messages, joined, plain_message
+from specchat.serve.requests.base import MaxTokens, ModelOffer, OpenaiSampling, Wire
+from specchat.serve.requests.content import GivenMessage, Part, check_messages, joined
 from specchat.serve.requests.formats import ResponseFormat
-from specchat.serve.requests.tools import Mode, NamedChoice, Tool, Tools, check_grammar, chosen_tools
+from specchat.serve.requests.tools import Mode, NamedChoice, Tool, check_grammar, chosen_tools
+from specchat.worker.protocol import Generate, Offer
 
 
 class Prediction(Wire):
@@ -25,7 +24,7 @@ class Prediction(Wire):
 class ChatRequest(OpenaiSampling):
     """A conversation to be answered."""
 
-    messages: list[ChatMessage]
+    messages: list[GivenMessage]
     max_tokens: MaxTokens = None
     max_completion_tokens: MaxTokens = None
     logprobs: bool | None = None
@@ -37,36 +36,29 @@ class ChatRequest(OpenaiSampling):
     prediction: Prediction | None = None
     reasoning_effort: str | None = None
 
-    def asked(self, offer: Offer) -> Asked:
-        """What is asked of the engine. Raises ApiError for what the models cannot serve."""
+    def requests(self, offer: ModelOffer) -> tuple[Generate, ...]:
+        """A request to the engine for each answer. Raises ApiError for what the models cannot serve."""
         check_messages(self.messages, "messages")
         tools = self._tools()
         grammar = self.response_format.grammar("response_format") if self.response_format else ""
         check_grammar(grammar, tools, "response_format")
-        request = Request(
+        request = Generate(
+            tuple(message.for_engine(f"messages[{number}]") for number, message in enumerate(self.messages)),
+            turn=0,
+            attempt=0,
+            seed=self.first_seed,
             settings=self.settings(
                 offer,
                 max_tokens=self.max_completion_tokens or self.max_tokens,
                 stop=self.stops,
                 grammar=grammar,
             ),
-            seed=self.first_seed,
-            messages=tuple(plain_message(each, f"messages[{i}]") for i, each in enumerate(self.messages)),
-            tools=tools.functions,
-            calls=tools.calls,
-            parallel_calls=tools.parallel,
-            options=template_options(self.chat_template_kwargs, self.reasoning_effort, offer.thinking),
+            tools=tools,
+            variables=self.variables(offer, self.reasoning_effort),
             prediction=joined(self.prediction.content, "prediction.content") if self.prediction else "",
             logprobs=self._logprobs(),
         )
-        return Asked(
-            repeated(request, self.n or 1),
-            kind_of(grammar=grammar, tools=tools),
-            stream=bool(self.stream),
-            usage=self.tells_usage,
-            rounds=self.tells_rounds,
-            progress=bool(self.timings_per_token),
-        )
+        return self.repeated(request)
 
     def _logprobs(self) -> int | None:
         if self.logprobs:
@@ -75,7 +67,7 @@ class ChatRequest(OpenaiSampling):
             raise bad("top_logprobs needs logprobs: true", "top_logprobs")
         return None
 
-    def _tools(self) -> Tools:
+    def _tools(self) -> Offer:
         offered = [tool.function for tool in self.tools or () if tool.type == "function" and tool.function]
         choice = self.tool_choice
         named: Any = None

@@ -8,10 +8,9 @@ from dataclasses import replace
 from pydantic import Field
 
 from specchat.serve.api_errors import bad
-from specchat.serve.protocol import Request
-from specchat.serve.requests.asked import Asked, repeated
-from specchat.serve.requests.base import MAX_CHOICES, Offer, OpenaiSampling
+from specchat.serve.requests.base import MAX_CHOICES, ModelOffer, OpenaiSampling
 from specchat.serve.requests.formats import ResponseFormat
+from specchat.worker.protocol import Generate
 
 USUAL_TOKENS = 16
 """The length of an answer where the request says nothing, as in OpenAI's API."""
@@ -42,8 +41,8 @@ class CompletionRequest(OpenaiSampling):
         """Whether the log-probabilities of tokens are told."""
         return self.logprobs is not None
 
-    def asked(self, offer: Offer) -> Asked:
-        """What is asked of the engine; a length of 0 is asked as 1, and -1 is no limit.
+    def requests(self, offer: ModelOffer) -> tuple[Generate, ...]:
+        """A request to the engine for each answer; a length of 0 is asked as 1, and -1 is no limit.
 
         Raises ApiError for what cannot be served.
         """
@@ -56,22 +55,18 @@ class CompletionRequest(OpenaiSampling):
             raise bad(f"{len(prompts)} prompts × n {count} are too many answers: at most {MAX_CHOICES}", "prompt")
         length = USUAL_TOKENS if self.max_tokens is None else self.max_tokens
         grammar = self.response_format.grammar("response_format") if self.response_format else ""
-        request = Request(
+        request = Generate(
+            (),
+            turn=0,
+            attempt=0,
+            seed=self.first_seed,
             settings=self.settings(
                 offer, max_tokens=None if length < 0 else max(length, 1), stop=self.stops, grammar=grammar
             ),
-            seed=self.first_seed,
             logprobs=0 if self.echo and self.logprobs is None and not self._is_text else self.logprobs,
             echo=bool(self.echo),
         )
-        return Asked(
-            tuple(one for prompt in prompts for one in repeated(replace(request, prompt=prompt), count)),
-            "json" if grammar else "completion",
-            stream=bool(self.stream),
-            usage=self.tells_usage,
-            rounds=self.tells_rounds,
-            progress=bool(self.timings_per_token),
-        )
+        return tuple(each for prompt in prompts for each in self.repeated(replace(request, prompt=prompt)))
 
     @property
     def _is_text(self) -> bool:

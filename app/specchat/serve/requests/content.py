@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal, Self
 
 from specchat.serve.api_errors import ApiError, bad
 from specchat.serve.requests.base import Wire
+from specchat.worker.protocol import ChatMessage
+from specchat_engine.prompt.messages import Role, ToolCall
 
-Plain = dict[str, Any]
-"""A message for the chat template, with the keys of OpenAI's chat API, and `images` apart from its content."""
-
+_ROLES: Final[dict[str, Role]] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
 _TEXTS: Final = ("text", "input_text", "output_text")
 _IMAGES: Final = ("image_url", "input_image")
 
 
-@dataclass(frozen=True, slots=True)
-class GivenImage:
-    """An image as a client sent it, in base 64, and its place in the request."""
+class GivenImage(str):
+    """An image as a client sent it, in base 64. `place` is its place in the request."""
 
     place: str
-    data: str
+
+    def __new__(cls, place: str, data: str) -> Self:
+        image = super().__new__(cls, data)
+        image.place = place
+        return image
 
 
 class ImageUrl(Wire):
@@ -54,7 +63,7 @@ class Call(Wire):
     function: Function
 
 
-class ChatMessage(Wire):
+class GivenMessage(Wire):
     """A message of OpenAI's chat API."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -64,31 +73,21 @@ class ChatMessage(Wire):
     tool_calls: list[Call] | None = None
     tool_call_id: str | None = None
 
-
-def plain_message(message: ChatMessage, place: str) -> Plain:
-    """The message for the chat template. Raises ApiError for a part that is neither text nor image."""
-    role = {"developer": "system", "function": "tool"}.get(message.role, message.role)
-    plain: Plain = {"role": role, **said(message.content or "", f"{place}.content")}
-    for name in ("name", "reasoning_content", "tool_call_id"):
-        if (value := getattr(message, name)) is not None:
-            plain[name] = value
-    if message.tool_calls:
-        plain["tool_calls"] = [
-            call_of(call.id or f"call_{number}", call.function.name, call.function.arguments)
-            for number, call in enumerate(message.tool_calls)
-        ]
-    return plain
+    def for_engine(self, place: str) -> ChatMessage:
+        """The message for the engine. Raises ApiError for a part that is neither text nor image."""
+        text, images = said(self.content or "", f"{place}.content")
+        calls = tuple(
+            ToolCall(call.function.name, call.function.arguments or "{}", call.id or f"call_{number}")
+            for number, call in enumerate(self.tool_calls or ())
+        )
+        role, call_id, name = _ROLES[self.role], self.tool_call_id or "", self.name or ""
+        return ChatMessage(role, text, calls, call_id, name, images, self.reasoning_content or "")
 
 
-def call_of(identity: str, name: str, arguments: str) -> Plain:
-    """A call in a message for the chat template."""
-    return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def said(content: str | Sequence[Part], place: str) -> Plain:
+def said(content: str | Sequence[Part], place: str) -> tuple[str, tuple[GivenImage, ...]]:
     """The text of a message's content, and its images. Raises ApiError for a part that is neither."""
     if isinstance(content, str):
-        return {"content": content}
+        return content, ()
     texts, images = [], []
     for number, part in enumerate(content):
         where = f"{place}[{number}]"
@@ -97,12 +96,7 @@ def said(content: str | Sequence[Part], place: str) -> Plain:
             images.append(image_at(url or "", f"{where}.image_url"))
         else:
             texts.append(_text(part, where))
-    return with_images("".join(texts), images)
-
-
-def with_images(text: str, images: Sequence[GivenImage]) -> Plain:
-    """The keys of a message with this text and these images, which stand before it."""
-    return {"content": text, "images": images} if images else {"content": text}
+    return "".join(texts), tuple(images)
 
 
 def image_at(url: str, place: str) -> GivenImage:

@@ -8,12 +8,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from specchat.serve.api_errors import bad
-from specchat.serve.protocol import Request
-from specchat.serve.requests.asked import Asked, kind_of, template_options
-from specchat.serve.requests.base import Offer, Sampling, Wire, checked_stops
-from specchat.serve.requests.content import GivenImage, Plain, call_of, check_messages, no_text, with_images
+from specchat.serve.requests.base import ModelOffer, Sampling, Wire, checked_stops
+from specchat.serve.requests.content import GivenImage, check_messages, no_text
 from specchat.serve.requests.formats import grammar_of
-from specchat.serve.requests.tools import FunctionTool, Tools, check_grammar, chosen_tools
+from specchat.serve.requests.tools import FunctionTool, check_grammar, chosen_tools
+from specchat.worker.protocol import ChatMessage, Generate, Offer
+from specchat_engine.prompt.messages import ToolCall
 
 _UNREAD = ("redacted_thinking",)
 
@@ -95,32 +95,32 @@ class CountRequest(Sampling):
     stop_sequences: list[str] | None = None
     output_config: OutputConfig | None = None
 
-    def request(self, offer: Offer, max_tokens: int) -> Request:
+    def request(self, offer: ModelOffer, max_tokens: int) -> Generate:
         """The request to the engine. Raises ApiError for what cannot be served."""
         stop = checked_stops(self.stop_sequences or (), "stop_sequences")
         tools, grammar = self.chosen(), self._grammar()
         check_grammar(grammar, tools, "output_config.format")
-        return Request(
-            settings=self.settings(offer, max_tokens=max_tokens, stop=stop, grammar=grammar),
+        thinks = None if self.thinking is None else self.thinking.type != "disabled"
+        effort = self.output_config.effort if self.output_config else None
+        return Generate(
+            tuple(self._conversation()),
+            turn=0,
+            attempt=0,
             seed=self.first_seed,
-            messages=tuple(self.plain_messages()),
-            tools=tools.functions,
-            calls=tools.calls,
-            parallel_calls=tools.parallel,
-            options=self._options(offer),
+            settings=self.settings(offer, max_tokens=max_tokens, stop=stop, grammar=grammar),
+            tools=tools,
+            variables=self.variables(offer, effort, thinks),
         )
 
-    def plain_messages(self) -> list[Plain]:
-        """The conversation for the chat template. Raises ApiError for a block that is not read."""
+    def _conversation(self) -> list[ChatMessage]:
+        """The conversation for the engine. Raises ApiError for a block that is not read."""
         check_messages(self.messages, "messages")
-        plain: list[Plain] = []
-        if self.system:
-            plain.append({"role": "system", "content": _texts(self.system, "system")})
+        messages = [ChatMessage("system", _texts(self.system, "system"))] if self.system else []
         for number, message in enumerate(self.messages):
-            plain += _plain(message, f"messages[{number}]")
-        return plain
+            messages += _for_engine(message, f"messages[{number}]")
+        return messages
 
-    def chosen(self) -> Tools:
+    def chosen(self) -> Offer:
         """The tools that may be called. Raises ApiError for a choice that none fits."""
         offered = [
             FunctionTool(name=tool.name, description=tool.description, parameters=tool.input_schema)
@@ -137,11 +137,6 @@ class CountRequest(Sampling):
         parallel = not choice.disable_parallel_tool_use
         return chosen_tools(offered, mode, named=named, parallel=parallel, param="tool_choice")
 
-    def _options(self, offer: Offer) -> dict[str, Any]:
-        thinks = None if self.thinking is None else self.thinking.type != "disabled"
-        effort = self.output_config.effort if self.output_config else None
-        return template_options(self.chat_template_kwargs, effort, offer.thinking, thinks)
-
     def _grammar(self) -> str:
         form = self.output_config.format if self.output_config else None
         return grammar_of(form.schema_, "output_config.format.schema") if form else ""
@@ -152,18 +147,16 @@ class MessagesRequest(CountRequest):
 
     max_tokens: int = Field(ge=1, lt=2**31)
 
-    def asked(self, offer: Offer) -> Asked:
-        """What is asked of the engine. Raises ApiError for what cannot be served."""
-        request, tools = self.request(offer, self.max_tokens), self.chosen()
-        kind = kind_of(grammar=request.settings.sampling.grammar, tools=tools)
-        return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds)
+    def requests(self, offer: ModelOffer) -> tuple[Generate, ...]:
+        """The one request to the engine. Raises ApiError for what cannot be served."""
+        return (self.request(offer, self.max_tokens),)
 
 
-def _plain(message: Message, place: str) -> list[Plain]:
-    """One message as the chat template takes it: results of tools are messages of their own, before the text."""
+def _for_engine(message: Message, place: str) -> list[ChatMessage]:
+    """One message as the engine takes it: results of tools are messages of their own, before the text."""
     blocks = [Block(type="text", text=message.content)] if isinstance(message.content, str) else message.content
-    results: list[Plain] = []
-    calls: list[Plain] = []
+    results: list[ChatMessage] = []
+    calls: list[ToolCall] = []
     images: list[GivenImage] = []
     texts, thoughts = "", ""
     for number, block in enumerate(blocks):
@@ -178,26 +171,22 @@ def _plain(message: Message, place: str) -> list[Plain]:
             case "tool_use":
                 if not (block.id and block.name):
                     raise bad(f"{where} needs id and name", where)
-                calls.append(call_of(block.id, block.name, json.dumps(block.input or {}, ensure_ascii=False)))
+                calls.append(ToolCall(block.name, json.dumps(block.input or {}, ensure_ascii=False), block.id))
             case "tool_result":
                 if not block.tool_use_id:
                     raise bad(f"{where} needs tool_use_id", f"{where}.tool_use_id")
-                result = _result(block.content or "", f"{where}.content")
-                results.append({"role": "tool", "tool_call_id": block.tool_use_id, **result})
+                text, shown = _result(block.content or "", f"{where}.content")
+                results.append(ChatMessage("tool", text, tool_call_id=block.tool_use_id, images=shown))
             case kind if kind not in _UNREAD:
                 raise no_text(kind, where)
-    said: Plain = {"role": message.role, **with_images(texts, images)}
-    if thoughts:
-        said["reasoning_content"] = thoughts
-    if calls:
-        said["tool_calls"] = calls
+    said = ChatMessage(message.role, texts, tuple(calls), images=tuple(images), reasoning=thoughts)
     return [*results, said] if texts or images or thoughts or calls or not results else results
 
 
-def _result(content: str | list[Block], place: str) -> Plain:
+def _result(content: str | list[Block], place: str) -> tuple[str, tuple[GivenImage, ...]]:
     """The text of a tool's result, and its images. Raises ApiError for a block that is neither."""
     if isinstance(content, str):
-        return {"content": content}
+        return content, ()
     texts, images = [], []
     for number, block in enumerate(content):
         where = f"{place}[{number}]"
@@ -208,7 +197,7 @@ def _result(content: str | list[Block], place: str) -> Plain:
                 images.append(_image(block, where))
             case kind:
                 raise no_text(kind, where)
-    return with_images("".join(texts), images)
+    return "".join(texts), tuple(images)
 
 
 def _image(block: Block, place: str) -> GivenImage:

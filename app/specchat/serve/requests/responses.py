@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field
 
 from specchat.serve.api_errors import bad
-from specchat.serve.protocol import Request
-from specchat.serve.requests.asked import Asked, kind_of, template_options
-from specchat.serve.requests.base import Offer, Sampling, Wire
-from specchat.serve.requests.content import Part, Plain, call_of, check_messages, said
+from specchat.serve.requests.base import ModelOffer, Sampling, Wire
+from specchat.serve.requests.content import Part, check_messages, said
 from specchat.serve.requests.formats import ResponseFormat, grammar_of
-from specchat.serve.requests.tools import FunctionTool, Mode, Tools, check_grammar, chosen_tools
+from specchat.serve.requests.tools import FunctionTool, Mode, check_grammar, chosen_tools
+from specchat.worker.protocol import ChatMessage, Generate, Offer
+from specchat_engine.prompt.messages import ToolCall
 
 
 class Item(Wire):
@@ -83,8 +83,8 @@ class ResponsesRequest(Sampling):
     previous_response_id: str | None = None
     metadata: dict[str, Any] | None = None
 
-    def asked(self, offer: Offer) -> Asked:
-        """What is asked of the engine. Raises ApiError for what cannot be served."""
+    def requests(self, offer: ModelOffer) -> tuple[Generate, ...]:
+        """The one request to the engine. Raises ApiError for what cannot be served."""
         if self.previous_response_id:
             message = "previous_response_id is not supported, nothing is stored: send the conversation in input"
             raise bad(message, "previous_response_id")
@@ -95,17 +95,16 @@ class ResponsesRequest(Sampling):
         messages = self.messages()
         check_messages(messages, "input")
         effort = self.reasoning.effort if self.reasoning else None
-        request = Request(
-            settings=self.settings(offer, max_tokens=self.max_output_tokens, stop=(), grammar=grammar),
+        request = Generate(
+            tuple(messages),
+            turn=0,
+            attempt=0,
             seed=self.first_seed,
-            messages=tuple(messages),
-            tools=tools.functions,
-            calls=tools.calls,
-            parallel_calls=tools.parallel,
-            options=template_options(self.chat_template_kwargs, effort, offer.thinking),
+            settings=self.settings(offer, max_tokens=self.max_output_tokens, stop=(), grammar=grammar),
+            tools=tools,
+            variables=self.variables(offer, effort),
         )
-        kind = kind_of(grammar=grammar, tools=tools)
-        return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds)
+        return (request,)
 
     def echoed(self) -> dict[str, Any]:
         """What the response repeats of the request."""
@@ -122,16 +121,16 @@ class ResponsesRequest(Sampling):
             "tools": [tool.model_dump(exclude_none=True) for tool in self.tools or ()],
         }
 
-    def messages(self) -> list[Plain]:
-        """The conversation for the chat template. Raises ApiError for an item that is not read."""
-        messages: list[Plain] = [{"role": "system", "content": self.instructions}] if self.instructions else []
+    def messages(self) -> list[ChatMessage]:
+        """The conversation for the engine. Raises ApiError for an item that is not read."""
+        messages = [ChatMessage("system", self.instructions)] if self.instructions else []
         if isinstance(self.input, str):
-            return [*messages, {"role": "user", "content": self.input}]
+            return [*messages, ChatMessage("user", self.input)]
         for number, item in enumerate(self.input):
             _add(messages, item, f"input[{number}]")
         return messages
 
-    def _tools(self) -> Tools:
+    def _tools(self) -> Offer:
         offered = [
             FunctionTool(name=tool.name, description=tool.description, parameters=tool.parameters, strict=tool.strict)
             for tool in self.tools or ()
@@ -144,24 +143,25 @@ class ResponsesRequest(Sampling):
         return chosen_tools(offered, choice, named=named, parallel=parallel, param="tool_choice")
 
 
-def _add(messages: list[Plain], item: Item, place: str) -> None:
+def _add(messages: list[ChatMessage], item: Item, place: str) -> None:
     """Adds an item to a conversation. Calls join the message of the model before them."""
     if item.type == "message":
         if item.role is None:
             raise bad(f"{place} has no role", f"{place}.role")
+        text, images = said(item.content or "", f"{place}.content")
         role = "system" if item.role == "developer" else item.role
-        messages.append({"role": role, **said(item.content or "", f"{place}.content")})
+        messages.append(ChatMessage(role, text, images=images, reasoning=""))
     elif item.type == "function_call":
         if not (item.name and item.call_id):
             raise bad(f"{place} needs name and call_id", place)
-        if not messages or messages[-1]["role"] != "assistant":
-            messages.append({"role": "assistant", "content": ""})
-        call = call_of(item.call_id, item.name, item.arguments or json.dumps({}))
-        messages[-1].setdefault("tool_calls", []).append(call)
+        if not messages or messages[-1].role != "assistant":
+            messages.append(ChatMessage("assistant", "", reasoning=""))
+        call = ToolCall(item.name, item.arguments or "{}", item.call_id)
+        messages[-1] = replace(messages[-1], tool_calls=(*messages[-1].tool_calls, call))
     elif item.type == "function_call_output":
         if not item.call_id:
             raise bad(f"{place} needs call_id", f"{place}.call_id")
-        output = said(item.output or "", f"{place}.output")
-        messages.append({"role": "tool", "tool_call_id": item.call_id, **output})
+        text, images = said(item.output or "", f"{place}.output")
+        messages.append(ChatMessage("tool", text, tool_call_id=item.call_id, images=images))
     elif item.type != "reasoning":
         raise bad(f"{place} is of type {item.type[:80]!r}: send messages, function calls and their outputs", place)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
 
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import Wire
+from specchat.worker.protocol import NO_TOOLS, Offer
 
 Mode = Literal["none", "auto", "required"]
 
@@ -43,23 +43,6 @@ class NamedChoice(Wire):
     function: NamedFunction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """The functions that may be called, each as OpenAI's chat API writes a tool, and whether one has to be.
-
-    `parallel` says that several may be called in one answer.
-    """
-
-    functions: tuple[dict[str, Any], ...] = ()
-    mode: Mode = "auto"
-    parallel: bool = True
-
-    @property
-    def calls(self) -> Literal["auto", "required"]:
-        """Whether one has to be called."""
-        return "required" if self.mode == "required" else "auto"
-
-
 def function_tool(tool: FunctionTool) -> dict[str, Any]:
     """The tool as templates take it."""
     described = {"description": tool.description} if tool.description else {}
@@ -68,15 +51,15 @@ def function_tool(tool: FunctionTool) -> dict[str, Any]:
     return {"type": "function", "function": {"name": tool.name, **described, "parameters": parameters, **strict}}
 
 
-def check_grammar(grammar: str, tools: Tools, param: str) -> None:
+def check_grammar(grammar: str, tools: Offer, param: str) -> None:
     """Raises ApiError for an answer that has to call a tool and to be of another format."""
-    if grammar and tools.mode == "required":
+    if grammar and tools.required:
         raise bad(f"{param} and a call that is required exclude each other: leave out one of them", param)
 
 
 def chosen_tools(
     functions: Sequence[FunctionTool], choice: Mode | str | None, *, named: str | None, parallel: bool, param: str
-) -> Tools:
+) -> Offer:
     """The tools under a choice: a mode, or the one function that is `named`, which then has to be called.
 
     Raises ApiError for a choice that no tool fits.
@@ -86,11 +69,11 @@ def chosen_tools(
         tools = tuple(tool for tool in tools if tool["function"]["name"] == named)
         if not tools:
             raise bad(f"{param} names {named[:80]!r}, which is none of the tools", param)
-        return Tools(tools, "required", parallel=False)
+        return Offer(tools, required=True, parallel=False)
     if choice == "none":
-        return Tools((), "none")
+        return NO_TOOLS
     if choice == "required":
         if not tools:
             raise bad(f"{param} is required, but there are no tools", param)
-        return Tools(tools, "required", parallel)
-    return Tools(tools, "auto", parallel)
+        return Offer(tools, required=True, parallel=parallel)
+    return Offer(tools, parallel=parallel)

@@ -12,7 +12,7 @@ import pytest
 from app.serve.conftest import Served
 from specchat.serve.errors import EngineDied
 from specchat_engine.grammar.json_schema import schema_grammar
-from support.scripted_server import HELLO, Script, ScriptedEngine, made_round
+from support.scripted_server import HELLO, Script, ScriptedEngine, made_round, template_messages
 
 ASKED: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
 
@@ -30,7 +30,10 @@ def test_a_message_is_answered(claude: anthropic.Anthropic, engine: ScriptedEngi
     assert (answer.stop_reason, answer.stop_sequence) == ("end_turn", None)
     assert (answer.usage.input_tokens, answer.usage.cache_read_input_tokens, answer.usage.output_tokens) == (1, 2, 5)
     (request,) = engine.asked
-    assert request.messages == ({"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"})
+    assert template_messages(request) == [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "hi"},
+    ]
     assert (request.settings.sampling.temperature, request.settings.sampling.top_k) == (0.5, 3)
     assert request.settings.max_tokens == 9
 
@@ -87,13 +90,13 @@ def test_calls_and_results_become_messages(claude: anthropic.Anthropic, engine: 
     ]
     claude.messages.create(model="m", max_tokens=5, messages=conversation)
     call = {"id": "t1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Rome"}'}}
-    assert engine.asked[0].messages == (
+    assert template_messages(engine.asked[0]) == [
         {"role": "user", "content": "weather?"},
         {"role": "assistant", "content": "I look.", "reasoning_content": "hm", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "t1", "content": "sunny"},
         {"role": "user", "content": "and now?"},
         {"role": "tool", "tool_call_id": "t2", "content": "rain"},
-    )
+    ]
 
 
 def test_tools_are_offered_and_those_of_other_types_skipped(
@@ -106,15 +109,15 @@ def test_tools_are_offered_and_those_of_other_types_skipped(
     ]
     claude.messages.create(**ASKED, tools=tools, thinking={"type": "disabled"})
     function = {"name": "weather", "description": "Tells it.", "parameters": schema}
-    assert engine.asked[0].tools == ({"type": "function", "function": function},)
-    assert engine.asked[0].options == {"enable_thinking": False}
+    assert engine.asked[0].tools.functions == ({"type": "function", "function": function},)
+    assert engine.asked[0].variables == {"enable_thinking": False}
 
 
 def test_a_schema_holds_the_answer(claude: anthropic.Anthropic, engine: ScriptedEngine) -> None:
     config: Any = {"format": {"type": "json_schema", "schema": {"type": "boolean"}}, "effort": "low"}
     claude.messages.create(**ASKED, output_config=config)
     assert engine.asked[0].settings.sampling.grammar == schema_grammar('{"type": "boolean"}')
-    assert engine.asked[0].options == {"reasoning_effort": "low"}
+    assert engine.asked[0].variables == {"reasoning_effort": "low"}
 
 
 def test_tokens_are_counted(claude: anthropic.Anthropic, engine: ScriptedEngine) -> None:

@@ -149,21 +149,21 @@ def test_an_answer_in_a_format_is_content_also_where_it_looks_like_a_call(
 
 
 @pytest.mark.parametrize(
-    ("choice", "calls", "names"),
+    ("choice", "required", "names"),
     [
-        (None, "auto", ["weather", "time"]),
-        ("auto", "auto", ["weather", "time"]),
-        ("required", "required", ["weather", "time"]),
-        ({"type": "function", "function": {"name": "time"}}, "required", ["time"]),
-        ("none", "auto", []),
+        (None, False, ["weather", "time"]),
+        ("auto", False, ["weather", "time"]),
+        ("required", True, ["weather", "time"]),
+        ({"type": "function", "function": {"name": "time"}}, True, ["time"]),
+        ("none", False, []),
     ],
 )
 def test_a_choice_says_which_tools_may_or_must_be_called(
-    client: openai.OpenAI, engine: ScriptedEngine, choice: Any, calls: str, names: list[str]
+    client: openai.OpenAI, engine: ScriptedEngine, choice: Any, required: bool, names: list[str]
 ) -> None:
     tools: Any = [*TOOLS, {"type": "web_search"}, {"type": "function", "function": {"name": "time"}}]
     change = {} if choice is None else {"tool_choice": choice}
     client.chat.completions.create(model="m", messages=MESSAGES, tools=tools, **change)
     (request,) = engine.asked
-    assert [tool["function"]["name"] for tool in request.tools] == names
-    assert request.calls == calls
+    assert [tool["function"]["name"] for tool in request.tools.functions] == names
+    assert request.tools.required == required

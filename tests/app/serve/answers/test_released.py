@@ -5,14 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.serve.answers.released import Emitted, Releasing
-from specchat.serve.protocol import LikelyToken, Position
+from specchat.serve.answers.released import Portion, Releasing
+from specchat.worker.protocol import LikelyToken, Position
 
 LETTERS = st.text("abc", max_size=3)
 
 
-def token(text: str) -> Emitted:
-    return Emitted(text, Position(LikelyToken(0, text, -1.0)))
+def fed(releasing: Releasing, *texts: str) -> Portion:
+    """What is certain after tokens with these texts."""
+    return releasing.feed(texts, [Position(LikelyToken(0, text, -1.0)) for text in texts])
 
 
 def cut(text: str, stops: tuple[str, ...]) -> tuple[str, bool]:
@@ -30,7 +31,7 @@ def test_what_was_sent_is_the_answer_however_it_is_cut_into_rounds(
     said = ""
     for texts in rounds:
         said += "".join(texts)
-        sent += releasing.feed([token(text) for text in texts]).text
+        sent += fed(releasing, *texts).text
         whole, stopped = cut(said, stops)
         assert whole.startswith(sent), "nothing is sent that has to be taken back"
         if not stops:
@@ -45,7 +46,7 @@ def test_each_token_with_a_text_is_told_once_and_in_order(rounds: list[list[str]
     releasing = Releasing(("cab",))
     texts = [text for each in rounds for text in each]
     whole, _ = cut("".join(texts), ("cab",))
-    told = [position for each in rounds for position in releasing.feed([token(text) for text in each]).positions]
+    told = [position for each in rounds for position in fed(releasing, *each).positions]
     told += releasing.finish(whole).positions
     expected, place = [], 0
     for text in texts:
@@ -57,18 +58,18 @@ def test_each_token_with_a_text_is_told_once_and_in_order(rounds: list[list[str]
 
 def test_a_token_that_ends_the_answer_is_not_told() -> None:
     releasing = Releasing()
-    assert [position.token.text for position in releasing.feed([token("a"), token("")]).positions] == ["a"]
+    assert [position.token.text for position in fed(releasing, "a", "").positions] == ["a"]
     assert releasing.finish("a").positions == ()
 
 
 def test_it_is_told_where_the_end_is_to_be_told_unless_a_stop_string_cut_it_off() -> None:
     for whole, expected in (("ab", ["b", ""]), ("a", [])):
         releasing = Releasing(("b",), tells_end=True)
-        releasing.feed([token("a"), token("b"), token("")])
+        fed(releasing, "a", "b", "")
         assert [position.token.text for position in releasing.finish(whole).positions] == expected
 
 
 def test_a_token_of_an_unfinished_character_is_told_with_the_rest_of_it() -> None:
     releasing = Releasing()
-    assert releasing.feed([token("")]).positions == ()
-    assert [position.token.text for position in releasing.feed([token("é")]).positions] == ["", "é"]
+    assert fed(releasing, "").positions == ()
+    assert [position.token.text for position in fed(releasing, "é").positions] == ["", "é"]

@@ -25,10 +25,11 @@ class _Place:
 class Places:
     """All places of an engine. Any thread may take one."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, measures_plain: bool = False) -> None:
+        """With `measures_plain` the next answer waits until some plain passes were timed."""
         sessions = [engine.session(seed=0, place=number) for number in range(engine.options.parallel)]
         for session in sessions:
-            session.measures_plain = False  # the next request does not wait for that
+            session.measures_plain = measures_plain
         self.any = sessions[0]
         self.count = len(sessions)
         self._free = [_Place(session) for session in sessions]
