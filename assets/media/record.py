@@ -24,6 +24,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from specchat.cli.verify import verify
+from specchat.engine_process.local_client import LocalClient
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import worker_log
 from specchat.tui.app import SpecchatApp
@@ -34,7 +35,6 @@ from specchat.tui.transcript.entries import TranscriptNotice
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.listing import Listing
-from specchat.worker.client import WorkerClient
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
 from specchat_engine.gguf.reader import read_file
@@ -307,7 +307,7 @@ async def record(name: str, size: tuple[int, int], steps: Steps) -> None:
 
         projector = write_projector(Path(os.environ["HOME"]) / "mmproj.gguf", width=read_file(chosen.target).width)
         chosen = replace(chosen, options=LoadOptions(mmproj=str(projector)))
-    app = SpecchatApp(chosen, WorkerClient(worker_log()))
+    app = SpecchatApp(chosen, LocalClient(worker_log()))
     async with app.run_test(size=size) as pilot:
         await steps(pilot)
         await pilot.pause(0.5)

@@ -16,11 +16,11 @@ HEAVY = {"textual", "llama_cpp", "torch", "numpy", "pydantic", "rich"}
     "module",
     [
         "specchat.cli",
-        "specchat.worker.client",
+        "specchat.engine_process.local_client",
         "specchat.settings.options",
         "specchat.store",
         "specchat.settings.presets",
-        "specchat.serve.engine_client",
+        "specchat.engine_process.shared_client",
         "specchat.tools.toolbox",
     ],
 )
@@ -32,7 +32,7 @@ def test_light_modules_stay_light(module: str) -> None:
 
 def test_the_engines_process_waits_for_nothing_that_it_does_not_compute_with() -> None:
     needless = {"textual", "rich", "torch", "typer", "huggingface_hub", "pydantic", "importlib.metadata", "markdown_it"}
-    code = f"import specchat.worker.server, sys; print(*sorted({needless!r} & set(sys.modules)))"
+    code = f"import specchat.engine_process.server, sys; print(*sorted({needless!r} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == []
 

@@ -26,12 +26,12 @@ from typing import Any, Protocol
 from e2e.terminal import SPECCHAT, Terminal, clean_environment
 from specchat.bench.summary import estimate, paired_ratios
 from specchat.chat.guide import with_help
+from specchat.engine_process.local_client import LocalClient
+from specchat.engine_process.protocol import ChatMessage, Ended, Loaded
 from specchat.models.chosen_pair import chat_options
 from specchat.settings.config import read_config
 from specchat.settings.options import ChatOptions
 from specchat.store import Store
-from specchat.worker.client import WorkerClient
-from specchat.worker.protocol import ChatMessage, Ended, Loaded
 from specchat_assets.benchmark import benchmark_prompts
 
 BASE = "engine process"
@@ -99,7 +99,7 @@ class Bare:
     name = BASE
 
     def __init__(self, options: ChatOptions, folder: Path) -> None:
-        self._client = WorkerClient(folder / "bare.log")
+        self._client = LocalClient(folder / "bare.log")
         self._seed = options.seed or 0
         self._target = options.target
         [loaded] = [

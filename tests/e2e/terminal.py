@@ -124,7 +124,7 @@ class Terminal:
 
     def engine(self) -> int:
         """The id of the engine's process."""
-        return next(pid for pid, command in self._descendants() if "specchat.worker" in command)
+        return next(pid for pid, command in self._descendants() if "specchat.engine_process" in command)
 
     def vanish(self, *, stalled_for: float = 0.0) -> None:
         """Removes the terminal, at once or after it has accepted no output for this many seconds."""
@@ -136,7 +136,9 @@ class Terminal:
 
     def app(self) -> int:
         """The id of the program's own process."""
-        return next(pid for pid, command in self._descendants() if "-m specchat" in command and "worker" not in command)
+        return next(
+            pid for pid, command in self._descendants() if "-m specchat" in command and "engine_process" not in command
+        )
 
     def parent(self) -> int:
         """The id of the process that started the program."""

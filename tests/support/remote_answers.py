@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Recounted
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
-from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Recounted
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import Settings

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
-from specchat.worker.protocol import ChatMessage, Ended, Event, Notice, WorkerFailed
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Notice, TaskFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
@@ -89,7 +89,7 @@ def one_question_is_too_long(url: str) -> bool:
     """Whether a question that alone is longer than the context is refused in one line."""
     with connected(url) as client:
         last = list(ask(client, [ChatMessage("user", _TEXT * 2000)], _SHORT))[-1]
-    return isinstance(last, WorkerFailed) and "context" in last.message and "\n" not in last.message
+    return isinstance(last, TaskFailed) and "context" in last.message and "\n" not in last.message
 
 
 def fills_the_context(url: str) -> bool:

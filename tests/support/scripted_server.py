@@ -11,15 +11,15 @@ from typing import Any
 
 from starlette.applications import Starlette
 
+from specchat.engine_process.errors import Busy, ServeError
+from specchat.engine_process.protocol import Ended, Generate, LikelyToken, Loaded, Position, Scored, Started
+from specchat.engine_process.shared_client import AnswerEvent
 from specchat.serve.access import Keys
 from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
-from specchat.serve.engine_client import AnswerEvent
-from specchat.serve.errors import Busy, ServeError
 from specchat.serve.listening import address_of, listen, server_of
 from specchat.serve.requests.base import ModelOffer
 from specchat.settings.serving import Serving
-from specchat.worker.protocol import Ended, Generate, LikelyToken, Loaded, Position, Scored, Started
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import ModelInfo

@@ -6,8 +6,8 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from specchat.serve.engine_client import AnswerEvent, ProcessEngine
-from specchat.worker.protocol import ChatMessage, Ended, Generate, Load, Started
+from specchat.engine_process.protocol import ChatMessage, Ended, Generate, Load, Started
+from specchat.engine_process.shared_client import AnswerEvent, SharedClient
 from specchat_engine import LoadOptions, Round, SamplingParams, Settings
 from support.tiny_models import TinyModels
 
@@ -21,10 +21,10 @@ SEED = 7
 ENDLESS = Settings(k=2, sampling=SamplingParams(temperature=0.0))
 
 
-def client_of(folder: Path, models: TinyModels, *, places: int = PLACES, waiting: int = WAITING) -> ProcessEngine:
+def client_of(folder: Path, models: TinyModels, *, places: int = PLACES, waiting: int = WAITING) -> SharedClient:
     """A client that has started nothing yet; its log is in the folder."""
     load = Load(str(models.target), str(models.draft), LoadOptions(threads=1, n_ctx=2048))
-    return ProcessEngine(folder / "logs" / "serve.log", load, places=places, waiting=waiting)
+    return SharedClient(folder / "logs" / "serve.log", load, places=places, waiting=waiting)
 
 
 def asking(text: str, settings: Settings = SHORT, seed: int = SEED) -> Generate:
@@ -37,12 +37,12 @@ def continuing(prompt: str | tuple[int, ...]) -> Generate:
     return Generate((), turn=0, attempt=0, seed=SEED, settings=SHORT, prompt=prompt)
 
 
-async def parts_of(client: ProcessEngine, request: Generate) -> list[AnswerEvent]:
+async def parts_of(client: SharedClient, request: Generate) -> list[AnswerEvent]:
     """The whole answer."""
     return [part async for part in client.answer(request)]
 
 
-async def text_of(client: ProcessEngine, request: Generate) -> str:
+async def text_of(client: SharedClient, request: Generate) -> str:
     """The text of the whole answer, of which all parts are checked to be there and to agree."""
     started, *rounds, ended = await parts_of(client, request)
     assert isinstance(started, Started)
@@ -51,7 +51,7 @@ async def text_of(client: ProcessEngine, request: Generate) -> str:
     return ended.text
 
 
-async def read(client: ProcessEngine, request: Generate, parts: int) -> int:
+async def read(client: SharedClient, request: Generate, parts: int) -> int:
     """Reads so many parts of an answer and leaves, or all if there are fewer; returns how many there were."""
     count = 0
     async with aclosing(client.answer(request)) as answer:
@@ -62,7 +62,7 @@ async def read(client: ProcessEngine, request: Generate, parts: int) -> int:
     return count
 
 
-async def until_idle(client: ProcessEngine) -> None:
+async def until_idle(client: SharedClient) -> None:
     """Waits until nobody has a place, a minute at most."""
     async with asyncio.timeout(60):
         while client.running or client.waiting:

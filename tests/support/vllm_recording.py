@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from specchat.engine_process.protocol import ChatMessage
 from specchat.remote.requests import request_body
 from specchat.remote.servers import Engine, ServedModel, Server
-from specchat.worker.protocol import ChatMessage
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.vllm_servers import running_vllm

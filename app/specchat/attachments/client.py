@@ -23,9 +23,9 @@ from specchat.attachments.protocol import (
     decode_reply,
     encode,
 )
+from specchat.engine_process.process import command_of
 from specchat.errors import AttachmentError
 from specchat.terminal.filter import clean_line, without_sequences
-from specchat.worker.process import command_of
 
 PATIENCE: Final = 60.0
 """Seconds that a file may take. A PDF of several hundred pages takes about half of it."""

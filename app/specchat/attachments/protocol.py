@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, get_args
 
-from specchat.worker import lines
-from specchat.worker.lines import Decoder
+from specchat.engine_process import lines
+from specchat.engine_process.lines import Decoder
 
 LARGEST_FILE: Final = 32 * 2**20
 """Bytes of a file, or of a page, that is read."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from specchat.chat.conversation import Conversation
+from specchat.engine_process.protocol import Loaded
 from specchat.errors import ConfigError, SpecchatError
 from specchat.models.formatting import model_name
 from specchat.settings.paths import expanded
@@ -25,7 +26,6 @@ from specchat.store.records import State, StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.terminal.filter import clean_line
 from specchat.traces.trace import Trace, read_trace
-from specchat.worker.protocol import Loaded
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings

@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from specchat.engine_process.protocol import ChatMessage
+from specchat.engine_process.summary import with_summary
 from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, newest_leaf, path_to, siblings
-from specchat.worker.protocol import ChatMessage
-from specchat.worker.summary import with_summary
 from specchat_engine.prompt.messages import ToolCall
 
 _TITLE_LENGTH = 60

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specchat.worker.protocol import ServerInfo
+from specchat.engine_process.protocol import ServerInfo
 
 STEP_MODE = "stepping through rounds"
 INSPECTION = "looking closer at a token"

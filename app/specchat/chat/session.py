@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from specchat.chat.attachments import text_of_file
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import with_help
+from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Ended, Loaded, Offer, Prefix, ServerInfo
 from specchat.errors import LibraryError
 from specchat.models.formatting import brief_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
@@ -19,7 +20,6 @@ from specchat.stats.line import LOSSY_SIGN
 from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, new_seed
 from specchat.terminal.filter import clean_line
-from specchat.worker.protocol import NO_TOOLS, ChatMessage, Ended, Loaded, Offer, Prefix, ServerInfo
 from specchat_assets import is_guide
 from specchat_assets.quoted import question_in
 from specchat_engine.decoding.costs import MeasuredCosts

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from specchat.engine_process.protocol import NO_TOOLS, Offer
 from specchat.tools.consent import Consent, Verdict
 from specchat.tools.tool import Tool, ToolResult
 from specchat.tools.toolbox import Toolbox
-from specchat.worker.protocol import NO_TOOLS, Offer
 from specchat_engine.prompt.messages import ToolCall
 
 MOST_ROUNDS: Final = 8

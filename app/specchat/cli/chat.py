@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from specchat.cli.reporting import no_native_debugger, say
+from specchat.engine_process.local_client import LocalClient
 from specchat.errors import WRONG_USAGE
 from specchat.models.chosen_pair import chat_options, is_first_run
 from specchat.models.preferences import remember_pair
@@ -17,7 +18,6 @@ from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
 from specchat.settings.schema import Config
 from specchat.terminal.background import ask_background, background_from_environment
-from specchat.worker.client import WorkerClient
 
 if TYPE_CHECKING:
     from specchat.cli.remote import RemoteChat
@@ -58,9 +58,9 @@ def open_chat(
     return app.return_code or 0
 
 
-def _begun(options: ChatOptions) -> WorkerClient:
+def _begun(options: ChatOptions) -> LocalClient:
     """The engine's process, which loads the models while the app is imported."""
-    client = WorkerClient(worker_log())
+    client = LocalClient(worker_log())
     client.begin_load(options.target, options.draft, options.options)
     return client
 

@@ -13,6 +13,7 @@ from specchat.bench.measure import time_draft
 from specchat.bench.plan import DRAFTED
 from specchat.bench.samples import Gain
 from specchat.cli.reporting import no_native_debugger, one_line_from_native_code, print_json, print_rows, say
+from specchat.engine_process.records import kept_costs
 from specchat.errors import FAILED, INTERRUPTED, LibraryError
 from specchat.models.candidates import Candidate, judge_drafts, known_pair, ranked, worth_timing
 from specchat.models.chosen_pair import load_options
@@ -25,7 +26,6 @@ from specchat.models.preferences import remember_pair
 from specchat.settings.schema import Config
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import BLUE, ORANGE
-from specchat.worker.records import kept_costs
 from specchat_engine import Engine
 from specchat_engine.codec import to_json
 from specchat_engine.errors import EngineError

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from specchat.chat.guide import with_help
 from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import one_line_from_native_code, say, show_progress
+from specchat.engine_process.reading import told_while_reading
+from specchat.engine_process.records import keep, recall
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
 from specchat.stats.line import limit_words, reading_words, repeating_words
 from specchat.store.images import StoredImage
 from specchat.terminal.process import stops_on_interrupt
 from specchat.texts import Collections
-from specchat.worker.reading import told_while_reading
-from specchat.worker.records import keep, recall
 from specchat_engine import Engine, Image
 from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.gguf import read_model

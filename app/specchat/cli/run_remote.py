@@ -8,13 +8,8 @@ from collections.abc import Iterator, Sequence
 from specchat.cli.outputs import JsonOutput, Output, output_for
 from specchat.cli.remote import RemoteChat
 from specchat.cli.reporting import say
-from specchat.errors import FAILED, INTERRUPTED
-from specchat.settings.options import ChatOptions
-from specchat.store.images import StoredImage
-from specchat.store.records import new_seed
-from specchat.terminal.process import stops_on_interrupt
-from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import (
+from specchat.engine_process.engine_client import EngineClient
+from specchat.engine_process.protocol import (
     ChatMessage,
     Ended,
     Event,
@@ -22,8 +17,13 @@ from specchat.worker.protocol import (
     Notice,
     Recounted,
     Started,
-    WorkerFailed,
+    TaskFailed,
 )
+from specchat.errors import FAILED, INTERRUPTED
+from specchat.settings.options import ChatOptions
+from specchat.store.images import StoredImage
+from specchat.store.records import new_seed
+from specchat.terminal.process import stops_on_interrupt
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
@@ -57,7 +57,7 @@ def _load(client: EngineClient, options: ChatOptions) -> Loaded | None:
     for event in client.load(options.target, options.draft, options.options):
         if isinstance(event, Loaded):
             return event
-        if isinstance(event, WorkerFailed):
+        if isinstance(event, TaskFailed):
             say(event.message)
     return None
 
@@ -100,7 +100,7 @@ def _stream(events: Iterator[Event], output: Output, *, waits: bool) -> int:
                     output.round(event)
             case Recounted(again):
                 rounds = [*again]
-            case Ended() | WorkerFailed():
+            case Ended() | TaskFailed():
                 for one in rounds if waits else ():
                     output.round(one)
                 if started:
@@ -108,13 +108,13 @@ def _stream(events: Iterator[Event], output: Output, *, waits: bool) -> int:
                 break
     for text in notices:
         say(text)
-    if isinstance(event, WorkerFailed):
+    if isinstance(event, TaskFailed):
         say(event.message)
         return FAILED
     return INTERRUPTED if isinstance(event, Ended) and event.reason == "cancelled" else 0
 
 
-def _end(last: Ended | WorkerFailed, rounds: Sequence[Round], output: Output) -> None:
+def _end(last: Ended | TaskFailed, rounds: Sequence[Round], output: Output) -> None:
     """Prints how the answer ended; after a failure with the statistics of its rounds."""
     if isinstance(last, Ended):
         output.end(end_line(last.reason, last.text, last.stats, last.costs))

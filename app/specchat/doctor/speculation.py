@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from specchat.doctor.report import Finding, Status
+from specchat.engine_process.records import kept_costs, measure_costs
 from specchat.models.pass_costs import PassCosts, pass_costs
-from specchat.worker.records import kept_costs, measure_costs
 from specchat_assets.catalog import catalog
 from specchat_engine.errors import NativeLibraryError
 from specchat_engine.pairing.judge import best_speedup

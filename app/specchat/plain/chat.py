@@ -14,6 +14,9 @@ from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.controller import ChatController
 from specchat.chat.guide import docs_words
 from specchat.chat.session import ChatSession
+from specchat.engine_process.engine_client import EngineClient
+from specchat.engine_process.local_client import LocalClient
+from specchat.engine_process.protocol import Ended, Loaded, Notice, Offer, Recounted, Started, Summarised, TaskFailed
 from specchat.errors import FAILED, INTERRUPTED
 from specchat.plain.front_end import PlainFrontEnd
 from specchat.plain.paper import Paper, spoken, spoken_figures
@@ -25,9 +28,6 @@ from specchat.stats.turn import TurnModel
 from specchat.store.records import StoredMessage
 from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
-from specchat.worker.client import WorkerClient
-from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import Ended, Loaded, Notice, Offer, Recounted, Started, Summarised, WorkerFailed
 from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
@@ -49,7 +49,7 @@ def chat_plainly(options: ChatOptions, resume: int | None = None, client: Engine
     `client` is the engine; without one it is a process on this machine.
     """
     paper = Paper(sys.stdout, sys.stderr, roles=sys.stdin.isatty())
-    client = client or WorkerClient(worker_log())
+    client = client or LocalClient(worker_log())
     archive = Archive(sessions_db(), lambda problem: paper.say(_about_saving(problem)))
     try:
         return PlainChat(options, client, archive, paper).run(sys.stdin, resume)
@@ -104,7 +104,7 @@ class PlainChat:
     def _load(self) -> bool:
         options = self._session.options
         for event in self._client.load(options.target, options.draft, options.options):
-            if isinstance(event, WorkerFailed):
+            if isinstance(event, TaskFailed):
                 self._paper.say(event.message)
                 return False
             if isinstance(event, Loaded):
@@ -145,7 +145,7 @@ class PlainChat:
         message, question = session.begin(prefix, tools=offer)
         self._archive.said(session.conversation, message)
         model, rounds, started = TurnModel(), list[Round](), dict[str, object]()
-        last: Ended | WorkerFailed = WorkerFailed("the engine gave no answer: try again")
+        last: Ended | TaskFailed = TaskFailed("the engine gave no answer: try again")
         late: list[str] = []
         saved_at, read_at, repeats = time.monotonic(), 0.0, 0
         asked = self._client.generate(
@@ -196,7 +196,7 @@ class PlainChat:
                     if kept is not None:
                         self._archive.summarised(kept)
                     self._paper.say(f"From now on the model reads this in place of the oldest turns: {event.text}")
-                elif isinstance(event, Ended | WorkerFailed):
+                elif isinstance(event, Ended | TaskFailed):
                     last = event
         self._paper.stream(spoken_text.finish())
         self._paper.end_answer()
@@ -208,7 +208,7 @@ class PlainChat:
         source = question.quoted_in(text)
         figures = with_ending(ended.reason if ended else "error", view.line(), source)
         unanswered = session.answered(message.id, text, view.figures.num_tokens, ended, figures)
-        if isinstance(last, WorkerFailed):
+        if isinstance(last, TaskFailed):
             self._paper.say(last.message)
             if session.broke(last.died):
                 self._paper.say(_SPECULATION_OFF)
@@ -272,7 +272,7 @@ def _text(rounds: list[Round]) -> str:
     return "".join(event.text for event in rounds)
 
 
-def _trace(start: dict[str, object], rounds: list[Round], last: Ended | WorkerFailed) -> Trace:
-    if isinstance(last, WorkerFailed):
+def _trace(start: dict[str, object], rounds: list[Round], last: Ended | TaskFailed) -> Trace:
+    if isinstance(last, TaskFailed):
         return Trace(start, tuple(rounds), None, last.message)
     return Trace(start, tuple(rounds), end_line(last.reason, last.text, last.stats, last.costs))

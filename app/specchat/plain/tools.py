@@ -8,6 +8,7 @@ from typing import TextIO
 
 from specchat.chat.session import ChatSession
 from specchat.chat.tool_turn import ToolTurn
+from specchat.engine_process.protocol import Loaded, Offer
 from specchat.errors import SpecchatError
 from specchat.plain.paper import Paper
 from specchat.store.records import StoredMessage
@@ -18,7 +19,6 @@ from specchat.tools.consent import Consent, Verdict
 from specchat.tools.declared import read_servers
 from specchat.tools.tool import Tool, ToolResult
 from specchat.tools.toolbox import BUILT_IN, Toolbox
-from specchat.worker.protocol import Loaded, Offer
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.answers.parts import AnswerPart, PartKind
 from specchat_engine.prompt.messages import ToolCall

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from specchat import __version__
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate, Notice, Recounted, Started
 from specchat.remote.chunks import Chunk, Drafting, Timings
 from specchat.remote.making import SOURCE, placed
 from specchat.remote.rounds import reader_for
@@ -14,7 +15,6 @@ from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import Thinking
 from specchat.remote.tool_calls import RemoteCalls
 from specchat.remote.values import mapping, number, text
-from specchat.worker.protocol import ChatMessage, Ended, Event, Generate, Notice, Recounted, Started
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import Round

@@ -9,12 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.errors import RemoteError
-from specchat.remote.address import Address
-from specchat.remote.limits import CANNOT_BRANCH, CANNOT_CONTINUE, CANNOT_KEEP, needs_this_machine
-from specchat.remote.making import SOURCE
-from specchat.terminal.filter import clean_line
-from specchat.worker.protocol import (
+from specchat.engine_process.protocol import (
     NO_TOOLS,
     ChatMessage,
     Ended,
@@ -27,8 +22,13 @@ from specchat.worker.protocol import (
     Prefix,
     Recalled,
     ServerInfo,
-    WorkerFailed,
+    TaskFailed,
 )
+from specchat.errors import RemoteError
+from specchat.remote.address import Address
+from specchat.remote.limits import CANNOT_BRANCH, CANNOT_CONTINUE, CANNOT_KEEP, needs_this_machine
+from specchat.remote.making import SOURCE
+from specchat.terminal.filter import clean_line
 from specchat_engine.load_options import ModelInfo
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Patience:
 
 
 class RemoteClient:
-    """Answers through a server at an address, as `WorkerClient` does with a process.
+    """Answers through a server at an address, as `LocalClient` does with a process.
 
     Nothing is connected before the first load, and the HTTP library is imported then.
     """
@@ -77,17 +77,17 @@ class RemoteClient:
         self._connecting = threading.Lock()
 
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
-        """Asks the server what it is and takes its model of this name: Loaded or WorkerFailed.
+        """Asks the server what it is and takes its model of this name: Loaded or TaskFailed.
 
         A target that is the server's host stands for its first model, or for the one that the address names. A load
-        that is stopped, and one after `close`, ends with WorkerFailed.
+        that is stopped, and one after `close`, ends with TaskFailed.
         """
         with self._one_at_a_time:
             stops = self._stops
             try:
                 server = self._recognised(target, lambda: self._stops > stops)
             except RemoteError as error:
-                yield WorkerFailed(_STOPPED if self._stops > stops and not self._closed else str(error))
+                yield TaskFailed(_STOPPED if self._stops > stops and not self._closed else str(error))
                 return
             finally:
                 self._running = None
@@ -112,7 +112,7 @@ class RemoteClient:
         prediction: str = "",
         tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
-        """Answers a conversation: Notice, Started, Round…, perhaps Recounted, then Ended or WorkerFailed.
+        """Answers a conversation: Notice, Started, Round…, perhaps Recounted, then Ended or TaskFailed.
 
         A `cancel` after this call closes the connection, also before the first event.
         """
@@ -122,9 +122,9 @@ class RemoteClient:
         def answer() -> Iterator[Event]:
             with self._one_at_a_time:
                 if question.prefix:
-                    yield WorkerFailed(CANNOT_CONTINUE if isinstance(question.prefix, str) else CANNOT_BRANCH)
+                    yield TaskFailed(CANNOT_CONTINUE if isinstance(question.prefix, str) else CANNOT_BRANCH)
                 elif self._server is None or self._closed:
-                    yield WorkerFailed("there is no connection to a server")
+                    yield TaskFailed("there is no connection to a server")
                 else:
                     self._answering, self._changed = True, False
                     try:
@@ -146,12 +146,12 @@ class RemoteClient:
         settings: Settings,
         tools: Offer = NO_TOOLS,
     ) -> Iterator[Event]:
-        """WorkerFailed: a server does not show its probabilities."""
-        yield WorkerFailed(needs_this_machine("inspecting a position"))
+        """TaskFailed: a server does not show its probabilities."""
+        yield TaskFailed(needs_this_machine("inspecting a position"))
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
-        """WorkerFailed: a server has the draft with which it was started."""
-        yield WorkerFailed(needs_this_machine("timing a draft"))
+        """TaskFailed: a server has the draft with which it was started."""
+        yield TaskFailed(needs_this_machine("timing a draft"))
 
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
         """Kept, which says why nothing is kept: a server has its own prompt cache."""
@@ -187,7 +187,7 @@ class RemoteClient:
             running.close()
 
     def close(self) -> None:
-        """Stops the running load or answer, which then ends with WorkerFailed, and closes all connections."""
+        """Stops the running load or answer, which then ends with TaskFailed, and closes all connections."""
         self._closed = True
         self.cancel()
         with self._connecting:
@@ -274,7 +274,7 @@ class RemoteClient:
                     tools=question.tools,
                 )
             except SettingError as error:  # an image that is gone
-                yield WorkerFailed(str(error))
+                yield TaskFailed(str(error))
                 return
             if body.untaken:
                 names = ", ".join(body.untaken)
@@ -302,7 +302,7 @@ class RemoteClient:
             except RemoteError as error:
                 wait, failed = None, error
             if wait is None:
-                yield WorkerFailed(str(failed))
+                yield TaskFailed(str(failed))
                 return
             yield Notice(f"{failed}; trying again")
             self._stopped.wait(wait)
@@ -310,7 +310,7 @@ class RemoteClient:
     def _attempt(
         self, server: Server, question: Generate, body: dict[str, object], stopped: Callable[[], bool]
     ) -> Iterator[Event]:
-        """The events of one request. Raises RemoteError before the first event, and ends with WorkerFailed after it."""
+        """The events of one request. Raises RemoteError before the first event, and ends with TaskFailed after it."""
         from specchat.remote.answer import RemoteAnswer
         from specchat.remote.chunks import read_chunk
         from specchat.remote.refusals import streamed_error
@@ -342,7 +342,7 @@ class RemoteClient:
             if not answer.begun:
                 raise
             yield from (event for event in answer.end("error") if not isinstance(event, Ended))
-            yield WorkerFailed(str(error))
+            yield TaskFailed(str(error))
         finally:
             stream.close()
 
@@ -351,4 +351,4 @@ class RemoteClient:
         from specchat.remote.refusals import Closed
 
         for event in end:
-            yield WorkerFailed(str(Closed())) if self._closed and isinstance(event, Ended) else event
+            yield TaskFailed(str(Closed())) if self._closed and isinstance(event, Ended) else event

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
-from specchat.worker.images import last_question, without_images
-from specchat.worker.protocol import ChatMessage
+from specchat.engine_process.images import last_question, without_images
+from specchat.engine_process.protocol import ChatMessage
 
 _IMAGE: Final = 4000
 """An image counts as so many characters: it has as many tokens as a text of that length, give or take a factor."""

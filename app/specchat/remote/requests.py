@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from specchat.engine_process.images import images_of, last_question, without_images
+from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Offer
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import without_thoughts
-from specchat.worker.images import images_of, last_question, without_images
-from specchat.worker.protocol import NO_TOOLS, ChatMessage, Offer
 from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings

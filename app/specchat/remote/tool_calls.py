@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from specchat.engine_process.protocol import call_id
 from specchat.remote.chunks import CallPiece, Chunk, Token
-from specchat.worker.protocol import call_id
 from specchat_engine.answers.notations import HERMES
 from specchat_engine.prompt.messages import ToolCall
 

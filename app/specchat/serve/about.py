@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from specchat import __version__
+from specchat.engine_process.protocol import Loaded
+from specchat.engine_process.shared_client import ServingEngine
 from specchat.serve.api_errors import ApiError
-from specchat.serve.engine_client import ServingEngine
 from specchat.serve.metrics import CONTENT_TYPE, Metrics
 from specchat.serve.openapi import description
 from specchat.serve.requests.base import ModelOffer
-from specchat.worker.protocol import Loaded
 from specchat_engine.settings import VERIFIER_NAMES
 
 

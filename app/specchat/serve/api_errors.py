@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from specchat.engine_process.errors import Busy, EngineDied, LoadFailed, RequestFailed
 from specchat.errors import SpecchatError
-from specchat.serve.errors import Busy, EngineDied, LoadFailed, RequestFailed
 
 _KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 _ANTHROPIC_KINDS = _KINDS | {413: "request_too_large", 504: "timeout_error", 503: "overloaded_error"}

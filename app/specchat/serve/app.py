@@ -16,13 +16,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from specchat.engine_process.shared_client import ServingEngine
 from specchat.errors import SpecchatError
 from specchat.serve.about import About
 from specchat.serve.access import Guard, Keys
 from specchat.serve.api_errors import ApiError, api_error
 from specchat.serve.broadcast import Broadcast
 from specchat.serve.endpoints import Endpoints, PromptLog
-from specchat.serve.engine_client import ServingEngine
 from specchat.serve.metrics import Metrics
 from specchat.serve.pictures import Pictures
 from specchat.serve.requests.base import ModelOffer

@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Mapping
 from itertools import count
 from typing import Any
 
+from specchat.engine_process.protocol import Ended, Started
 from specchat.serve.answers.deltas import trace_line
 from specchat.serve.answers.events import event as encoded
 from specchat.traces.trace import Trace
-from specchat.worker.protocol import Ended, Started
 from specchat_engine.decoding.rounds import Round
 
 ROOM = 1024

@@ -12,6 +12,7 @@ from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from specchat.engine_process.protocol import Generate
 from specchat.serve.answers.chat import ChatShape
 from specchat.serve.answers.completions import CompletionShape
 from specchat.serve.answers.deltas import AnswerReader
@@ -28,7 +29,6 @@ from specchat.serve.requests.completions import CompletionRequest
 from specchat.serve.requests.messages import CountRequest, MessagesRequest
 from specchat.serve.requests.responses import ResponsesRequest
 from specchat.serve.running import Runner, Step
-from specchat.worker.protocol import Generate
 
 PATIENCE = 60.0
 """Seconds in which a client has to send its body, and to take each part of an answer."""

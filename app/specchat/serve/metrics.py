@@ -9,9 +9,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from specchat.engine_process.protocol import Generate
+from specchat.engine_process.shared_client import ServingEngine
 from specchat.serve.answers.figures import Figures
-from specchat.serve.engine_client import ServingEngine
-from specchat.worker.protocol import Generate
 from specchat_engine.decoding.rounds import Round
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

@@ -13,12 +13,12 @@ from typing import Final
 from specchat.attachments.client import picture_given
 from specchat.attachments.protocol import LARGEST_PICTURE
 from specchat.chat.attachments import MOST_IMAGES
+from specchat.engine_process.images import PNG_URL
+from specchat.engine_process.protocol import Generate
+from specchat.engine_process.shared_client import ServingEngine
 from specchat.errors import AttachmentError
 from specchat.serve.api_errors import bad
-from specchat.serve.engine_client import ServingEngine
 from specchat.serve.requests.content import GivenImage
-from specchat.worker.images import PNG_URL
-from specchat.worker.protocol import Generate
 
 _AT_A_TIME: Final = 2
 """Processes that read images for all requests together."""

@@ -8,14 +8,14 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from time import monotonic
 
+from specchat.engine_process.errors import RequestFailed
+from specchat.engine_process.protocol import Ended, Generate, Scored, Started
+from specchat.engine_process.shared_client import AnswerEvent, ServingEngine
 from specchat.errors import SpecchatError
 from specchat.serve.answers.deltas import AnswerReader, Delta
 from specchat.serve.api_errors import ApiError, api_error
 from specchat.serve.broadcast import Broadcast
-from specchat.serve.engine_client import AnswerEvent, ServingEngine
-from specchat.serve.errors import RequestFailed
 from specchat.serve.metrics import Metrics, kind_of
-from specchat.worker.protocol import Ended, Generate, Scored, Started
 from specchat_engine.decoding.rounds import Round
 
 Step = tuple[int, Delta]

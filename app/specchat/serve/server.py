@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TextIO
 
+from specchat.engine_process.protocol import Load, Loaded
+from specchat.engine_process.shared_client import SharedClient
 from specchat.errors import INTERRUPTED
 from specchat.serve.access import Keys
 from specchat.serve.answers.shape import Shape
 from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
-from specchat.serve.engine_client import ProcessEngine
 from specchat.serve.listening import address_of, serve_until_signalled
 from specchat.serve.requests.base import ModelOffer
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import log_folder
 from specchat.settings.serving import Serving
-from specchat.worker.protocol import Load, Loaded
 from specchat_engine.settings import AUTO
 
 Say = Callable[[str], None]
@@ -38,7 +38,7 @@ async def run(
 ) -> int:
     """Serves until the process is interrupted or ended, and returns the exit code. Raises LoadFailed."""
     load = Load(str(options.target), str(options.draft) if options.draft else None, options.options)
-    engine = ProcessEngine(log_folder() / "serve.log", load, places=serving.parallel, waiting=serving.queue)
+    engine = SharedClient(log_folder() / "serve.log", load, places=serving.parallel, waiting=serving.queue)
     try:
         await engine.start()
         for notice in notices(engine.info, options.thinking):

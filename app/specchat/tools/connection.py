@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from specchat.engine_process.process import command_of
 from specchat.errors import ToolError
 from specchat.tools.declared import ToolServer
 from specchat.tools.protocol import (
@@ -25,7 +26,6 @@ from specchat.tools.protocol import (
     encode,
 )
 from specchat.tools.tool import ToolResult
-from specchat.worker.process import command_of
 
 CONNECTING: Final = 60.0
 """Seconds in which a server has to start. Some are downloaded when they are started for the first time."""

@@ -9,13 +9,13 @@ import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client import Transport
 
+from specchat.engine_process.streams import write_all
 from specchat.terminal.filter import clean_line
 from specchat.tools.bounded_http import http_transport
 from specchat.tools.bounded_stdio import StdioTransport
 from specchat.tools.declared import ToolServer
 from specchat.tools.protocol import Broke, Call, Called, Connect, Connected, Event, decode_command, encode
 from specchat.tools.tool import Tool, ToolResult, usable
-from specchat.worker.streams import write_all
 from specchat_engine.version import __version__
 
 _MOST_TOOLS = 128

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
+from specchat.engine_process import lines
+from specchat.engine_process.lines import Decoder
 from specchat.tools.declared import ToolServer
 from specchat.tools.tool import Tool, ToolResult
-from specchat.worker import lines
-from specchat.worker.lines import Decoder
 
 LONGEST_MESSAGE: Final = 8 * 2**20
 """Bytes of the longest message of a server. The connection to one that sends more ends."""

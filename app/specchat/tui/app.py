@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.theme import ThemeProvider
 
 from specchat.chat.archive import Archive
+from specchat.engine_process.engine_client import EngineClient
 from specchat.errors import ConfigError
 from specchat.settings.chosen_theme import remember_theme
 from specchat.settings.options import ChatOptions
@@ -28,7 +29,6 @@ from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.terminal_input import TerminalApp
 from specchat.tui.transcript.view import RAW_FORMULAS
 from specchat.tui.widgets.download_bar import LazyDownloads
-from specchat.worker.engine_client import EngineClient
 
 WIDTHS = ((0, "-narrow"), (110, "-wide"), (200, "-huge"))
 """The class of a screen that has at least this many columns."""

@@ -12,9 +12,9 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from specchat.chat.session import ChatSession, Question
+from specchat.engine_process.engine_client import EngineClient
+from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Event, Offer
 from specchat.settings.options import ChatOptions
-from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import NO_TOOLS, ChatMessage, Event, Offer
 from specchat_engine.settings import Settings
 
 _INTERVAL = 1 / 12

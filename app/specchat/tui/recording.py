@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from specchat.chat.session import Question
+from specchat.engine_process.engine_client import EngineClient
+from specchat.engine_process.protocol import ChatMessage, Ended, Inspected, Offer, Started, TaskFailed
 from specchat.errors import SpecchatError
 from specchat.stats.advice import Answered
 from specchat.stats.curve import costs_of
@@ -17,8 +19,6 @@ from specchat.store.images import hashes_in, image_files
 from specchat.store.store import Store
 from specchat.store.turns import Counters
 from specchat.traces.trace import Trace
-from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import ChatMessage, Ended, Inspected, Offer, Started, WorkerFailed
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.costs import MeasuredCosts
@@ -65,7 +65,7 @@ class Recording:
             elif isinstance(event, Round):
                 rounds.append(event)
                 self.num_tokens += event.num_emitted
-            elif isinstance(event, WorkerFailed):
+            elif isinstance(event, TaskFailed):
                 raise SpecchatError(event.message)
             elif isinstance(event, Ended) and start is not None and not self.stopped:
                 return Trace(start, tuple(rounds), end_line(event.reason, event.text, event.stats, event.costs))
@@ -127,7 +127,7 @@ def looker(
         ):
             if isinstance(event, Inspected):
                 return event.inspection
-            if isinstance(event, WorkerFailed):
+            if isinstance(event, TaskFailed):
                 return event.message
         return "the engine did not answer: try again"
 

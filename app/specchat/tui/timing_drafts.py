@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from specchat.bench.plan import DRAFTED
 from specchat.bench.samples import Gain
+from specchat.engine_process.engine_client import EngineClient
+from specchat.engine_process.protocol import TaskFailed, Timed
+from specchat.engine_process.protocol import Timing as Progress
 from specchat.models.last_pairs import Timing, read_timings, write_timings
 from specchat.models.preferences import remember_pair
-from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import Timed, WorkerFailed
-from specchat.worker.protocol import Timing as Progress
 
 if TYPE_CHECKING:
     from specchat_engine.load_options import LoadOptions
@@ -70,7 +70,7 @@ class DraftTimer:
                     continue
                 if isinstance(event, Progress):
                     yield TimingStep(draft, event.share)
-                elif isinstance(event, WorkerFailed):
+                elif isinstance(event, TaskFailed):
                     yield TimingStep(draft, trouble=event.message)
                 elif isinstance(event, Timed):
                     if event.gain is not None:

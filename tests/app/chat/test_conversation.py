@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.chat.conversation import Conversation, title_of
+from specchat.engine_process.protocol import ChatMessage
 from specchat.store.records import StoredSession, ToolUse, new_id
-from specchat.worker.protocol import ChatMessage
 from specchat_engine.prompt.messages import ToolCall
 
 

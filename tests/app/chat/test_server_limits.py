@@ -5,7 +5,7 @@ import pytest
 from specchat.chat.commands.registry import parse
 from specchat.chat.controller import Sources
 from specchat.chat.server_limits import models_of
-from specchat.worker.protocol import ServerInfo
+from specchat.engine_process.protocol import ServerInfo
 
 VLLM = ServerInfo("vLLM", "host:8000", "org/b", "0.32.0", ("org/a", "org/b", "other/b", "b"))
 SPECCHAT = ServerInfo("specchat", "host:8080", steered=True)

@@ -5,11 +5,11 @@ import pytest
 
 from app.tui.scripted_client import LOADED, chat_options, ended, script
 from specchat.chat.session import ChatSession, Speculation
+from specchat.engine_process.protocol import NO_TOOLS, Ended, Offer, ServerInfo
 from specchat.errors import AttachmentError
 from specchat.store.images import StoredImage
 from specchat.store.records import State, ToolUse
 from specchat.tui.widgets.header import header
-from specchat.worker.protocol import NO_TOOLS, Ended, Offer, ServerInfo
 from specchat_assets import TARGET_NAME
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.prompt.messages import ToolCall

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from specchat.chat.tool_turn import MOST_CALLS, MOST_ROUNDS, ToolTurn
+from specchat.engine_process.protocol import Offer
 from specchat.tools.consent import Consent, Verdict
 from specchat.tools.tool import Tool
 from specchat.tools.toolbox import BUILT_IN, Toolbox
-from specchat.worker.protocol import Offer
 from specchat_engine.prompt.messages import ToolCall
 
 SUM = ToolCall("calculate", '{"expression": "6 * 7"}')

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from specchat.cli import main
-from specchat.worker.records import recall
+from specchat.engine_process.records import recall
 from specchat_engine import Engine
 from specchat_engine.llama.kernels import has_exact_kernels
 from support.tiny_models import TinyModels

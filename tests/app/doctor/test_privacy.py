@@ -54,7 +54,7 @@ LOG = """\
 llama_model_loader: failed to load 'my private model' from file
 ggml.c:123: GGML_ASSERT(n_rows > 0) failed
 Traceback (most recent call last):
-  File "/x/specchat/worker/server.py", line 12, in _generate
+  File "/x/specchat/engine_process/server.py", line 12, in _generate
     for event in rounds:
 UnicodeEncodeError: 'utf-8' codec can't encode my secret words
 my secret words, once more
@@ -69,7 +69,7 @@ def test_native_lines_and_frames_stay_and_messages_go() -> None:
         "llama_model_loader: failed to load '…' from file",
         "ggml.c:123: GGML_ASSERT(n_rows > 0) failed",
         "Traceback (most recent call last):",
-        '  File "/x/specchat/worker/server.py", line 12, in _generate',
+        '  File "/x/specchat/engine_process/server.py", line 12, in _generate',
         "    for event in rounds:",
         "UnicodeEncodeError: (message left out)",
         "(26 characters left out)",

@@ -16,6 +16,15 @@ from app.tui.scripted_client import LOADED, ScriptedClient, Summarising, chat_op
 from specchat.chat.archive import Archive, session_to_resume
 from specchat.chat.commands.registry import commands
 from specchat.chat.saved_texts import saved_prompts
+from specchat.engine_process.protocol import (
+    Ended,
+    Event,
+    Notice,
+    Offer,
+    Recounted,
+    ServerInfo,
+    TaskFailed,
+)
 from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper
 from specchat.plain.tools import spoken_parts
@@ -23,15 +32,6 @@ from specchat.settings.paths import sessions_db
 from specchat.store.records import ToolUse
 from specchat.store.store import Store
 from specchat.terminal.filter import clean
-from specchat.worker.protocol import (
-    Ended,
-    Event,
-    Notice,
-    Offer,
-    Recounted,
-    ServerInfo,
-    WorkerFailed,
-)
 from specchat_assets import TARGET_NAME
 from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
@@ -187,7 +187,7 @@ def test_sessions_are_stored_where_the_app_stores_them_and_can_be_continued(chat
 
 
 def test_an_answer_that_breaks_off_is_saved_as_far_as_it_went(chat: Chat) -> None:
-    chat.client.failure = WorkerFailed("the engine stopped", died=True)
+    chat.client.failure = TaskFailed("the engine stopped", died=True)
     assert chat("Hi") == 0
     assert chat.answers.getvalue() == " Hello there world\n"
     assert "the engine stopped" in chat.notes.getvalue()
@@ -208,7 +208,7 @@ def test_presets_are_listed_saved_and_applied_line_by_line(chat: Chat) -> None:
 
 
 def test_a_model_that_cannot_be_loaded_ends_the_chat(chat: Chat) -> None:
-    chat.client.load_events = (WorkerFailed("guide.gguf is not there"),)
+    chat.client.load_events = (TaskFailed("guide.gguf is not there"),)
     assert chat("Hi") == 1
     assert "guide.gguf is not there" in chat.notes.getvalue()
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from specchat.engine_process.protocol import ChatMessage
 from specchat.remote.servers import Engine, ServedModel, Server
-from specchat.worker.protocol import ChatMessage
 from specchat_engine.decoding.rounds import Round
 from support.replaying import Reply, page
 

@@ -13,11 +13,8 @@ from typing import Any
 import pytest
 
 from app.remote.samples import QUESTION, SGLANG, SGLANG_PAGES, VLLM, VLLM_PAGES, delta, models, word
-from specchat.remote.address import read_address
-from specchat.remote.client import Patience, RemoteClient
-from specchat.traces.trace import Trace, read_trace
-from specchat.worker.images import UNSEEN
-from specchat.worker.protocol import (
+from specchat.engine_process.images import UNSEEN
+from specchat.engine_process.protocol import (
     ChatMessage,
     Ended,
     Event,
@@ -28,8 +25,11 @@ from specchat.worker.protocol import (
     Recalled,
     Recounted,
     Started,
-    WorkerFailed,
+    TaskFailed,
 )
+from specchat.remote.address import read_address
+from specchat.remote.client import Patience, RemoteClient
+from specchat.traces.trace import Trace, read_trace
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line, round_line
 from specchat_engine.load_options import LoadOptions
@@ -127,7 +127,7 @@ def test_another_model_of_the_server_is_loaded_by_its_name() -> None:
         list(answer(client))
         (failed,) = client.load(client.first_target.with_name("third"), None, LoadOptions())
     assert server.questions[0]["model"] == "other"
-    assert isinstance(failed, WorkerFailed)
+    assert isinstance(failed, TaskFailed)
     assert "has no model third: it has guide, other" in failed.message
 
 
@@ -236,8 +236,8 @@ def test_closing_ends_a_running_answer_with_a_failure() -> None:
         assert server.held.wait(10)
         client.close()
         reading.join(10)
-        assert list(answer(client)) == [WorkerFailed("there is no connection to a server")]
-    assert events[-1] == WorkerFailed("the connection was closed")
+        assert list(answer(client)) == [TaskFailed("there is no connection to a server")]
+    assert events[-1] == TaskFailed("the connection was closed")
 
 
 @contextmanager
@@ -273,7 +273,7 @@ def test_a_load_that_waits_for_a_silent_server_can_be_stopped(
         assert not loading.is_alive()
         assert connection.recv(4096) == b"", "the server learns that nobody listens"
         client.close()
-    assert events == [WorkerFailed(message)]
+    assert events == [TaskFailed(message)]
 
 
 def test_a_cancel_ends_a_load_also_where_the_server_need_not_answer() -> None:
@@ -286,9 +286,9 @@ def test_a_cancel_ends_a_load_also_where_the_server_need_not_answer() -> None:
         assert server.held.wait(10)
         client.cancel()
         loading.join(5)
-        assert list(answer(client)) == [WorkerFailed("there is no connection to a server")]
+        assert list(answer(client)) == [TaskFailed("there is no connection to a server")]
         client.close()
-    assert events == [WorkerFailed("loading was stopped")]
+    assert events == [TaskFailed("loading was stopped")]
 
 
 def test_a_load_after_a_cancel_is_a_new_one() -> None:
@@ -307,7 +307,7 @@ def test_nothing_is_loaded_after_closing(was_loaded: bool) -> None:
         client.close()
         before = len(server.asked)
         (failed,) = client.load(client.first_target, None, LoadOptions())
-        assert failed == WorkerFailed("the connection was closed")
+        assert failed == TaskFailed("the connection was closed")
         assert len(server.asked) == before
 
 
@@ -326,7 +326,7 @@ def test_a_server_that_stays_busy_is_given_up() -> None:
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.extend([page({"error": {"message": "full"}}, 503)] * 5)
         *_, last = answer(client)
-    assert isinstance(last, WorkerFailed)
+    assert isinstance(last, TaskFailed)
     assert "answers 503: full" in last.message
     assert len(server.questions) == 3
 
@@ -335,7 +335,7 @@ def test_a_server_that_asks_for_a_long_wait_is_not_waited_for() -> None:
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.append(page({"error": {"message": "full"}}, 429, **{"Retry-After": "3600"}))
         (last,) = answer(client)
-    assert isinstance(last, WorkerFailed)
+    assert isinstance(last, TaskFailed)
 
 
 def test_a_wait_ends_with_a_cancel() -> None:
@@ -356,7 +356,7 @@ def test_a_server_that_went_away_is_one_failure() -> None:
         list(client.load(client.first_target, None, LoadOptions()))
     *_, last = answer(client)
     client.close()
-    assert isinstance(last, WorkerFailed)
+    assert isinstance(last, TaskFailed)
     assert "cannot be reached" in last.message
     assert not last.died
 
@@ -369,7 +369,7 @@ def test_an_answer_that_breaks_off_keeps_its_rounds_and_is_not_asked_again() -> 
         for words in ("broke", "before the answer was complete", "with an error: out of memory"):
             events = list(answer(client))
             assert [event.text for event in rounds_of(events)] == ["Hello"]
-            assert isinstance(events[-1], WorkerFailed)
+            assert isinstance(events[-1], TaskFailed)
             assert words in events[-1].message
     assert len(server.questions) == 3
 
@@ -377,7 +377,7 @@ def test_an_answer_that_breaks_off_keeps_its_rounds_and_is_not_asked_again() -> 
 def test_an_error_of_the_server_is_one_line() -> None:
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.append(page({"error": {"message": "engine\ndied"}}, 500))
-        assert [*map(str, [event.message for event in answer(client) if isinstance(event, WorkerFailed)])] == [
+        assert [*map(str, [event.message for event in answer(client) if isinstance(event, TaskFailed)])] == [
             f"{server.url.removeprefix('http://')} answers 500: engine died"
         ]
 
@@ -393,7 +393,7 @@ def test_a_conversation_that_is_too_long_goes_without_its_oldest_messages() -> N
     assert [len(question["messages"]) for question in server.questions] == [5, 1, 1]
     assert notices(events) == ["the oldest messages no longer fit the server's context: it reads the latest only"]
     assert len(trace_of(events).start["messages"]) == 1
-    assert isinstance(alone, WorkerFailed)
+    assert isinstance(alone, TaskFailed)
 
 
 def looking(folder: Path) -> ChatMessage:
@@ -409,7 +409,7 @@ def test_an_image_that_a_server_refuses_is_its_own_line(tmp_path: Path) -> None:
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.append(NO_IMAGES)
         (failed,) = answer(client, messages=[looking(tmp_path)])
-    assert isinstance(failed, WorkerFailed)
+    assert isinstance(failed, TaskFailed)
     assert failed.message == f"{server.url.removeprefix('http://')} answers 400: this model reads no images"
 
 
@@ -431,7 +431,7 @@ def test_a_key_that_is_not_accepted_has_nothing_to_do_with_images(tmp_path: Path
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.append(page({"error": {"message": "no"}}, 401))
         (failed,) = answer(client, messages=talk)
-    assert isinstance(failed, WorkerFailed)
+    assert isinstance(failed, TaskFailed)
     assert len(server.questions) == 1
 
 
@@ -454,7 +454,7 @@ def test_the_trace_has_the_hashes_of_images_and_not_their_data(tmp_path: Path) -
 def test_an_image_that_is_gone_is_one_line_and_asks_nothing(tmp_path: Path) -> None:
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         (failed,) = answer(client, messages=[ChatMessage("user", "?", images=(str(tmp_path / "gone.png"),))])
-    assert isinstance(failed, WorkerFailed)
+    assert isinstance(failed, TaskFailed)
     assert "the image gone.png cannot be read" in failed.message
     assert server.questions == []
 
@@ -508,7 +508,7 @@ def test_what_only_an_engine_on_this_machine_can_do_is_said_in_a_sentence(tmp_pa
         client.prepare(QUESTION, seed=7, settings=GREEDY)
         client.use_threads(LoadOptions())
     for (event,) in (inspected, timed, branched):
-        assert isinstance(event, WorkerFailed)
+        assert isinstance(event, TaskFailed)
         assert "\n" not in event.message
     assert not any(isinstance(event, Inspected) for event in inspected)
     assert [event.ok for event in (*kept, *recalled) if isinstance(event, Kept | Recalled)] == [False, False]
@@ -516,8 +516,8 @@ def test_what_only_an_engine_on_this_machine_can_do_is_said_in_a_sentence(tmp_pa
 
 def test_nothing_is_asked_before_a_load() -> None:
     client = RemoteClient(read_address(f"127.0.0.1:{free_port()}"))
-    assert list(answer(client)) == [WorkerFailed("there is no connection to a server")]
+    assert list(answer(client)) == [TaskFailed("there is no connection to a server")]
     (failed,) = client.load(client.first_target, None, LoadOptions())
-    assert isinstance(failed, WorkerFailed)
+    assert isinstance(failed, TaskFailed)
     assert "cannot be reached" in failed.message
     client.close()

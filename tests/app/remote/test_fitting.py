@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from specchat.engine_process.protocol import ChatMessage
 from specchat.remote.fitting import shortened
-from specchat.worker.protocol import ChatMessage
 
 _texts = st.text(max_size=20)
 

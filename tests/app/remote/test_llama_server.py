@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
-from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.decoding.rounds import Round

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from app.remote.samples import QUESTION, server
+from specchat.engine_process.images import UNSEEN
+from specchat.engine_process.protocol import ChatMessage
 from specchat.remote.requests import Body, request_body
 from specchat.remote.servers import Engine
-from specchat.worker.images import UNSEEN
-from specchat.worker.protocol import ChatMessage
 from specchat_engine.errors import SettingError
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.sampling.noise import turn_seed

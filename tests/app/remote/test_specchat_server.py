@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Notice, Started, TaskFailed
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
-from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Notice, Started, WorkerFailed
 from specchat_engine import Engine, Image, Message
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.llama.mtmd import has_mtmd
@@ -173,18 +173,18 @@ def test_a_request_that_is_too_large_and_a_file_that_is_no_image_are_one_line(
     noise = tmp_path / "noise.png"
     noise.write_bytes(png(1, 1200, 900))
     (failed,) = ask(seeing, noise)
-    assert isinstance(failed, WorkerFailed)
+    assert isinstance(failed, TaskFailed)
     assert "answers 413: the request is too large" in failed.message
     noise.write_bytes(b"no image")
     (failed,) = ask(seeing, noise)
-    assert isinstance(failed, WorkerFailed)
+    assert isinstance(failed, TaskFailed)
     assert "answers 400: messages[0].content[0].image_url is damaged" in failed.message
 
 
 def test_a_server_that_sees_nothing_says_why_and_is_told_of_earlier_images(server: RealServer, tmp_path: Path) -> None:
     (one,) = pictures(tmp_path, 1)
     (failed,) = ask(server, one)
-    assert isinstance(failed, WorkerFailed)
+    assert isinstance(failed, TaskFailed)
     assert "answers 400: messages[0].content[0].image_url: " in failed.message
     assert "name one with --mmproj FILE" in failed.message
     earlier = ChatMessage("user", "Look", images=(str(one),))

@@ -9,9 +9,9 @@ import pytest
 
 from app.remote.samples import SGLANG_PAGES, VLLM_PAGES, delta
 from app.remote.test_client import OPENAI_PAGES, answer, connected, ended, rounds_of, trace_of
+from specchat.engine_process.protocol import ChatMessage, Loaded, Offer
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
-from specchat.worker.protocol import ChatMessage, Loaded, Offer
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.remote.samples import QUESTION, VLLM, VLLM_PAGES, messages
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Notice, TaskFailed
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
-from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Notice, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
@@ -111,7 +111,7 @@ def test_an_engine_that_dies_leaves_its_rounds_and_one_line() -> None:
         == "I cannot do that. I am specchat's small built-in guide, and"
     )
     for failed in (died, dead):
-        assert isinstance(failed, WorkerFailed)
+        assert isinstance(failed, TaskFailed)
         assert "EngineCore encountered an issue" in failed.message
         assert "\n" not in failed.message
 
@@ -120,7 +120,7 @@ def test_a_refusal_inside_a_stream_is_one_line() -> None:
     with replaying(pages=VLLM_PAGES) as server, connected(server) as client:
         server.replies.append(recorded(VLLM / "refused-min-p.txt"))
         (failed,) = answer(client)
-    assert isinstance(failed, WorkerFailed)
+    assert isinstance(failed, TaskFailed)
     assert "min_p and logit_bias sampling parameters are not yet supported" in failed.message
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from specchat.engine_process.protocol import Ended, Started
 from specchat.serve.broadcast import MOST_WATCHERS, Broadcast
-from specchat.worker.protocol import Ended, Started
 from specchat_engine import Round
 from specchat_engine.decoding.stats import TurnStats
 from support.scripted_server import made_round

@@ -14,8 +14,8 @@ import openai
 import pytest
 
 from app.serve.conftest import Served
+from specchat.engine_process.errors import EngineDied, LoadFailed, RequestFailed
 from specchat.serve.answers.shape import Shape
-from specchat.serve.errors import EngineDied, LoadFailed, RequestFailed
 from specchat.settings.serving import Serving
 from support.scripted_server import HELLO, LOADED, Script, ScriptedEngine
 

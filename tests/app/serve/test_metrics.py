@@ -12,7 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import specchat_assets
-from specchat.serve.errors import EngineDied
+from specchat.engine_process.errors import EngineDied
 from support.scripted_server import HELLO, Script, ScriptedEngine
 
 CHAT = "/v1/chat/completions"

@@ -19,12 +19,12 @@ import specchat.serve.pictures as pictures
 from app.serve.conftest import Served
 from specchat.attachments.protocol import Picture
 from specchat.chat.attachments import MOST_IMAGES
+from specchat.engine_process.images import PNG_URL
+from specchat.engine_process.protocol import ChatMessage, Generate
 from specchat.serve.api_errors import ApiError
 from specchat.serve.pictures import Pictures
 from specchat.serve.requests.content import GivenImage
 from specchat.serve.server import prompt_log
-from specchat.worker.images import PNG_URL
-from specchat.worker.protocol import ChatMessage, Generate
 from support.scripted_server import LOADED, ScriptedEngine
 from support.serving import asking
 from support.vision_models import png

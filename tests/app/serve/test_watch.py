@@ -12,8 +12,8 @@ import openai
 import pytest
 
 from app.serve.conftest import Served
+from specchat.engine_process.errors import EngineDied
 from specchat.serve.broadcast import MOST_WATCHERS
-from specchat.serve.errors import EngineDied
 from specchat.settings.serving import Serving
 from specchat.traces.trace import read_trace
 from support.processes import wait_until

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from specchat.settings.options import ChatOptions
-from specchat.worker.gate import Gate
-from specchat.worker.protocol import (
+from specchat.engine_process.gate import Gate
+from specchat.engine_process.protocol import (
     NO_TOOLS,
     ChatMessage,
     Ended,
@@ -27,10 +26,11 @@ from specchat.worker.protocol import (
     Recalled,
     Started,
     Summarised,
+    TaskFailed,
     Timed,
     Timing,
-    WorkerFailed,
 )
+from specchat.settings.options import ChatOptions
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.prompt_progress import PromptProgress
@@ -130,7 +130,7 @@ class ScriptedClient:
     reading: PromptProgress | None = None
     hold_loading: bool = False
     hold_after: int | None = None
-    failure: WorkerFailed | None = None
+    failure: TaskFailed | None = None
     go: threading.Event = field(default_factory=threading.Event)
     settings: list[Settings] = field(default_factory=list)
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
@@ -272,7 +272,7 @@ class ScriptedClient:
         yield Timing(0.5)
         if self.hold_timing:
             self._wait()
-        yield WorkerFailed("timing was stopped") if self.stopped else self.gains.get(draft.stem, Timed(None))
+        yield TaskFailed("timing was stopped") if self.stopped else self.gains.get(draft.stem, Timed(None))
 
     def freeze(self, on: bool) -> None:
         self.gate.freeze(on)

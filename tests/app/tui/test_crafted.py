@@ -7,15 +7,15 @@ from pathlib import Path
 from app.tui.chatting import command, header, notices
 from app.tui.screens.test_models import until
 from app.tui.scripted_client import chat_options
+from specchat.engine_process.local_client import LocalClient
 from specchat.tui.app import SpecchatApp
-from specchat.worker.client import WorkerClient
 from specchat_engine.load_options import LoadOptions
 from support.tiny_models import ASSERTION, TinyModels, write_crafted_model
 
 
 async def test_the_chat_says_once_which_file_it_was_and_loads_another(tmp_path: Path, tiny_models: TinyModels) -> None:
     crafted = write_crafted_model(tmp_path / "crafted.gguf")
-    client = WorkerClient(tmp_path / "worker.log")
+    client = LocalClient(tmp_path / "worker.log")
     vars(client)["idle"] = True
     options = chat_options(target=crafted, draft=None, options=LoadOptions(threads=1))
     async with SpecchatApp(options, client).run_test(size=(100, 30)) as pilot:

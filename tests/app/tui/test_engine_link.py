@@ -8,8 +8,8 @@ from time import sleep
 from textual.app import App
 
 from app.tui.scripted_client import LOADED, ScriptedClient, chat_options
+from specchat.engine_process.protocol import Event, Loaded, Loading
 from specchat.tui.engine_link import EngineLink
-from specchat.worker.protocol import Event, Loaded, Loading
 
 
 class CountingClient(ScriptedClient):

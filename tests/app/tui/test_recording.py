@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from app.tui.scripted_client import ScriptedClient, ended, script
+from specchat.engine_process.protocol import ChatMessage, Offer, TaskFailed
 from specchat.errors import SpecchatError
 from specchat.settings.paths import images_folder
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording, as_asked, asked_in, from_reading, plain, question_of, speculative
-from specchat.worker.protocol import ChatMessage, Offer, WorkerFailed
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import AUTO, Settings
 from support.sample_traces import sample_trace
@@ -80,7 +80,7 @@ def test_one_that_is_stopped_before_it_begins_asks_nothing() -> None:
 
 def test_what_the_engine_says_when_it_fails_is_raised() -> None:
     with pytest.raises(SpecchatError, match="out of memory"):
-        recording(ScriptedClient(failure=WorkerFailed("out of memory"))).run()
+        recording(ScriptedClient(failure=TaskFailed("out of memory"))).run()
 
 
 def test_both_sides_differ_in_nothing_but_the_speculation() -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from specchat.chat.controller import STILL_LOADING, ChatController, FrontEnd, Sources
+from specchat.engine_process.protocol import ServerInfo
 from specchat.errors import SpecchatError
 from specchat.remote.limits import needs_this_machine
 from specchat.settings.paths import expanded
-from specchat.worker.protocol import ServerInfo
 from specchat_engine.errors import EngineError
 from specchat_engine.settings import Settings
 

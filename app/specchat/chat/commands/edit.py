@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from specchat.chat.commands.command import Command, Refusal, fixed
 from specchat.chat.controller import ChatController, FrontEnd, Sources
+from specchat.engine_process.protocol import ServerInfo
 from specchat.remote.limits import CANNOT_CONTINUE
-from specchat.worker.protocol import ServerInfo
 
 
 def _read(argument: str, _sources: Sources) -> str | None:

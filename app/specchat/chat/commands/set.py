@@ -9,12 +9,12 @@ from specchat.chat.commands.command import SWITCH, Choices, Command, Refusal, cl
 from specchat.chat.controller import ChatController, FrontEnd, Sources
 from specchat.chat.knobs import LOAD_KNOBS, Holder, Knob, live_knobs
 from specchat.chat.server_limits import LOADING, drafts_by_itself
+from specchat.engine_process.protocol import ServerInfo
 from specchat.remote.limits import needs_this_machine
 from specchat.settings.schema import BY_KEY, SETTINGS
 from specchat.settings.setting import Group
 from specchat.settings.values import BadValue, Choice, OnOff
 from specchat.store.records import new_seed
-from specchat.worker.protocol import ServerInfo
 from specchat_engine.allowed import AUTO
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions

@@ -7,7 +7,7 @@ from dataclasses import replace
 from specchat.chat.commands.command import Command, Refusal, fixed, settings_in_force
 from specchat.chat.controller import ChatController, FrontEnd, Sources
 from specchat.chat.server_limits import drafts_by_itself
-from specchat.worker.protocol import ServerInfo
+from specchat.engine_process.protocol import ServerInfo
 from specchat_engine.settings import AUTO, USUAL_K, DraftLength, Settings
 
 _MODES = ("on", "off", "auto")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from specchat.engine_process.protocol import LikelyToken, Position
 from specchat.serve.answers.choices import ChoicesShape
 from specchat.serve.answers.deltas import Delta, Told
-from specchat.worker.protocol import LikelyToken, Position
 from specchat_engine.answers.parts import AnswerPart, PartKind
 
 

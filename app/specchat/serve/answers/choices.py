@@ -6,13 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+from specchat.engine_process.protocol import Generate
 from specchat.serve.answers.deltas import Delta, Told
 from specchat.serve.answers.events import DONE, event
 from specchat.serve.answers.figures import usage
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.base import Sampling
-from specchat.worker.protocol import Generate
 
 
 class ChoicesShape(Shape):

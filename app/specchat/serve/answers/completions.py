@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from specchat.engine_process.protocol import Generate, Position, Started
 from specchat.serve.answers.choices import ChoicesShape
 from specchat.serve.answers.deltas import Delta, Told
 from specchat.serve.answers.figures import usage
 from specchat.serve.requests.completions import CompletionRequest
-from specchat.worker.protocol import Generate, Position, Started
 
 Logprobs = dict[str, list[Any]]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from specchat.engine_process.protocol import Ended, Generate, Position, Scored, Started
 from specchat.serve.answers.figures import Figures
 from specchat.serve.answers.released import Releasing
-from specchat.worker.protocol import Ended, Generate, Position, Scored, Started
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.answers.parts import AnswerPart, Parser, PartKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from specchat.worker.protocol import Started
+from specchat.engine_process.protocol import Started
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 

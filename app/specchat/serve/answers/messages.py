@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from specchat.engine_process.protocol import Generate
 from specchat.serve.answers.deltas import Delta
 from specchat.serve.answers.events import event
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.base import Sampling
-from specchat.worker.protocol import Generate
 from specchat_engine.answers.parts import AnswerPart, PartKind
 
 _REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}

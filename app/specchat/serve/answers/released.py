@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from specchat.worker.protocol import Position
+from specchat.engine_process.protocol import Position
 from specchat_engine.answers.parts import held_back
 
 

@@ -8,11 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from specchat.engine_process.protocol import Generate
 from specchat.serve.answers.deltas import Delta, Told
 from specchat.serve.answers.figures import Figures
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.base import Sampling
-from specchat.worker.protocol import Generate
 
 
 class Shape(ABC):

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
+from specchat.engine_process.protocol import Generate
 from specchat.serve.api_errors import bad
-from specchat.worker.protocol import Generate
 from specchat_engine.allowed import Range, rule_of
 from specchat_engine.errors import SettingError
 from specchat_engine.prompt.thinking import SWITCHES

@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
+from specchat.engine_process.protocol import Generate, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import MaxTokens, ModelOffer, OpenaiSampling, Wire
 from specchat.serve.requests.content import GivenMessage, Part, check_messages, joined
 from specchat.serve.requests.formats import ResponseFormat
 from specchat.serve.requests.tools import Mode, NamedChoice, Tool, check_grammar, chosen_tools
-from specchat.worker.protocol import Generate, Offer
 
 
 class Prediction(Wire):

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from pydantic import Field
 
+from specchat.engine_process.protocol import Generate
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import MAX_CHOICES, ModelOffer, OpenaiSampling
 from specchat.serve.requests.formats import ResponseFormat
-from specchat.worker.protocol import Generate
 
 USUAL_TOKENS = 16
 """The length of an answer where the request says nothing, as in OpenAI's API."""

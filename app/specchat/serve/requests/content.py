@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, Self
 
+from specchat.engine_process.protocol import ChatMessage
 from specchat.serve.api_errors import ApiError, bad
 from specchat.serve.requests.base import Wire
-from specchat.worker.protocol import ChatMessage
 from specchat_engine.prompt.messages import Role, ToolCall
 
 _ROLES: Final[dict[str, Role]] = {

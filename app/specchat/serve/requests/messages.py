@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from specchat.engine_process.protocol import ChatMessage, Generate, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import ModelOffer, Sampling, Wire, checked_stops
 from specchat.serve.requests.content import GivenImage, check_messages, no_text
 from specchat.serve.requests.formats import grammar_of
 from specchat.serve.requests.tools import FunctionTool, check_grammar, chosen_tools
-from specchat.worker.protocol import ChatMessage, Generate, Offer
 from specchat_engine.prompt.messages import ToolCall
 
 _UNREAD = ("redacted_thinking",)

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from specchat.engine_process.protocol import ChatMessage, Generate, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import ModelOffer, Sampling, Wire
 from specchat.serve.requests.content import Part, check_messages, said
 from specchat.serve.requests.formats import ResponseFormat, grammar_of
 from specchat.serve.requests.tools import FunctionTool, Mode, check_grammar, chosen_tools
-from specchat.worker.protocol import ChatMessage, Generate, Offer
 from specchat_engine.prompt.messages import ToolCall
 
 

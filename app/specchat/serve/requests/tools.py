@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from specchat.engine_process.protocol import NO_TOOLS, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import Wire
-from specchat.worker.protocol import NO_TOOLS, Offer
 
 Mode = Literal["none", "auto", "required"]
 

@@ -9,7 +9,7 @@ import httpx2
 import openai
 import pytest
 
-from specchat.serve.errors import EngineDied
+from specchat.engine_process.errors import EngineDied
 from support.scripted_server import HELLO, Script, ScriptedEngine, made_round
 
 ASKED: Any = {"model": "any", "messages": [{"role": "user", "content": "hi"}]}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from specchat.engine_process.protocol import LikelyToken, Position
 from specchat.serve.answers.released import Portion, Releasing
-from specchat.worker.protocol import LikelyToken, Position
 
 LETTERS = st.text("abc", max_size=3)
 

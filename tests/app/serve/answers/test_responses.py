@@ -8,7 +8,7 @@ import httpx2
 import openai
 import pytest
 
-from specchat.serve.errors import EngineDied
+from specchat.engine_process.errors import EngineDied
 from specchat_engine.grammar.json_schema import schema_grammar
 from support.scripted_server import HELLO, Script, ScriptedEngine, made_round, template_messages
 

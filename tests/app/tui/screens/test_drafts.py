@@ -5,9 +5,9 @@ from __future__ import annotations
 from app.tui.chatting import Chat, command, notices, parts, quiet, screen
 from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
 from specchat.bench.samples import Estimate, Gain
+from specchat.engine_process.protocol import TaskFailed, Timed
 from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
 from specchat.settings.options import ChatOptions
-from specchat.worker.protocol import Timed, WorkerFailed
 from support.tiny_models import TinyModels, write_tiny_model
 
 __all__ = ["options"]
@@ -79,7 +79,7 @@ async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_are_timed(
 ) -> None:
     write_timings(tiny_models.target, [Timing("/elsewhere/other.gguf", 1.2, "model", "4")])
     async with chatting(options) as (pilot, client):
-        client.gains = {"draft": WorkerFailed("the engine's process ended (SIGABRT)", died=True)}
+        client.gains = {"draft": TaskFailed("the engine's process ended (SIGABRT)", died=True)}
         await open_picker(pilot)
         await pilot.press("f6")
         await until(pilot, lambda: "no draft is faster than plain decoding here" in shown(pilot))

@@ -9,10 +9,10 @@ import pytest
 
 from app.tui.chatting import Chat, ask, chat, command, note, parts, quiet, shown, text_at, wait_until
 from app.tui.scripted_client import ScriptedClient, script
+from specchat.engine_process.protocol import TaskFailed
 from specchat.traces.timeline import Race
 from specchat.tui.screens.race import RaceScreen, lane_title, lead_line, most_lead, verdict_line
 from specchat.tui.screens.replay import Played
-from specchat.worker.protocol import WorkerFailed
 from support.sample_traces import CAT, sample_trace
 
 ROUNDS = script("> one| two three> four| five~bad~> six")
@@ -81,7 +81,7 @@ async def test_an_engine_failure_is_shown_in_the_window() -> None:
     client = ScriptedClient(ROUNDS)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
-        client.failure = WorkerFailed("no memory left")
+        client.failure = TaskFailed("no memory left")
         await pilot.press("f6")
         await pilot.pause(0.5)
         assert isinstance(pilot.app.screen, RaceScreen)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from app.tui.chatting import ask, chat, command, header, notices, parts, shown
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.chat.knobs import LOAD_KNOBS
+from specchat.engine_process.protocol import TaskFailed
 from specchat.tui.estimating import placed
 from specchat.tui.widgets.load_knobs import LoadKnobRow, LoadKnobs
-from specchat.worker.protocol import WorkerFailed
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import DeviceMemory, Machine, Part, Placement, Remedy
 
@@ -73,7 +73,7 @@ async def test_threads_change_at_once_and_keep_the_other_changes() -> None:
 async def test_options_that_cannot_be_loaded_change_nothing() -> None:
     client = ScriptedClient()
     async with chat(client) as pilot:
-        client.loads = [(WorkerFailed("there is no memory for a context of 8192 tokens: use a smaller one"),)]
+        client.loads = [(TaskFailed("there is no memory for a context of 8192 tokens: use a smaller one"),)]
         await command(pilot, "/set ctx 8192")
         assert "no memory for a context" in notices(pilot)[0]
         assert parts(pilot).state.session.options.options == LoadOptions()

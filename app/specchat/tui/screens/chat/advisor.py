@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from textual.screen import Screen
 
 from specchat.chat.session import ChatSession
+from specchat.engine_process.protocol import Ended
 from specchat.errors import SpecchatError
 from specchat.stats.advice import Advice, AlphaRecord, Answered, Memory, advise, fallen_alpha
 from specchat.stats.causes import causes
@@ -19,7 +20,6 @@ from specchat.tui.recording import answered
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
-from specchat.worker.protocol import Ended
 from specchat_engine.settings import Settings
 
 

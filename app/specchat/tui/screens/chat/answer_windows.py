@@ -13,6 +13,7 @@ from specchat.chat.controller import STILL_LOADING
 from specchat.chat.explaining import explained_round, view_of
 from specchat.chat.server_limits import COMPARISON, INSPECTION, learns_nothing
 from specchat.chat.session import Question
+from specchat.engine_process.engine_client import EngineClient
 from specchat.errors import SpecchatError, TraceError
 from specchat.manual.sections import Place
 from specchat.models.formatting import recorded_pair
@@ -42,7 +43,6 @@ from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.statistics_pages import pages
 from specchat.tui.screens.verify import Compared, VerifyScreen, describe_gap, not_comparable
-from specchat.worker.engine_client import EngineClient
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.settings import Settings
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from specchat.chat.conversation import Conversation
 from specchat.chat.knobs import settings_from
 from specchat.chat.session import new_conversation
+from specchat.engine_process.engine_client import EngineClient
+from specchat.engine_process.protocol import Event, Kept
 from specchat.errors import SpecchatError
 from specchat.models.formatting import recorded_target
 from specchat.stats.turn import TurnModel, TurnView
@@ -23,8 +25,6 @@ from specchat.traces.trace import Trace
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
-from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import Event, Kept
 from specchat_engine.errors import EngineError
 
 MIN_TOKENS = 256

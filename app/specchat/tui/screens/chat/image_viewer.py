@@ -10,9 +10,9 @@ from typing import cast
 from textual.app import SuspendNotSupported
 from textual.screen import Screen
 
+from specchat.engine_process.process import command_of
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.terminal_input import TerminalApp
-from specchat.worker.process import command_of
 
 _MISSING = 3
 

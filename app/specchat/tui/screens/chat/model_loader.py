@@ -12,6 +12,7 @@ from specchat.chat.knobs import with_threads
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.server_limits import LOADING as OPTIONS
 from specchat.chat.session import Phase
+from specchat.engine_process.protocol import Loaded, TaskFailed
 from specchat.errors import SpecchatError
 from specchat.models.last_pairs import last_draft
 from specchat.models.preferences import remember_pair
@@ -20,7 +21,6 @@ from specchat.terminal.process import give_way
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
-from specchat.worker.protocol import Loaded, WorkerFailed
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO, DRAFTERS, Settings
 
@@ -155,7 +155,7 @@ class ModelLoader:
             await asyncio.to_thread(remember_pair, session.options.target, session.options.draft)
         return replaced
 
-    def failed(self, event: WorkerFailed) -> None:
+    def failed(self, event: TaskFailed) -> None:
         """Reports why the models cannot be loaded, and loads those that were there before."""
         session = self._state.session
         if self._before is not None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from textual.widget import Widget
 
 from specchat.chat.commands.model import Role
+from specchat.engine_process.engine_client import EngineClient
+from specchat.engine_process.records import kept_costs
 from specchat.models.candidates import Candidate, judge_drafts, known_pair
 from specchat.models.chosen_pair import remember_welcome
 from specchat.models.control import INTERACTIVE
@@ -29,8 +31,6 @@ from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScr
 from specchat.tui.timing_drafts import DraftTimer
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.prompt import Prompt
-from specchat.worker.engine_client import EngineClient
-from specchat.worker.records import kept_costs
 from specchat_engine.gguf import read_model
 from specchat_engine.pairing import Verdict
 

@@ -16,6 +16,18 @@ from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.server_limits import models_of
 from specchat.chat.session import ChatSession
+from specchat.engine_process.engine_client import EngineClient
+from specchat.engine_process.protocol import (
+    Ended,
+    Event,
+    Loaded,
+    Loading,
+    Notice,
+    Recounted,
+    Started,
+    Summarised,
+    TaskFailed,
+)
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import memories_folder
 from specchat.stats.turn import TurnView
@@ -36,8 +48,6 @@ from specchat.tui.screens.chat.tour import TourGuide
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.download_bar import LazyDownloads
-from specchat.worker.engine_client import EngineClient
-from specchat.worker.protocol import Ended, Event, Loaded, Loading, Notice, Recounted, Started, Summarised, WorkerFailed
 from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 
@@ -120,7 +130,7 @@ class ChatParts:
         rounds = [event for event in events if isinstance(event, Round)]
         last = events[-1]
         if turn is None:
-            if isinstance(last, WorkerFailed):
+            if isinstance(last, TaskFailed):
                 self.loader.failed(last)
                 self.queue.hold()
             self.view.show_header()
@@ -132,7 +142,7 @@ class ChatParts:
         for event in events:
             if isinstance(event, Recounted):
                 self.turns.recount(turn, event.rounds)
-        if isinstance(last, Ended | WorkerFailed):
+        if isinstance(last, Ended | TaskFailed):
             self._ended(turn, last)
 
     def _sources(self) -> Sources:
@@ -170,7 +180,7 @@ class ChatParts:
             self.screen.run_worker(self.conversations.restore_prompt_cache(), group="prompt cache")
         self.turns.send_waiting()
 
-    def _ended(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
+    def _ended(self, turn: RunningTurn, last: Ended | TaskFailed) -> None:
         session, settings = self.state.session, self.state.settings
         self.turns.finish(turn, last)
         if isinstance(last, Ended) and last.calls:

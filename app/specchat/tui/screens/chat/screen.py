@@ -14,6 +14,7 @@ from textual.screen import Screen
 from specchat.chat.archive import Archive
 from specchat.chat.outbox import QueuedMessage
 from specchat.chat.session import Phase
+from specchat.engine_process.engine_client import EngineClient
 from specchat.errors import SpecchatError
 from specchat.settings.options import ChatOptions
 from specchat.tui.engine_link import EngineLink
@@ -26,7 +27,6 @@ from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.prompt import Prompt
-from specchat.worker.engine_client import EngineClient
 
 _SECOND_PRESS = 2.0
 """Seconds in which a second Ctrl+C quits."""

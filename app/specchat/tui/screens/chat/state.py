@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from specchat.chat.controller import ChatController
 from specchat.chat.outbox import Outbox, QueuedMessage
 from specchat.chat.session import ChatSession, Question
+from specchat.engine_process.protocol import Ended, TaskFailed
 from specchat.stats.line import repeating_words, rule_label, with_ending
 from specchat.stats.turn import TurnModel, TurnView
 from specchat.store.records import StoredMessage
@@ -17,7 +18,6 @@ from specchat.terminal.filter import clean
 from specchat.tools.consent import Consent
 from specchat.traces.trace import Trace
 from specchat.tui.transcript.answer import Answer, View
-from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import Settings
@@ -87,12 +87,12 @@ class RunningTurn:
         if prefix := str(line.get("prefix_text", "")):
             self.answer.begin_with(prefix)
 
-    def trace(self, last: Ended | WorkerFailed) -> Trace | None:
+    def trace(self, last: Ended | TaskFailed) -> Trace | None:
         """The trace of the answer; None if it never began."""
         if not self._start:
             return None
         rounds = tuple(self._rounds)
-        if isinstance(last, WorkerFailed):
+        if isinstance(last, TaskFailed):
             return Trace(self._start, rounds, None, last.message)
         return Trace(self._start, rounds, end_line(last.reason, last.text, last.stats, last.costs))
 
@@ -112,7 +112,7 @@ class RunningTurn:
         self._rounds, self._text = [*rounds], [event.text for event in rounds]
         self.answer.recount(rounds)
 
-    def finish(self, last: Ended | WorkerFailed) -> Outcome:
+    def finish(self, last: Ended | TaskFailed) -> Outcome:
         """Closes the answer and the session's turn."""
         ended = last if isinstance(last, Ended) else None
         view = self._model.final_view(ended.stats if ended else None)
@@ -125,7 +125,7 @@ class RunningTurn:
         else:
             self.answer.finish(line, text if ended or not self._start else None)
         unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)
-        if isinstance(last, WorkerFailed):
+        if isinstance(last, TaskFailed):
             gave_up = self._session.broke(last.died)
             failure = "\n".join(
                 [clean(last.message), *([_AGAIN] if last.died else []), *([_PLAIN_NOW] if gave_up else [])]

@@ -6,10 +6,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from specchat.chat.server_limits import STEP_MODE
+from specchat.engine_process.engine_client import EngineClient
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.step_bar import Stepping
-from specchat.worker.engine_client import EngineClient
 
 _KEYS = frozenset({"space", "plus", "minus", "enter"})
 """They control step mode while the prompt is empty."""

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from specchat.chat.guide import NO_CALLS
+from specchat.engine_process.protocol import NO_TOOLS, Offer
 from specchat.errors import SpecchatError
 from specchat.terminal.filter import clean_line
 from specchat.tools.consent import Verdict
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.tool_entry import ToolEntry
-from specchat.worker.protocol import NO_TOOLS, Offer
 from specchat_assets import is_guide
 from specchat_engine.prompt.messages import ToolCall
 

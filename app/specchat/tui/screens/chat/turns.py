@@ -12,6 +12,7 @@ from typing import Any
 from textual.widget import Widget
 
 from specchat.chat.session import Phase
+from specchat.engine_process.protocol import Ended, Prefix, Summarised, TaskFailed
 from specchat.remote.limits import CANNOT_CONTINUE
 from specchat.stats.line import STOPPED, limit_words, reading_words
 from specchat.store.images import StoredImage
@@ -24,7 +25,6 @@ from specchat.tui.screens.chat.tools import ChatTools
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.entries import Siblings, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
-from specchat.worker.protocol import Ended, Prefix, Summarised, WorkerFailed
 from specchat_engine.decoding.prompt_progress import PromptProgress
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.prompt.messages import ToolCall
@@ -262,7 +262,7 @@ class TurnRunner:
         turn.recount(rounds)
         self._figures.request()
 
-    def finish(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
+    def finish(self, turn: RunningTurn, last: Ended | TaskFailed) -> None:
         """Closes the answer, stores it, and gives an unanswered message back to the prompt."""
         state, view = self._state, self._view
         state.turn = None

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.tui.chatting import answer, answers, ask, chat, command, note, notices, parts, prompt, quiet, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
-from specchat.worker.protocol import ChatMessage, Event, ServerInfo, WorkerFailed
+from specchat.engine_process.protocol import ChatMessage, Event, ServerInfo, TaskFailed
 
 
 async def test_the_prompt_gets_the_answer_and_the_model_goes_on_from_its_new_text() -> None:
@@ -99,7 +99,7 @@ async def test_an_engine_that_fails_keeps_the_edited_text() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
-        client.rounds, client.failure = [], WorkerFailed("no memory")
+        client.rounds, client.failure = [], TaskFailed("no memory")
         await command(pilot, "/edit answer It was")
         assert shown(pilot) == ["Who?", "It was"]
         assert answers(pilot)[0].siblings.count == 2
@@ -114,7 +114,7 @@ class FailsAtOnce(ScriptedClient):
 
     def generate(self, messages: Sequence[ChatMessage], **how: Any) -> Iterator[Event]:  # type: ignore[override]
         if how["prefix"]:
-            yield WorkerFailed("the answer is to begin with 9 tokens, max tokens is 8")
+            yield TaskFailed("the answer is to begin with 9 tokens, max tokens is 8")
         else:
             yield from super().generate(messages, **how)
 

@@ -22,10 +22,10 @@ from app.tui.chatting import (
     transcript,
 )
 from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
+from specchat.engine_process.protocol import TaskFailed
 from specchat.settings.paths import images_folder
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.page_consent import PageConsentScreen
-from specchat.worker.protocol import WorkerFailed
 from specchat_assets import TARGET_NAME
 from support.clipboards import FakeDesktop
 from support.documents import write_picture
@@ -88,7 +88,7 @@ async def test_a_model_that_sees_nothing_says_so_and_the_message_stays() -> None
 
 
 async def test_a_server_that_refuses_an_image_says_so_and_the_message_goes_back_to_the_prompt() -> None:
-    client = ScriptedClient(rounds=[], failure=WorkerFailed("localhost answers 400: this model reads no images"))
+    client = ScriptedClient(rounds=[], failure=TaskFailed("localhost answers 400: this model reads no images"))
     async with chat(client) as pilot:
         await send(pilot, "What is @photo.jpg?")
         assert len(client.asked[-1][-1].images) == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.tui.chatting import ask, chat, command, header, notices, parts, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
-from specchat.worker.protocol import WorkerFailed
+from specchat.engine_process.protocol import TaskFailed
 from specchat_engine.load_options import ModelInfo
 
 OTHER = replace(LOADED, target=ModelInfo("other", "other.gguf", n_params=1_000_000_000), draft=None)
@@ -47,7 +47,7 @@ async def test_what_cannot_be_loaded_leaves_the_pair_that_was_there(tmp_path: Pa
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await command(pilot, "/k 9")
-        client.loads = [(WorkerFailed("broken.gguf is no GGUF file: download it again"),)]
+        client.loads = [(TaskFailed("broken.gguf is no GGUF file: download it again"),)]
         await command(pilot, f"/model {tmp_path / 'broken.gguf'}")
         assert "broken.gguf is no GGUF file" in notices(pilot)[0]
         assert "builtin-guide 18M ⇠ builtin-draft 2M" in header(pilot)
@@ -65,7 +65,7 @@ async def test_a_name_that_no_model_has_is_said_in_one_line() -> None:
 
 
 async def test_where_nothing_could_be_loaded_another_model_can(tmp_path: Path) -> None:
-    client = ScriptedClient(loads=[(WorkerFailed("guide.gguf is cut short: download it again"),)])
+    client = ScriptedClient(loads=[(TaskFailed("guide.gguf is cut short: download it again"),)])
     async with chat(client) as pilot:
         assert "no model" in header(pilot)
         await command(pilot, f"/model {tmp_path / 'other.gguf'}")

@@ -2,8 +2,8 @@
 
 from app.tui.chatting import Chat, answers, ask, chat, command, note, prompt, quiet, shown
 from app.tui.scripted_client import LOADED, ScriptedClient
+from specchat.engine_process.protocol import Loading, TaskFailed
 from specchat.tui.widgets.outbox_bar import OutboxBar
-from specchat.worker.protocol import Loading, WorkerFailed
 
 
 def queued(pilot: Chat) -> list[str]:
@@ -101,7 +101,7 @@ async def test_a_long_queue_shows_how_many_more_there_are() -> None:
 
 
 async def test_a_failed_answer_holds_the_queue() -> None:
-    client = ScriptedClient(hold_after=1, failure=WorkerFailed("out of memory"))
+    client = ScriptedClient(hold_after=1, failure=TaskFailed("out of memory"))
     async with chat(client) as pilot:
         await ask(pilot, "one", "two")
         client.go.set()

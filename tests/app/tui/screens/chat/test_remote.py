@@ -11,6 +11,7 @@ from textual.widgets import Static, TabbedContent
 from app.remote.samples import VLLM, VLLM_PAGES, delta, models
 from app.tui.chatting import Chat, answer, answers, ask, header, note, notices, quiet
 from app.tui.scripted_client import chat_options
+from specchat.engine_process.protocol import Event
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
 from specchat.terminal.palette import word_of
@@ -18,7 +19,6 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.transcript.body import View
 from specchat.tui.widgets.load_knobs import LoadKnobs
-from specchat.worker.protocol import Event
 from support.replaying import Replaying, Reply, page, recorded, replaying, stream
 
 DRAFTED = VLLM / "draft-chat-stream-ids.txt"

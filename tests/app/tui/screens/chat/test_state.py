@@ -2,10 +2,10 @@
 
 from app.tui.scripted_client import LOADED, chat_options, script
 from specchat.chat.session import ChatSession
+from specchat.engine_process.protocol import TaskFailed
 from specchat.store.records import State
 from specchat.tui.screens.chat.state import RunningTurn
 from specchat.tui.transcript.answer import View
-from specchat.worker.protocol import WorkerFailed
 
 
 async def test_an_answer_that_was_given_its_beginning_keeps_it_when_it_breaks_off() -> None:
@@ -17,6 +17,6 @@ async def test_an_answer_that_was_given_its_beginning_keeps_it_when_it_breaks_of
     turn.started({"type": "start", "prefix": [4, 5], "prefix_text": "Once upon"})
     turn.take(script("> a| time"))
     assert turn.text == "Once upon a time"
-    turn.finish(WorkerFailed("the engine's process ended", died=True))
+    turn.finish(TaskFailed("the engine's process ended", died=True))
     kept = session.conversation.path()[-1]
     assert (kept.content, kept.state) == ("Once upon a time", State.CUT)

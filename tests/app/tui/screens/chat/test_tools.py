@@ -28,6 +28,7 @@ from app.tui.chatting import (
 from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.chat.archive import session_to_resume
 from specchat.chat.tool_turn import MOST_ROUNDS
+from specchat.engine_process.protocol import ServerInfo
 from specchat.settings.paths import config_file, sessions_db
 from specchat.store.records import ToolUse
 from specchat.tui.app import SpecchatApp
@@ -35,7 +36,6 @@ from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.tool_consent import ToolConsent
 from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.tool_entry import ToolEntry
-from specchat.worker.protocol import ServerInfo
 from specchat_assets import TARGET_NAME
 from specchat_engine.prompt.messages import ToolCall
 from support.faulty_mcp_server import COMMAND

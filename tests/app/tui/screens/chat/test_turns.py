@@ -19,12 +19,12 @@ from app.tui.chatting import (
 )
 from app.tui.scripted_client import LOADED, ScriptedClient, Summarising, chat_options, script
 from specchat.chat.archive import session_to_resume
+from specchat.engine_process.protocol import Loading, TaskFailed
 from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
 from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.summary_entry import SummaryEntry
-from specchat.worker.protocol import Loading, WorkerFailed
 from specchat_engine.decoding.prompt_progress import PromptProgress
 
 
@@ -170,7 +170,7 @@ async def test_a_message_sent_while_the_model_loads_is_kept_if_the_app_dies_now(
 
 
 async def test_a_message_for_a_model_that_cannot_be_loaded_is_only_in_the_prompt() -> None:
-    client = ScriptedClient(hold_loading=True, load_events=(WorkerFailed("no such file: guide.gguf"),))
+    client = ScriptedClient(hold_loading=True, load_events=(TaskFailed("no such file: guide.gguf"),))
     async with chat(client) as pilot:
         await ask(pilot, "early")
         client.go.set()
@@ -196,7 +196,7 @@ async def test_the_conversation_stays_as_it_is_while_a_message_waits_for_the_mod
 
 
 async def test_a_model_that_cannot_be_loaded_is_explained_and_a_message_tries_again() -> None:
-    client = ScriptedClient(load_events=(WorkerFailed("no such file: guide.gguf"),))
+    client = ScriptedClient(load_events=(TaskFailed("no such file: guide.gguf"),))
     async with chat(client) as pilot:
         assert "no such file: guide.gguf" in notices(pilot)[0]
         assert "Ctrl+Q" in notices(pilot)[0]
@@ -207,7 +207,7 @@ async def test_a_model_that_cannot_be_loaded_is_explained_and_a_message_tries_ag
 
 
 async def test_a_dead_engine_leaves_the_conversation_and_says_what_happens_next() -> None:
-    client = ScriptedClient(failure=WorkerFailed("the engine was killed (SIGKILL)", died=True))
+    client = ScriptedClient(failure=TaskFailed("the engine was killed (SIGKILL)", died=True))
     async with chat(client) as pilot:
         await ask(pilot, "one")
         assert answer(pilot).text == " Hello there world"
@@ -222,7 +222,7 @@ async def test_a_dead_engine_leaves_the_conversation_and_says_what_happens_next(
 
 
 async def test_a_message_without_any_answer_comes_back_into_the_prompt() -> None:
-    client = ScriptedClient(rounds=[], failure=WorkerFailed("the prompt has 5000 tokens, the context 1024"))
+    client = ScriptedClient(rounds=[], failure=TaskFailed("the prompt has 5000 tokens, the context 1024"))
     async with chat(client) as pilot:
         await ask(pilot, "long")
         assert prompt(pilot).text == "long"
@@ -235,7 +235,7 @@ async def test_a_message_without_any_answer_comes_back_into_the_prompt() -> None
 
 
 async def test_a_message_that_is_sent_again_and_again_without_an_answer_shows_its_error_once() -> None:
-    client = ScriptedClient(rounds=[], failure=WorkerFailed("the prompt has 5000 tokens, the context 1024"))
+    client = ScriptedClient(rounds=[], failure=TaskFailed("the prompt has 5000 tokens, the context 1024"))
     async with chat(client) as pilot:
         await ask(pilot, "long")
         for _ in range(3):

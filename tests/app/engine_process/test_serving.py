@@ -1,0 +1,414 @@
+"""The engine's process of a server from inside: what it does when something is wrong, and between answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+import pytest
+
+from app.engine_process.conftest import records
+from specchat.engine_process import work
+from specchat.engine_process.lines import encode
+from specchat.engine_process.open_task import OpenTask
+from specchat.engine_process.prompts import tokens_of
+from specchat.engine_process.protocol import (
+    Cancel,
+    Command,
+    Count,
+    Counted,
+    Ended,
+    Event,
+    Load,
+    Loaded,
+    Quit,
+    TaskFailed,
+    decode_event,
+)
+from specchat.engine_process.records import Record
+from specchat.engine_process.server import Server
+from specchat_engine import Engine, LoadOptions, Round, Session
+from specchat_engine.errors import DecodeError
+from support.serving import ENDLESS, SHORT, asking
+from support.tiny_models import TinyModels
+
+T = TypeVar("T")
+
+
+@dataclass
+class Process:
+    """A server in this process, told what to do through a pipe."""
+
+    commands: Any
+    loaded: Loaded | None = None
+    said: queue.Queue[tuple[int, Event]] = field(default_factory=queue.Queue)
+    rest: bytes = b""
+
+    def tell(self, number: int, *commands: Command) -> None:
+        """Sends commands with this number."""
+        for command in commands:
+            self.commands.write(encode(command, number))
+
+    def write(self, data: Any) -> int:
+        """Takes what the server writes, a few bytes at a time."""
+        self.rest += bytes(data[:100])
+        *lines, self.rest = self.rest.split(b"\n")
+        for line in lines:
+            number, event = decode_event(line)
+            assert event is not None
+            self.said.put((number, event))
+        return len(data[:100])
+
+    def next(self, kind: type[T], number: int | None = None) -> T:
+        """The next event of this kind, and of this request; others are dropped."""
+        while True:
+            found, event = self.said.get(timeout=60)
+            if isinstance(event, kind) and number in (None, found):
+                return event
+
+
+LOADING = 1000
+
+OPTIONS = LoadOptions(threads=1, n_ctx=512, parallel=2)
+
+
+@contextmanager
+def serving(
+    models: TinyModels, options: LoadOptions = OPTIONS, *, keep_every_s: float = 3600.0, quiet_s: float = 0.01
+) -> Iterator[Process]:
+    """A server with two places that has loaded a pair."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as commands, os.fdopen(writing, "wb", buffering=0) as pipe:
+        process = Process(pipe)
+        engine_server = Server(commands, process, keep_every_s, quiet_s)  # type: ignore[arg-type]
+        server = threading.Thread(target=engine_server.run)
+        server.start()
+        process.tell(LOADING, Load(str(models.target), str(models.draft), options, serves=True))
+        process.loaded = process.next(Loaded)
+        yield process
+        process.tell(0, Quit())
+        server.join(60)
+        assert not server.is_alive()
+
+
+@pytest.fixture
+def process(tiny_models: TinyModels) -> Iterator[Process]:
+    with serving(tiny_models) as process:
+        yield process
+
+
+def test_an_error_that_nobody_foresaw_fails_one_request_in_one_line_and_empties_its_place(
+    process: Process, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    process.tell(1, asking("hello"))
+    expected = process.next(Ended)
+    answer = Session.answer
+
+    def failing(session: Session, *args: Any) -> Iterator[Any]:
+        for event in answer(session, *args):
+            yield event
+            if session.seed == 99:
+                raise ZeroDivisionError("several\nlines")
+
+    monkeypatch.setattr(Session, "answer", failing)
+    process.tell(2, asking("hello", ENDLESS, seed=99))
+    process.tell(3, asking("hello"))
+    failed = process.next(TaskFailed, 2)
+    assert failed == TaskFailed("an unexpected ZeroDivisionError: several lines; the engine's log has more")
+    assert "Traceback" in capfd.readouterr().err
+    assert process.next(Ended, 3).text == expected.text
+    for number in (4, 5):
+        process.tell(number, asking("hello"))
+        assert process.next(Ended, number).text == expected.text
+
+
+def test_a_failure_of_the_engine_is_not_the_requests_fault(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Iterator[Any]:
+        raise DecodeError("llama.cpp could not read 1 tokens")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "answer", failing)
+        process.tell(1, asking("hello"))
+        assert process.next(TaskFailed) == TaskFailed("llama.cpp could not read 1 tokens")
+    process.tell(2, asking("hello"))
+    assert process.next(Ended, 2)
+
+
+def test_more_requests_than_places_fail_at_once(process: Process) -> None:
+    for number in (1, 2, 3):
+        process.tell(number, asking("hello", ENDLESS))
+    assert process.next(TaskFailed, 3) == TaskFailed("all places are taken: 2 answers can be given at a time")
+    process.tell(1, Cancel())
+    process.tell(2, Cancel())
+    process.next(Ended)
+    process.next(Ended)
+    process.tell(4, asking("hello"))
+    assert process.next(Ended, 4).text
+
+
+def test_whoever_leaves_at_once_is_hardly_answered(process: Process) -> None:
+    process.tell(1, asking("hello", ENDLESS), Cancel(), Cancel())
+    process.tell(77, Cancel())
+    finished = process.next(Ended)
+    assert finished.reason == "cancelled"
+    assert finished.stats["num_rounds"] <= 1
+
+
+def test_whoever_leaves_before_the_prompt_is_read_is_not_answered(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: queue.Queue[bool] = queue.Queue()
+    go_on = threading.Event()
+    answer = Session.answer
+
+    def waiting(*arguments: Any) -> Iterator[Round]:
+        reached.put(True)
+        assert go_on.wait(60)
+        yield from answer(*arguments)
+
+    monkeypatch.setattr(Session, "answer", waiting)
+    process.tell(1, asking("hello", ENDLESS, seed=1))
+    assert reached.get(timeout=60)
+    process.tell(1, Cancel())
+    process.tell(2, asking("hello", seed=2))
+    assert reached.get(timeout=60), "so the one before was heard"
+    go_on.set()
+    finished = process.next(Ended, 1)
+    assert (finished.reason, finished.stats["num_rounds"]) == ("cancelled", 0)
+
+
+def test_whoever_leaves_while_the_prompt_is_tokenized_has_nothing_read(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: queue.Queue[bool] = queue.Queue()
+    go_on = threading.Event()
+
+    def tokens(*arguments: Any) -> list[int]:
+        reached.put(True)
+        assert go_on.wait(60)
+        return tokens_of(*arguments)
+
+    monkeypatch.setattr(work, "tokens_of", tokens)
+    process.tell(1, asking("hello", ENDLESS))
+    assert reached.get(timeout=60)
+    process.tell(1, Cancel())
+    process.tell(2, Count(asking("hello")))
+    assert reached.get(timeout=60), "so the one before was heard"
+    go_on.set()
+    finished = process.next(Ended, 1)
+    assert (finished.reason, finished.stats["prompt_tokens"]) == ("cancelled", 0)
+
+
+def test_leaving_ends_the_answer_of_this_request_and_of_no_later_one() -> None:
+    cancelled: list[int] = []
+    task = OpenTask(1, asking("hello"))
+    session = cast(Session, SimpleNamespace(cancel=lambda: cancelled.append(1), hold=None))
+    with task.answered_by(session):
+        task.cancel()
+        assert cancelled == [1]
+    task.cancel()
+    assert cancelled == [1]
+
+
+def test_a_request_that_cannot_be_read_fails(process: Process) -> None:
+    line = encode(asking("hello"), 1).replace(b'"k": 3', b'"k": "three"')
+    process.commands.write(line + b"nonsense\n")
+    assert process.next(TaskFailed, 1) == TaskFailed("the request has a value that the engine cannot read")
+
+
+def test_other_models_replace_those_that_were_loaded(process: Process, tiny_models: TinyModels) -> None:
+    process.tell(1, Load(str(tiny_models.target), None, OPTIONS, serves=True))
+    assert process.next(Loaded, 1).draft is None
+    process.tell(2, asking("hello"))
+    assert process.next(Ended, 2).text
+
+
+def test_a_head_that_drafts_for_one_answer_at_a_time_is_left_out_with_a_reason(tiny_models: TinyModels) -> None:
+    with serving(tiny_models, replace(OPTIONS, head="mtp")) as process:
+        assert process.loaded
+        assert process.loaded.refusal
+        assert process.loaded.draft
+        process.tell(1, asking("hello", replace(SHORT, drafter="model")))
+        assert process.next(Ended).stats["num_draft_tokens"]
+
+
+def test_what_many_answers_taught_is_kept_once_and_recalled_at_the_next_start(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Record] = []
+    write = Record.write
+    monkeypatch.setattr(Record, "write", lambda record: (kept.append(record), write(record)))
+    with serving(tiny_models) as process:
+        for number in range(1, 7):
+            process.tell(number, asking("hello"))
+            process.next(Ended, number)
+        assert not kept
+    assert len(kept) == 1
+    (before,) = records()
+    assert before["acceptance"]
+    with serving(tiny_models):
+        pass
+    assert records()[0]["acceptance"] == before["acceptance"]
+
+
+def test_all_places_answer_with_what_was_learned_before_the_start_and_learn_more(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tiny_models) as process:
+        process.tell(1, asking("hello"))
+        process.next(Ended)
+    (before,) = records()
+    known: list[Any] = []
+    answer = Session.answer
+
+    def noting(session: Session, *args: Any) -> Iterator[Any]:
+        with session.pair.lock:
+            known.append(json.loads(json.dumps(session.pair.controller.to_json()["acceptance"])))
+        return answer(session, *args)
+
+    monkeypatch.setattr(Session, "answer", noting)
+    with serving(tiny_models) as process:
+        process.tell(1, asking("hello", ENDLESS))
+        process.next(Round)
+        process.tell(2, asking("hello"))
+        process.next(Ended, 2)
+        process.tell(1, Cancel())
+        process.next(Ended, 1)
+    assert known[0] == before["acceptance"]
+    assert before["acceptance"].keys() <= known[1].keys()
+    assert records()[0]["acceptance"] != before["acceptance"]
+
+
+def test_what_was_learned_is_kept_while_the_server_runs(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: queue.Queue[Record] = queue.Queue()
+    with serving(tiny_models, keep_every_s=0.0, quiet_s=3600.0) as process:
+        monkeypatch.setattr(Engine, "measuring", lambda _: iter(()))
+        process.tell(1, asking("hello"))
+        process.next(Ended)
+        monkeypatch.setattr(Record, "write", lambda record: kept.put(record))
+        process.tell(2, asking("hello", ENDLESS))
+        process.next(Round)
+        process.tell(3, asking("hello"))
+        process.next(Ended, 3)
+        assert kept.get(timeout=60), "although another answer still runs"
+        process.tell(2, Cancel())
+        process.next(Ended, 2)
+
+
+def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answers(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering: set[int] = set()
+    seen: list[bool] = []
+    begun: queue.Queue[bool] = queue.Queue()
+    answer = Session.answer
+
+    def watched(*arguments: Any) -> Iterator[Round]:
+        answering.add(threading.get_ident())
+        try:
+            yield from answer(*arguments)
+        finally:
+            answering.remove(threading.get_ident())
+
+    def measuring(engine: Engine) -> Iterator[None]:
+        begun.put(True)
+        while True:
+            seen.append(bool(answering))
+            yield
+
+    monkeypatch.setattr(Session, "answer", watched)
+    monkeypatch.setattr(Engine, "measuring", measuring)
+    for number in range(1, 4):
+        process.tell(number, asking("hello"))
+        process.next(Ended, number)
+        assert begun.get(timeout=60)
+    process.tell(8, asking("hello"))
+    process.tell(9, asking("hello"))
+    process.next(Ended)
+    process.next(Ended)
+    assert seen
+    assert not any(seen)
+
+
+def test_nothing_is_measured_until_nothing_was_asked_for_a_while(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[bool] = []
+    to_measure: queue.Queue[bool] = queue.Queue()
+
+    def passes() -> Iterator[None]:
+        while True:
+            measured.append(True)
+            yield
+
+    def measuring(_: Engine) -> Iterator[None]:
+        to_measure.put(True)
+        return passes()
+
+    monkeypatch.setattr(Engine, "measuring", measuring)
+    with serving(tiny_models, quiet_s=3600.0) as process:
+        assert to_measure.get(timeout=60)
+        for number in range(1, 4):
+            process.tell(number, asking("hello"))
+            process.next(Ended, number)
+            assert to_measure.get(timeout=60)
+        assert not measured
+
+
+def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: queue.Queue[bool] = queue.Queue()
+    counting, seen = set[int](), set[bool]()
+    go_on, measured = threading.Event(), threading.Event()
+
+    def tokens(*arguments: Any) -> list[int]:
+        counting.add(threading.get_ident())
+        reached.put(True)
+        assert go_on.wait(60)
+        counting.remove(threading.get_ident())
+        return tokens_of(*arguments)
+
+    def measuring(_: Engine) -> Iterator[None]:
+        while True:
+            seen.add(bool(counting))
+            if go_on.is_set():
+                measured.set()
+            yield
+
+    monkeypatch.setattr(work, "tokens_of", tokens)
+    monkeypatch.setattr(Engine, "measuring", measuring)
+    with serving(tiny_models, quiet_s=0.0) as process:
+        for number in range(1, 6):
+            process.tell(number, Count(asking("hello")))
+            assert reached.get(timeout=60)
+        go_on.set()
+        counted: set[int] = set()
+        while len(counted) < 5:
+            number, event = process.said.get(timeout=60)
+            counted |= {number} if isinstance(event, Counted) else set()
+        assert measured.wait(60)
+    assert True not in seen
+
+
+class Broken(Process):
+    """A reader of events that is gone."""
+
+    def write(self, data: Any) -> int:
+        raise BrokenPipeError
+
+
+def test_a_server_ends_if_nobody_reads_its_events(tmp_path: Path, tiny_models: TinyModels) -> None:
+    (tmp_path / "commands").write_bytes(encode(Load(str(tiny_models.target), None, LoadOptions(threads=1)), 1))
+    with (tmp_path / "commands").open("rb") as commands:
+        assert Server(commands, Broken(None)).run() == 0  # type: ignore[arg-type]

@@ -1,0 +1,164 @@
+"""Step mode with the real engine process: a frozen answer makes the rounds that it is told to make, and no others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from queue import Empty, Queue
+
+from app.engine_process.conftest import ENDLESS, HELLO, process_of, text_of
+from specchat.engine_process.local_client import LocalClient
+from specchat.engine_process.protocol import Ended, Event, Inspected, Started, TaskFailed
+from specchat_engine import Settings
+from specchat_engine.decoding.rounds import Round
+
+SHORT = Settings(k=2, max_tokens=24)
+SILENCE = 0.3
+
+
+class Listener:
+    """Reads an answer's events in a thread."""
+
+    def __init__(self, events: Iterator[Event]) -> None:
+        self._came: Queue[Event | None] = Queue()
+        self._thread = threading.Thread(target=self._listen, args=(events,))
+        self._thread.start()
+
+    def next(self) -> Event | None:
+        """The next event; None at the end."""
+        return self._came.get(timeout=20)
+
+    def rounds(self, count: int) -> list[Round]:
+        """The next events, which have to be rounds."""
+        came = [self.next() for _ in range(count)]
+        rounds = [event for event in came if isinstance(event, Round)]
+        assert len(rounds) == count
+        return rounds
+
+    def rest(self) -> list[Event]:
+        """All that comes until the end."""
+        events: list[Event] = []
+        while (event := self.next()) is not None:
+            events.append(event)
+        self._thread.join(20)
+        return events
+
+    def silent(self) -> bool:
+        """Nothing comes of itself."""
+        try:
+            self._came.get(timeout=SILENCE)
+        except Empty:
+            return True
+        return False
+
+    def _listen(self, events: Iterator[Event]) -> None:
+        for event in events:
+            self._came.put(event)
+        self._came.put(None)
+
+
+def answer(client: LocalClient, settings: Settings, *, frozen: bool = False) -> Listener:
+    return Listener(client.generate(HELLO, turn=0, attempt=0, seed=7, settings=settings, frozen=frozen))
+
+
+def test_a_frozen_answer_starts_and_waits_for_each_step(loaded: LocalClient) -> None:
+    plain = text_of(answer(loaded, SHORT).rest())
+    began = time.perf_counter()
+    heard = answer(loaded, SHORT, frozen=True)
+    assert isinstance(heard.next(), Started)
+    assert heard.silent()
+    loaded.step()
+    first = heard.rounds(1)
+    assert heard.silent()
+    loaded.step(2)
+    more = heard.rounds(2)
+    assert heard.silent()
+    loaded.freeze(False)
+    events = heard.rest()
+    assert text_of(events) == plain
+    assert [event.index for event in (*first, *more)] == [0, 1, 2]
+    end = events[-1]
+    assert isinstance(end, Ended)
+    awake_ms = (time.perf_counter() - began - 3 * SILENCE) * 1000
+    assert end.stats["other_ms"] + end.stats["draft_ms"] + end.stats["verify_ms"] < awake_ms
+    assert end.stats["ttft_ms"] <= end.stats["wall_ms"] < awake_ms, "what it waited belongs to no round"
+
+
+def test_an_answer_freezes_in_mid_stream_and_new_settings_count_for_the_next_step(loaded: LocalClient) -> None:
+    heard = answer(loaded, ENDLESS)
+    assert isinstance(heard.next(), Started)
+    heard.rounds(2)
+    loaded.freeze(True)
+    while not heard.silent():
+        pass
+    loaded.set(replace(ENDLESS, k=0))
+    loaded.step(2)
+    assert [event.k for event in heard.rounds(2)] == [0, 0]
+    assert heard.silent()
+    loaded.cancel()
+    end = heard.rest()[-1]
+    assert isinstance(end, Ended)
+    assert end.reason == "cancelled"
+
+
+def test_a_cancel_ends_a_frozen_answer(loaded: LocalClient) -> None:
+    heard = answer(loaded, ENDLESS, frozen=True)
+    assert isinstance(heard.next(), Started)
+    loaded.cancel()
+    loaded.freeze(True)
+    events = heard.rest()
+    assert isinstance(events[-1], Ended)
+    assert events[-1].reason == "cancelled"
+    assert not [event for event in events if isinstance(event, Round)]
+    assert text_of(answer(loaded, SHORT).rest()), "the next one is not frozen"
+
+
+def test_closing_ends_a_frozen_answer(loaded: LocalClient) -> None:
+    heard = answer(loaded, ENDLESS, frozen=True)
+    assert isinstance(heard.next(), Started)
+    loaded.close()
+    assert isinstance(heard.rest()[-1], Ended | TaskFailed)
+
+
+def test_a_process_killed_while_an_answer_is_frozen_is_one_failure(loaded: LocalClient) -> None:
+    heard = answer(loaded, ENDLESS, frozen=True)
+    assert isinstance(heard.next(), Started)
+    process_of(loaded).kill()
+    (failure,) = heard.rest()
+    assert isinstance(failure, TaskFailed)
+    assert failure.died
+
+
+def test_nothing_is_inspected_while_a_frozen_answer_waits(loaded: LocalClient) -> None:
+    heard = answer(loaded, SHORT, frozen=True)
+    assert isinstance(heard.next(), Started)
+    refused = Listener(loaded.inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT)).next()
+    assert isinstance(refused, TaskFailed)
+    assert not refused.died
+    assert "when it has ended" in refused.message
+    loaded.freeze(False)
+    heard.rest()
+    assert isinstance(list(loaded.inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT))[-1], Inspected)
+
+
+def test_freezing_while_no_answer_runs_does_nothing(loaded: LocalClient) -> None:
+    loaded.freeze(True)
+    loaded.step()
+    assert len(text_of(answer(loaded, SHORT).rest())) > 0
+
+
+def test_settings_that_are_set_before_the_answer_is_heard_of_count_from_its_first_round(loaded: LocalClient) -> None:
+    frozen = loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=ENDLESS, frozen=True)
+    loaded.set(replace(ENDLESS, k=0))
+    assert isinstance(next(frozen), Started)
+    loaded.step()
+    first = next(frozen)
+    assert isinstance(first, Round)
+    assert (first.k, first.reason) == (0, "k is 0")
+    loaded.cancel()
+    list(frozen)
+    following = loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=SHORT)
+    rounds = [event for event in following if isinstance(event, Round)]
+    assert rounds[0].k == SHORT.k, "what was set for one answer is not set for the next"

@@ -1,0 +1,80 @@
+"""A draft that is timed in the engine's process, in place of the pair of the chat."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
+from specchat.engine_process.local_client import LocalClient
+from specchat.engine_process.protocol import Loaded, Started, TaskFailed, Timed, Timing
+from specchat_engine.decoding.rounds import Round
+from support.tiny_models import TinyModels
+
+
+def test_a_draft_is_timed_with_progress_and_the_chat_goes_on_with_its_own_pair(
+    loaded: LocalClient, tiny_models: TinyModels
+) -> None:
+    before = text_of(list(answer(loaded)))
+    events = list(loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 0.3))
+    shares = [event.share for event in events if isinstance(event, Timing)]
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < shares[-1] <= 1
+    last = events[-1]
+    assert isinstance(last, Timed)
+    assert last.gain is not None
+    assert last.gain.speedup.value > 0
+    assert last.gain.alpha is not None
+    after = list(answer(loaded))
+    assert any(isinstance(event, Loaded) for event in after)
+    assert text_of(after) == before
+
+
+def test_timing_is_stopped_in_the_middle(loaded: LocalClient, tiny_models: TinyModels) -> None:
+    events = []
+    for event in loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 600.0):
+        events.append(event)
+        if isinstance(event, Timing):
+            loaded.cancel()
+    assert events[-1] == TaskFailed("timing was stopped")
+    assert text_of(list(answer(loaded)))
+
+
+def test_a_draft_that_cannot_be_loaded_and_one_whose_process_dies_are_failures_of_that_draft(
+    loaded: LocalClient, tiny_models: TinyModels
+) -> None:
+    missing = tiny_models.draft.with_name("gone.gguf")
+    *_, failed = loaded.time_draft(tiny_models.target, missing, OPTIONS, 1.0)
+    assert isinstance(failed, TaskFailed)
+    assert "gone.gguf" in failed.message
+    for event in loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 600.0):
+        if isinstance(event, Timing):
+            os.kill(process_of(loaded).pid, signal.SIGKILL)
+    assert isinstance(event, TaskFailed)
+    assert event.died
+    last = [*loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 0.1)][-1]
+    assert isinstance(last, Timed)
+
+
+def test_no_draft_is_timed_while_an_answer_is_given(loaded: LocalClient, tiny_models: TinyModels) -> None:
+    running = loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=ENDLESS)
+    begun = threading.Event()
+    events = []
+
+    def read() -> None:
+        for event in running:
+            events.append(event)
+            if isinstance(event, Round):
+                begun.set()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert begun.wait(30)
+    (refused,) = loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 1.0)
+    loaded.cancel()
+    thread.join(30)
+    assert isinstance(refused, TaskFailed)
+    assert "an answer is being given" in refused.message
+    assert isinstance(events[0], Started)
+    assert text_of(list(answer(loaded, SHORT))) is not None
