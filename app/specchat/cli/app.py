@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from specchat import __version__
 from specchat.cli.deploy import deploy
-from specchat.cli.flags import Flags, takes_settings
+from specchat.cli.flags import Debug, Flags, Json, Target, takes_settings
 from specchat.cli.learn import learn
 from specchat.cli.models import models
 from specchat.cli.reporting import one_line_errors, say
@@ -50,8 +50,6 @@ app.add_typer(store, name="store")
 app.add_typer(sessions, name="sessions")
 app.add_typer(learn, name="learn")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
 Prompt = Annotated[str | None, typer.Argument(metavar="PROMPT", help="What to ask. A pipe is read, too.")]
 Prediction = Annotated[
     Path | None,
@@ -349,7 +347,6 @@ def replay(
         raise typer.Exit(replay_turns(traces, factor, as_json=json, raw=raw))
 
 
-Target = Annotated[str | None, typer.Option("-m", "--model", metavar="FILE|NAME", help="Target. [built-in]")]
 TrainKind = Annotated[str, typer.Argument(metavar="KIND", help="draft, eagle3, mtp, medusa, mlp, answers or online.")]
 Data = Annotated[
     list[str] | None,

@@ -14,6 +14,10 @@ from specchat.settings.setting import Group, Setting
 from specchat.settings.values import Choice, Kind, ListOf, Number, OnOff
 from specchat_engine.allowed import AUTO
 
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
+Target = Annotated[str | None, typer.Option("-m", "--model", metavar="FILE|NAME", help="Target. [built-in]")]
+
 Flags = Mapping[str, object]
 """What stood on the command line, by the key of the setting; `read_config` checks it."""
 

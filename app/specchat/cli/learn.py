@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from specchat.cli.flags import Debug, Json, Target
 from specchat.cli.reporting import one_line_errors, print_json, print_lines, print_rows, say
-from specchat.cli.store import Debug, Json
 
 if TYPE_CHECKING:
     from specchat.learning import Adoption, History, Learned
@@ -20,7 +20,6 @@ learn = typer.Typer(
     rich_markup_mode=None,
 )
 
-Target = Annotated[str | None, typer.Option("-m", "--model", metavar="FILE|NAME", help="Target. [built-in]")]
 Draft = Annotated[str | None, typer.Option("-d", "--draft", metavar="FILE|NAME", help="Draft model. [built-in]")]
 
 

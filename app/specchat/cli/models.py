@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from specchat.cli.flags import Debug, Json
 from specchat.cli.reporting import one_line_errors, say
 from specchat.errors import WRONG_USAGE
 
@@ -17,8 +18,6 @@ models = typer.Typer(
     rich_markup_mode=None,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
 NoXet = Annotated[bool, typer.Option("--no-xet", help="Use plain HTTPS only, as with HF_HUB_DISABLE_XET=1.")]
 Limit = Annotated[int, typer.Option("-n", "--limit", min=1, max=100, help="Number of results. [20]")]
 Words = Annotated[list[str], typer.Argument(metavar="TEXT", help="Words in the name of a repository.")]

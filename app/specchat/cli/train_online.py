@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,14 @@ from specchat.cli.train_progress import ProgressLine, stops
 from specchat.errors import FAILED, ConfigError
 from specchat.learning import Learned, Learning
 from specchat.settings.options import ChatOptions
+from specchat.texts import CHATS
+from specchat_engine.errors import EngineError
 from specchat_engine.gguf import read_model
+from specchat_engine.threads.processors import read_processors
 
 if TYPE_CHECKING:
     from specchat_engine.training.gguf import Precision
+    from specchat_engine.training.teacher import RecordedTeacher
 
 GAIN = 0.005
 """A draft is adopted if α on the latest turns rises by more than this."""
@@ -45,7 +50,6 @@ def learn(options: ChatOptions, minutes: float, data: Sequence[str] = (), rank: 
 
 
 def _learn(target: Path, learned: Learned, minutes: float, data: Sequence[str], rank: int | None) -> int:
-    from specchat.cli.train_past import teacher_of
     from specchat_engine.training.draft_pupils import draft_from
     from specchat_engine.training.pupils import Pace
     from specchat_engine.training.runs import Training
@@ -76,6 +80,29 @@ def _learn(target: Path, learned: Learned, minutes: float, data: Sequence[str], 
         return 0
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def teacher_of(target: Path, learned: Learned, data: Sequence[str]) -> RecordedTeacher:
+    """What the draft learns from: files, then past chats, then recorded turns, so that the latest turns are held out.
+
+    The target is loaded if there are `data`, names as `--data` takes them. Raises what `read_data` raises, and
+    EngineError if the target cannot be loaded.
+    """
+    from specchat.cli.train_data import read_data
+    from specchat_engine.training.documents import documents_of
+    from specchat_engine.training.runs import LONGEST
+    from specchat_engine.training.teacher import RecordedTeacher, Teacher, TeacherOfBoth
+
+    turns = learned.recorded.turns()
+    if not data:
+        return RecordedTeacher(turns, LONGEST)
+    texts = read_data(sorted(data, key=lambda name: name == CHATS))
+    teacher = Teacher(target, (), n_ctx=LONGEST, threads=read_processors().usual)
+    try:
+        return TeacherOfBoth(turns, partial(documents_of, texts), teacher, LONGEST)
+    except EngineError:
+        teacher.close()
+        raise
 
 
 def _precision(file: Path) -> Precision:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from specchat.cli import main
-from specchat.cli.train_past import teacher_of
+from specchat.cli.train_online import teacher_of
 from specchat.learning import Learned, Learning
 from specchat.settings.paths import sessions_db
 from specchat.store import Store
