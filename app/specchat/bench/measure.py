@@ -12,7 +12,7 @@ from itertools import islice
 from time import monotonic
 
 from specchat.bench.plan import DRAFTED, PLAIN, Arm, Turn, turns
-from specchat.bench.samples import Gain, Sample, summed
+from specchat.bench.samples import COUNTED, Gain, Sample, summed
 from specchat.bench.summary import overall
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, Round, SamplingParams, Settings
@@ -100,22 +100,9 @@ class Runner:
             kind=turn.kind,
             prompt=turn.prompt,
             repeat=turn.repeat,
-            prompt_tokens=stats.prompt_tokens,
-            num_tokens=stats.num_tokens,
-            num_rounds=stats.num_rounds,
-            num_draft_tokens=stats.num_draft_tokens,
-            num_accepted_tokens=stats.num_accepted_tokens,
-            num_rejected_tokens=stats.num_rejected_tokens,
             full_rounds=len(full),
             full_verify_ms=sum(full),
-            prompt_ms=stats.prompt_ms,
-            draft_prompt_ms=stats.draft_prompt_ms,
-            ttft_ms=stats.ttft_ms,
-            draft_ms=stats.draft_ms,
-            verify_ms=stats.verify_ms,
-            rollback_ms=stats.rollback_ms,
-            other_ms=stats.other_ms,
-            wall_ms=stats.wall_ms,
+            **{name: getattr(stats, name) for name in COUNTED},
             text_hash=hashlib.blake2b(session.text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(),
         )
 

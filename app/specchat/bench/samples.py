@@ -107,7 +107,7 @@ class Sample:
         return self.num_tokens / self.wall_ms * 1000 if self.num_tokens and self.wall_ms > 0 else None
 
 
-_SUMMED = (
+SUMMED = (
     "num_tokens",
     "num_rounds",
     "num_draft_tokens",
@@ -119,11 +119,14 @@ _SUMMED = (
     "other_ms",
 )
 
+COUNTED = (*SUMMED, "prompt_tokens", "prompt_ms", "draft_prompt_ms", "ttft_ms", "wall_ms")
+"""What a sample has of the statistics of its answer."""
+
 
 def summed(samples: Iterable[Sample]) -> TurnStats:
     """The counters and times of several answers together."""
     samples = [*samples]
-    return TurnStats(**{name: sum(getattr(sample, name) for sample in samples) for name in _SUMMED})
+    return TurnStats(**{name: sum(getattr(sample, name) for sample in samples) for name in SUMMED})
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from specchat.stats.line import rule_in
 from specchat.terminal.filter import TerminalFilter, clean_line
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Outcome, Round
+from specchat_engine.decoding.stats import TurnStats
 
 _PAUSE = re.compile(r"[.!?:;][\"'”’)\]*_`]*\s|\n")
 _LONGEST = 120
@@ -121,13 +122,13 @@ def spoken_figures(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
 
 def spoken_rejections(trace: Trace) -> Iterator[str]:
     """A line for each round in which the target rejected a token, and one with the totals."""
-    rejected = 0
+    counted = TurnStats()
     for event in trace.rounds:
-        rejected += event.num_rejected
+        counted.observe(event)
         if line := _rejection(event):
             yield line
-    accepted = sum(token.outcome is Outcome.ACCEPTED for event in trace.rounds for token in event.drafted)
-    yield f"{accepted} accepted and {rejected} rejected in {len(trace.rounds)} rounds."
+    accepted, rejected = counted.num_accepted_tokens, counted.num_rejected_tokens
+    yield f"{accepted} accepted and {rejected} rejected in {counted.num_rounds} rounds."
 
 
 def _rejection(event: Round) -> str:

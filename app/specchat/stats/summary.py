@@ -6,7 +6,6 @@ within 1 %. `specchat_engine.codec` turns them into JSON, to be stored.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -57,18 +56,15 @@ class Figures(Timed):
         stats = TurnStats()
         for event in rounds:
             stats.observe(event)
-        drafted, tested = Counter[int](), Counter[int]()
-        for event in rounds:
-            drafted.update({*event.depths})
-            tested.update(range(event.num_accepted + event.num_rejected))
+        drafted = tuple(stats.num_drafts_per_pos)
         return cls(
             num_rounds=stats.num_rounds,
             num_tokens=stats.num_tokens,
             num_drafts=stats.num_drafts,
-            drafted_at=tuple(drafted[position] for position in range(len(drafted))),
-            tested_at=tuple(tested[position] for position in range(len(drafted))),
+            drafted_at=drafted,
+            tested_at=_filled(tuple(stats.num_tested_tokens_per_pos), len(drafted)),
             accepted_at=_filled(tuple(stats.num_accepted_tokens_per_pos), len(drafted)),
-            num_siblings=stats.num_draft_tokens - drafted.total(),
+            num_siblings=stats.num_draft_tokens - sum(drafted),
             draft_ms=stats.draft_ms,
             verify_ms=stats.verify_ms,
             rollback_ms=stats.rollback_ms,

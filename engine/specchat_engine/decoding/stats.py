@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Round
 
 _DERIVED = ("acceptance_rate", "alpha", "block_efficiency", "tokens_per_second", "speedup")
-_NOT_TOLD = ("num_rejected_tokens", "plain_ms", "reasoning", "repeats")
+_NOT_TOLD = (
+    "num_rejected_tokens",
+    "num_drafts_per_pos",
+    "num_tested_tokens_per_pos",
+    "plain_ms",
+    "reasoning",
+    "repeats",
+)
 
 
 class Compared(Protocol):
@@ -150,10 +158,12 @@ def speedup_over_plain(plain_ms: float | None, counted: Timed) -> float | None:
 
 @dataclass(slots=True)
 class TurnStats(Timed):
-    """What one answer did and where its time went. `observe` is called once a round, in order.
+    """What one answer did and where its time went. `observe` is called once a round, in order, and is the one place
+    that counts rounds.
 
     `cached_tokens` of the prompt's tokens were in memory already, also as the beginning of another answer's text.
-    `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1), the
+    `num_drafts_per_pos[i]` counts the drafts with an i-th token, `num_tested_tokens_per_pos[i]` those in which it was
+    compared, and `num_accepted_tokens_per_pos[i]` those in which it was accepted. `plain_ms` is C(1), the
     time of a target pass over one token while the machine was as busy as during the answer, None if that is not known.
     `cpu_share` is the share of the processor time they wanted that the answer's threads got, None if that is not known.
     `reasoning` has the counts of the answer's reasoning, None if there was none; `ReasoningCounter` makes them.
@@ -181,6 +191,8 @@ class TurnStats(Timed):
     cpu_share: float | None = None
     reasoning: ReasoningStats | None = None
     repeats: int = 0
+    num_drafts_per_pos: list[int] = field(default_factory=list)
+    num_tested_tokens_per_pos: list[int] = field(default_factory=list)
 
     def observe(self, event: Round) -> None:
         """Counts one round."""
@@ -199,14 +211,13 @@ class TurnStats(Timed):
             self.num_draft_tokens += len(event.drafted)
             self.num_accepted_tokens += accepted
             self.num_rejected_tokens += event.num_rejected
-            per_pos = self.num_accepted_tokens_per_pos
-            per_pos += [0] * (accepted - len(per_pos))
-            for position in range(accepted):
-                per_pos[position] += 1
+            _count(self.num_drafts_per_pos, max(event.depths) + 1)
+            _count(self.num_tested_tokens_per_pos, accepted + event.num_rejected)
+            _count(self.num_accepted_tokens_per_pos, accepted)
 
     def copy(self) -> TurnStats:
         """The same statistics, which no later round changes."""
-        return replace(self, num_accepted_tokens_per_pos=[*self.num_accepted_tokens_per_pos])
+        return deepcopy(self)
 
     @property
     def speedup(self) -> float | None:
@@ -220,3 +231,10 @@ class TurnStats(Timed):
         if self.reasoning:
             told["reasoning"] = self.reasoning.to_json()
         return told | ({"repeats": self.repeats} if self.repeats else {})
+
+
+def _count(per_pos: list[int], length: int) -> None:
+    """Counts one more at each of the first positions."""
+    per_pos += [0] * (length - len(per_pos))
+    for position in range(length):
+        per_pos[position] += 1
