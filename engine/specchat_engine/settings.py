@@ -23,7 +23,13 @@ USUAL_K = 4
 HEADS = ("eagle3", "mtp", "medusa", "mlp")
 """The drafters that read the target's hidden states."""
 
-TOGETHER = ("model", *HEADS, "lookup", "store")
+DRAFT_MODEL = "model"
+"""The drafter of the first draft model."""
+
+FURTHER_MODEL = "model-"
+"""What the names of further draft models begin with, before a number from 2 on."""
+
+TOGETHER = (DRAFT_MODEL, *HEADS, "lookup", "store")
 """The drafters between which "hybrid" chooses. The others did not pay on any machine that was measured."""
 
 UNAIDED = {"recycling": "token_recycling:TokenRecyclingDrafter", "lookahead": "lookahead:LookaheadDrafter"}
@@ -32,9 +38,6 @@ and a line here."""
 
 NEED_TREES = ("lookahead",)
 """The drafters whose drafts are always trees."""
-
-FURTHER_MODEL = "model-"
-"""What the names of further draft models begin with, before a number from 2 on."""
 
 DRAFTERS = ("hybrid", *TOGETHER, *UNAIDED, "none")
 SEARCHED = ("all", "conversation")

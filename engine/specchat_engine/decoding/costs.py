@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import pairwise
 from statistics import mean, stdev
-from typing import Protocol
 
 from specchat_engine.decoding.rounds import Round, RoundTimes
+from specchat_engine.models import SessionModel
 
 _TOLD_PASSES, _TOLD_MS = 32, 40.0
 """Passes are told together: at most this many, and fewer once they have taken this many milliseconds."""
@@ -141,12 +141,6 @@ class CostLine:
         return Basis.INTERPOLATED if widths[0] < width < widths[-1] else Basis.EXTRAPOLATED
 
 
-class Threaded(Protocol):
-    """A model whose passes `threads` threads compute."""
-
-    threads: int
-
-
 class PassTimes:
     """The times of one answer's passes, except those of rounds after a pause.
 
@@ -157,8 +151,8 @@ class PassTimes:
 
     def __init__(
         self,
-        target: Threaded,
-        drafting: Sequence[Threaded],
+        target: SessionModel,
+        drafting: Sequence[SessionModel],
         tell: Callable[[Sequence[tuple[int, float, float]]], None] | None = None,
         *,
         on_cpu: bool = True,

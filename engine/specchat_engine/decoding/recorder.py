@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter_ns, process_time_ns
-from typing import Protocol
 
 from specchat_engine.decoding.drafts import ROOT
 from specchat_engine.decoding.generate import Step
@@ -20,19 +19,13 @@ from specchat_engine.decoding.rounds import (
     TokenKind,
 )
 from specchat_engine.decoding.transcript import Transcript
+from specchat_engine.models import SessionModel
 
 TOP = 5
 """How many of the target's best candidates a round holds for its last position."""
 
 _PAUSE_NS = 10_000_000
 """After a pause this long, threads have to wake up first: the next round's times say nothing about other rounds."""
-
-
-class Timed(Protocol):
-    """A model that sums up the time of its passes and of its rollbacks, in nanoseconds."""
-
-    busy_ns: int
-    rollback_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +48,8 @@ class Recorder:
 
     def __init__(
         self,
-        target: Timed,
-        drafting: Sequence[Timed],
+        target: SessionModel,
+        drafting: Sequence[SessionModel],
         piece: Callable[[int], bytes],
         transcript: Transcript,
         began_ns: int,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from specchat_engine.settings import FURTHER_MODEL, HEADS
+from specchat_engine.settings import DRAFT_MODEL, FURTHER_MODEL, HEADS
 from specchat_engine.trees import chain_of, depths_of
 
-_BY_MODEL = frozenset(("model", *HEADS, "translated"))
+_BY_MODEL = frozenset((DRAFT_MODEL, *HEADS, "translated"))
 
 
 def drafter_of(source: str) -> str:

@@ -13,12 +13,13 @@ from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.drafters.branches import SideBranch, drawn
 from specchat_engine.models import ForkingModel, SessionModel
 from specchat_engine.prompt.encoding import Fitted
+from specchat_engine.settings import DRAFT_MODEL
 
 
 class ModelDrafter(Drafter):
     """Draws from the draft model by the target's rule, and with the target's noise if the verifier is coupled."""
 
-    name: str = "model"
+    name: str = DRAFT_MODEL
     law: ProposalLaw = "drawn"
     traits = DrafterTraits(name, evidence="confidence", cost="step", sharpens=True)
 

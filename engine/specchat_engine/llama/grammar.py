@@ -8,7 +8,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from specchat_engine.llama.gbnf import check_grammar
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
 
+if TYPE_CHECKING:
+    from specchat_engine.llama.vocabulary import Vocabulary
+
 _CELL = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 """`llama_token_data`."""
 
@@ -26,22 +29,6 @@ _NO_RULES = "failed to parse grammar"
 
 _STDERR = 2
 _EXCERPT = 30
-
-
-class Pieces(Protocol):
-    """What a grammar has to know of a vocabulary: the bytes of its tokens, which of them are `silent` because they
-    write nothing, and which are `partial` characters."""
-
-    @property
-    def silent(self) -> NDArray[np.bool_]: ...
-    @property
-    def partial(self) -> NDArray[np.bool_]: ...
-
-    def piece(self, token: int) -> bytes:
-        """The bytes of a token."""
-
-    def check_open(self) -> None:
-        """Raises DecodeError once the model is closed."""
 
 
 class LlamaGrammarState:
@@ -54,7 +41,7 @@ class LlamaGrammarState:
 
     __slots__ = ("_native", "_partial", "_silent", "_tail", "_tokens")
 
-    def __init__(self, tokens: Pieces, native: Any, silent: NDArray[np.bool_], tail: bytes = b"") -> None:
+    def __init__(self, tokens: Vocabulary, native: Any, silent: NDArray[np.bool_], tail: bytes = b"") -> None:
         """Takes over a sampler. `silent` tokens [V] are never allowed, and `tail` has the bytes of a character that is
         not complete."""
         self._tokens = tokens
@@ -116,7 +103,7 @@ class LlamaGrammarState:
         return self._native
 
 
-def compile_grammar(text: str, tokens: Pieces, vocabulary: Any, shown: Collection[int] = ()) -> LlamaGrammarState:
+def compile_grammar(text: str, tokens: Vocabulary, vocabulary: Any, shown: Collection[int] = ()) -> LlamaGrammarState:
     """The beginning of a text that follows a grammar, which starts with the rule called root.
 
     The control tokens that are `shown` may come where the grammar has their texts.

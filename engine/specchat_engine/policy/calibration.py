@@ -8,11 +8,10 @@ from time import perf_counter_ns, process_time_ns
 from specchat_engine.decoding.costs import PassTimes
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.decoding.rounds import RoundTimes
-from specchat_engine.drafters import ModelDrafter
 from specchat_engine.models import SessionModel
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.cost_model import CostCurve
-from specchat_engine.settings import USUAL_K
+from specchat_engine.settings import DRAFT_MODEL, USUAL_K
 
 PLAIN_BUDGET_MS, PLAIN_SHARE = 250.0, 0.02
 """The most time for plain passes after an answer that had too few: this much, or this share of the answer's time."""
@@ -29,7 +28,7 @@ def measure(
     target: SessionModel,
     draft: SessionModel | None,
     controller: Controller,
-    drafter: str = ModelDrafter.name,
+    drafter: str = DRAFT_MODEL,
     threads: int = 0,
 ) -> Iterator[None]:
     """Makes a few passes, removes them from the memories, and yields after each, so that the caller can stop.

@@ -30,7 +30,7 @@ from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCo
 from specchat_engine.policy.drift import Drift
 from specchat_engine.policy.policy import Confidences, Decision, Outcome, Possible, Situation, decide
 from specchat_engine.policy.sharpness import Sharpness
-from specchat_engine.settings import USUAL_K
+from specchat_engine.settings import DRAFT_MODEL, USUAL_K
 
 _FIRST_DRAFT = 3
 """A draft may have this many tokens more than the accepted tokens that are remembered of its drafter. So a drafter that
@@ -63,9 +63,6 @@ part of a round with small models."""
 
 _OVERHEAD_WEIGHT = 0.1
 """The weight of the latest plain round in the average time between passes."""
-
-_MODEL = "model"
-"""The name of the draft model as a drafter."""
 
 
 class Controller:
@@ -227,7 +224,7 @@ class Controller:
 
     def measured_costs(self, depth: int) -> MeasuredCosts:
         """Returns C(w) and the time of a step of the draft model, as they were timed at this depth or the nearest."""
-        drafts = self.costs_of(_MODEL).by_threads.current.timed(depth)
+        drafts = self.costs_of(DRAFT_MODEL).by_threads.current.timed(depth)
         usual = min(drafts, key=lambda length: abs(length - USUAL_K), default=0)
         return MeasuredCosts(tuple(self.target.timed(depth).items()), drafts[usual] / usual if usual else None)
 
