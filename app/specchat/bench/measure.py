@@ -15,38 +15,31 @@ from specchat.bench.plan import DRAFTED, PLAIN, Arm, Turn, turns
 from specchat.bench.samples import COUNTED, Gain, Sample, summed
 from specchat.bench.summary import overall
 from specchat_assets.benchmark import benchmark_prompts
-from specchat_engine import Engine, Round, SamplingParams, Settings
+from specchat_engine import Engine, Round, Settings
 from specchat_engine.policy.controller import Controller
-from specchat_engine.settings import AUTO, TreeSize
 
 WARM_UP_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What all answers of a run share. The seed of repeat r is `seed` + r."""
+    """What all answers of a run share. A turn has a drafter, k and temperature of its own in place of those of `base`.
+
+    The seed of repeat r is `seed` + r.
+    """
 
     system: str | None
-    sampling: SamplingParams
-    verifier: str
-    max_tokens: int
+    base: Settings
     seed: int
-    tree: TreeSize = AUTO
-    thinking: str = Settings().thinking
-    thought_verifier: str = Settings().thought_verifier
 
     def settings(self, arm: Arm, temperature: float) -> Settings:
         """The settings with which an arm answers."""
-        return Settings(
-            k=arm.k,
-            drafter=arm.drafter,
-            verifier=self.verifier,
-            thought_verifier=self.thought_verifier,
-            tree=self.tree,
-            thinking=self.thinking,
-            sampling=replace(self.sampling, temperature=temperature),
-            max_tokens=self.max_tokens,
-        )
+        sampling = replace(self.base.sampling, temperature=temperature)
+        return replace(self.base, k=arm.k, drafter=arm.drafter, sampling=sampling)
+
+    def limited(self, tokens: int) -> Setup:
+        """The same with answers of at most this many tokens."""
+        return replace(self, base=replace(self.base, max_tokens=tokens))
 
 
 class Runner:
@@ -71,7 +64,7 @@ class Runner:
         """
         for _ in self._engine.measuring():
             self._after_round()
-        short = replace(self._setup, max_tokens=min(WARM_UP_TOKENS, self._setup.max_tokens))
+        short = self._setup.limited(min(WARM_UP_TOKENS, self._setup.base.max_tokens))
         for turn in first:
             self._answer(short, turn)
 
@@ -139,7 +132,7 @@ def time_draft(
         _TIMING_REPEATS,
         _TIMING_SEED,
     )
-    setup = Setup(None, engine.recommended, "coupled", _FEWEST_TOKENS, _TIMING_SEED)
+    setup = Setup(None, Settings(sampling=engine.recommended, max_tokens=_FEWEST_TOKENS), _TIMING_SEED)
     first = [*islice(planned, 2)]
     begin: float | None = None
 
@@ -151,7 +144,7 @@ def time_draft(
     runner.warm_up(first)
     spent = sum(sample.wall_ms / max(sample.num_tokens, 1) for sample in runner.measure(first)) / 1000
     tokens = int(min(max(seconds / _PROMPTS / max(spent, 1e-6), _FEWEST_TOKENS), _MOST_TOKENS))
-    runner = Runner(engine, replace(setup, max_tokens=tokens), after_round)
+    runner = Runner(engine, setup.limited(tokens), after_round)
     begin = clock()
     samples = [*runner.measure(first)]
     while clock() - begin < seconds and (pair := [*islice(planned, 2)]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -28,8 +28,7 @@ from specchat.cli.bench_reports import Progress, print_benchmark, print_comparis
 from specchat.cli.reporting import one_line_from_native_code, print_json, say
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
-from specchat_engine import Engine, EngineError, SamplingParams
-from specchat_engine.codec import to_json
+from specchat_engine import Engine, EngineError, SamplingParams, Settings
 
 TEMPERATURES = (0.0, 0.8)
 MAX_TOKENS = 128
@@ -37,6 +36,9 @@ MAX_TOKENS = 128
 
 SEED = 1
 """The default seed of the first repeat, so that a run can be repeated."""
+
+_NOT_SHARED = ("k", "temperature", "thinking")
+"""Parameters in a trace that are not among the sampling parameters that all answers share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +79,12 @@ def bench(options: ChatOptions, request: Request) -> int:
         if engine.plain_because:
             say(f"there is nothing to compare, speculation is off: {engine.plain_because}")
             return FAILED
+        chosen = options.settings(engine.recommended, engine.drafters)
+        limit = options.chosen.get("max_tokens") or MAX_TOKENS
         setup = Setup(
             system=options.system,
-            sampling=options.sampled(engine.recommended),
-            verifier=options.verifier,
-            max_tokens=options.max_tokens or MAX_TOKENS,
+            base=replace(chosen, max_tokens=limit, lookup=Settings().lookup),
             seed=SEED if options.seed is None else options.seed,
-            tree=options.tree,
-            thinking=options.thinking,
-            thought_verifier=options.thought_verifier,
         )
         conditions = _conditions(engine, setup, arms, prompts, temperatures, request.repeats)
         planned = [*turns(arms, prompts, temperatures, request.repeats, setup.seed)]
@@ -124,23 +123,22 @@ def _conditions(
     engine: Engine, setup: Setup, arms: Sequence[Arm], prompts: Prompts, temperatures: Sequence[float], repeats: int
 ) -> Conditions:
     first = engine.session(setup.system, setup.settings(arms[0], temperatures[0]), setup.seed).start_line()
-    sampling: Mapping[str, object] = to_json(setup.sampling)
     return Conditions(
         target=first["target"],
         draft=first["draft"],
         versions=first["versions"],
         machine=first["machine"],
         options=asdict(engine.options),
-        sampling={name: value for name, value in sampling.items() if name != "temperature"},
+        sampling={name: value for name, value in first["params"].items() if name not in _NOT_SHARED},
         system=setup.system,
-        verifier=setup.verifier,
+        verifier=setup.base.verifier,
         seed=setup.seed,
-        max_tokens=setup.max_tokens,
+        max_tokens=setup.base.max_tokens,
         repeats=repeats,
         temperatures=tuple(temperatures),
         arms=tuple(arms),
         prompts=prompts,
-        thought_verifier=setup.thought_verifier,
+        thought_verifier=setup.base.thought_verifier,
     )
 
 

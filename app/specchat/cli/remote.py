@@ -13,7 +13,6 @@ from specchat.settings.options import ChatOptions
 from specchat.settings.schema import BY_KEY
 from specchat.settings.setting import Group
 from specchat_engine.load_options import LoadOptions
-from specchat_engine.settings import Settings
 
 _OF_THIS_MACHINE = (Group.MODELS, Group.LOADING)
 """The groups of settings that a server has of its own."""
@@ -38,13 +37,4 @@ def remote_chat(flags: Mapping[str, object], url: str, model: str | None, key: s
             raise ConfigError(f"{BY_KEY[name].flag} is for models on this machine and --remote for a server: omit one")
     config = read_config(flags)
     client = RemoteClient(address)
-    options = ChatOptions(
-        client.first_target,
-        None,
-        LoadOptions(),
-        **config.of(Settings),
-        sampling=config.sampling,
-        seed=config.seed,
-        system=config.system,
-    )
-    return RemoteChat(client, options)
+    return RemoteChat(client, ChatOptions.of(config, client.first_target, None, LoadOptions()))

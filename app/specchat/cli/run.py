@@ -22,7 +22,8 @@ from specchat.texts import Collections
 from specchat_engine import Engine, Image
 from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.gguf import read_model
-from specchat_engine.settings import HEADS
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.settings import DRAFTERS, HEADS
 
 if TYPE_CHECKING:
     from specchat_engine import PromptProgress, Round, Session
@@ -55,7 +56,8 @@ def answer_once(
     EngineError if loading fails, and for images that the model does not see.
     """
     one_line_from_native_code()
-    needs_models = options.k != 0 and options.drafter in (None, "hybrid", "model", *HEADS)
+    wanted = options.settings(SamplingParams(), DRAFTERS)
+    needs_models = wanted.k != 0 and wanted.drafter in ("hybrid", "model", *HEADS)
     draft, load = (options.draft, options.options) if needs_models else (None, replace(options.options, head="none"))
     stores = Collections().indexes(read_model(options.target))
     with Engine.load(options.target, draft, load, stores=stores) as engine:

@@ -7,7 +7,6 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -39,7 +38,6 @@ def serve(config: Config, *, no_auth: bool, log_prompts: bool) -> int:
     keys = read_keys(serving)
     check_reach(serving, keys, no_auth=no_auth)
     options = chat_options(config)
-    options = replace(options, max_tokens=options.max_tokens or 0)
     log = prompt_log(sys.stdout) if log_prompts else None
     with listen(serving.host, serving.port) as listening, _logging_to(log_folder() / "server.log"):
         say(f"loading {options.target.name}")

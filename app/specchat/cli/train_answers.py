@@ -45,7 +45,7 @@ def answer(options: ChatOptions, texts: Sequence[Text] | None, out: Path, minute
     writer = AnswerWriter(options.target, longest=_LONGEST, threads=read_processors().usual)
     try:
         with out.open("a", encoding="utf-8") as file:
-            params, limit = options.sampled(writer.recommended), options.max_tokens or MAX_TOKENS
+            params, limit = options.sampled(writer.recommended), options.chosen.get("max_tokens") or MAX_TOKENS
             system = (Message("system", options.system),) if options.system else ()
             for asked in _rounds(writer, given, done):
                 answers = writer.answers(([*system, *messages] for messages in asked), params, limit, count)

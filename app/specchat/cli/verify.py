@@ -28,6 +28,7 @@ from specchat_engine.settings import (
     FURTHER_MODEL,
     LOSSY_VERIFIERS,
     NEED_TREES,
+    SAME,
     VERIFIER_NAMES,
     DraftLength,
     TreeSize,
@@ -150,26 +151,27 @@ def scope_of(options: ChatOptions, given: Collection[str], loaded: Sequence[str]
     scope = Scope(TEMPERATURES, drafters, KS, [name for name in VERIFIER_NAMES if name not in LOSSY_VERIFIERS])
     if "temperature" in given and "temperature" in options.sampling:
         scope = replace(scope, temperatures=(options.sampling["temperature"],))
-    if "drafter" in given and options.drafter is not None:
-        scope = replace(scope, drafters=(options.drafter,), hard=False)
+    chosen = Settings(**options.chosen)
+    if "drafter" in given:
+        scope = replace(scope, drafters=(chosen.drafter,), hard=False)
     if "k" in given:
-        scope = replace(scope, ks=(options.k,))
+        scope = replace(scope, ks=(chosen.k,))
     if scope.ks == (0,) or scope.drafters == ("none",):
         raise SettingError("plain decoding is what all else is compared with: omit -k 0 and --drafter none")
     if "verifier" in given:
-        if options.verifier in LOSSY_VERIFIERS:
+        if chosen.verifier in LOSSY_VERIFIERS:
             raise SettingError(
-                f"the verifier {options.verifier!r} is lossy and does not promise the same text: use "
+                f"the verifier {chosen.verifier!r} is lossy and does not promise the same text: use "
                 f"{', '.join(scope.verifiers)}"
             )
-        scope = replace(scope, verifiers=(options.verifier,))
-    if "thought_verifier" in given and options.thought_verifier in LOSSY_VERIFIERS:
+        scope = replace(scope, verifiers=(chosen.verifier,))
+    if "thought_verifier" in given and chosen.relaxes_thoughts:
         raise SettingError(
-            f"the verifier {options.thought_verifier!r} for thoughts is lossy and does not promise the same text: omit "
+            f"the verifier {chosen.thought_verifier!r} for thoughts is lossy and does not promise the same text: omit "
             "--thought-verifier"
         )
     if "tree" in given:
-        scope = replace(scope, tree=options.tree, verifiers=("coupled",) if options.tree else scope.verifiers)
+        scope = replace(scope, tree=chosen.tree, verifiers=("coupled",) if chosen.tree else scope.verifiers)
     return scope
 
 
@@ -182,19 +184,19 @@ def all_cases(
     branches: bool = True,
 ) -> Iterator[Case]:
     """What to ask, grouped by prompt and sampling. `branches` says whether the target can read trees."""
-    own = options.sampled(recommended)
+    own, chosen = options.sampled(recommended), Settings(**options.chosen)
     samplings = [replace(own, temperature=temperature) for temperature in scope.temperatures]
     if scope.hard and scope.temperatures == TEMPERATURES:
         samplings.append(replace(own, **OPEN))
     for (kind, asked), sampling in product(asks.items(), samplings):
         is_open = sampling not in samplings[: len(scope.temperatures)]
         for ask, verifier in product(asked, scope.verifiers):
-            level = "on" if ask.thinks and options.thinking in (AUTO, "off") else options.thinking
-            base = Settings(
+            base = replace(
+                chosen,
                 sampling=replace(sampling, grammar=ask.grammar) if ask.grammar else sampling,
-                lookup=options.lookup,
-                thinking=level,
-                max_tokens=options.max_tokens or MAX_TOKENS,
+                thinking="on" if ask.thinks and chosen.thinking in (AUTO, "off") else chosen.thinking,
+                thought_verifier=SAME,
+                max_tokens=chosen.max_tokens or MAX_TOKENS,
             )
             for drafter, k in _drafts(scope, first=verifier == scope.verifiers[0], is_open=is_open):
                 settings = replace(base, drafter=drafter, k=k, verifier=verifier, tree=scope.tree)

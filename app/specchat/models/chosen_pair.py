@@ -16,7 +16,7 @@ from specchat.settings.schema import Config
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
 from specchat_engine.errors import ModelFileError
-from specchat_engine.settings import AUTO, Settings
+from specchat_engine.settings import AUTO
 
 _log = logging.getLogger(__name__)
 
@@ -40,15 +40,7 @@ def chat_options(config: Config) -> ChatOptions:
     options = replace(options, drafts=tuple(str(find_path(name)) for name in options.drafts))
     if draft and _is_head(draft) and options.head == AUTO and not options.drafts:
         draft, options = None, replace(options, head=str(draft))
-    return ChatOptions(
-        target,
-        draft,
-        options,
-        **config.of(Settings),
-        sampling=config.sampling,
-        seed=config.seed,
-        system=config.system,
-    )
+    return ChatOptions.of(config, target, draft, options)
 
 
 def load_options(config: Config) -> LoadOptions:

@@ -41,7 +41,7 @@ async def run(
     engine = SharedClient(log_folder() / "serve.log", load, places=serving.parallel, waiting=serving.queue)
     try:
         await engine.start()
-        for notice in notices(engine.info, options.thinking):
+        for notice in notices(engine.info, options.chosen.get("thinking", AUTO)):
             say(notice)
         if serving.watch == "on":
             say("--watch is on: whoever may use this server can see what all others ask and get")
@@ -56,14 +56,14 @@ async def run(
 
 def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> ModelOffer:
     """What clients are offered. A grammar in the configuration is for chats, not for them."""
-    settings = options.settings(loaded.recommended, loaded.drafters)
+    settings = options.settings(loaded.recommended, loaded.drafters, longest=0)
     return ModelOffer(
         model=serving.alias or loaded.target.name,
         settings=replace(settings, sampling=replace(settings.sampling, grammar=""), thinking=AUTO),
         drafters=loaded.drafters,
         k_max=options.options.k_max,
         n_ctx=loaded.n_ctx,
-        thinking=loaded.thinking.variables(options.thinking),
+        thinking=loaded.thinking.variables(settings.thinking),
     )
 
 

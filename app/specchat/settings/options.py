@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from specchat.settings.schema import LONGEST_ANSWER
+from specchat.settings.schema import LONGEST_ANSWER, Config
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import DraftLength, Settings, Sharpness, TreeSize
+from specchat_engine.settings import Settings
 
 DEFAULT_VERIFIER = Settings().verifier
 
@@ -19,49 +19,34 @@ DEFAULT_VERIFIER = Settings().verifier
 class ChatOptions:
     """A pair of models and how the user wants answers from it.
 
-    `draft` None means that no draft model is loaded. `drafter` None means hybrid with a draft model, else lookup.
-    `sampling` holds the parameters that the user set, by name; all others are the model's to recommend. `max_tokens` 0
-    is no limit, None one that each command chooses. `seed` None means a new one for every session.
+    `draft` None means that no draft model is loaded. `chosen` holds the engine's settings that are set, and `sampling`
+    the parameters that the user set, both by the engine's names; all others are the engine's defaults and what the
+    model recommends. `seed` None means a new one for every session.
     """
 
     target: Path
     draft: Path | None
     options: LoadOptions
-    k: DraftLength = Settings().k
-    drafter: str | None = None
-    verifier: str = DEFAULT_VERIFIER
-    thought_verifier: str = Settings().thought_verifier
-    sharpness: Sharpness = Settings().sharpness
-    tree: TreeSize = Settings().tree
-    lookup: str = Settings().lookup
+    chosen: Mapping[str, Any] = field(default_factory=dict)
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    max_tokens: int | None = None
-    thinking: str = Settings().thinking
-    context_full: str = Settings().context_full
     seed: int | None = None
     system: str | None = None
+
+    @classmethod
+    def of(cls, config: Config, target: Path, draft: Path | None, options: LoadOptions) -> ChatOptions:
+        """The options of a chat with these models. Raises ConfigError or SettingError for a grammar."""
+        return cls(target, draft, options, config.of(Settings), config.sampling, config.seed, config.system)
 
     def sampled(self, recommended: SamplingParams) -> SamplingParams:
         """The recommended parameters with the user's in their place. Raises SettingError for a value out of range."""
         return replace(recommended, **self.sampling)
 
-    def settings(self, recommended: SamplingParams, drafters: Sequence[str]) -> Settings:
+    def settings(self, recommended: SamplingParams, drafters: Sequence[str], longest: int = LONGEST_ANSWER) -> Settings:
         """The settings of the first turn, from what the loaded models recommend and can do.
 
-        Lookup replaces a chosen drafter that the loaded pair cannot serve, because its draft model was rejected.
-        Raises SettingError for a value out of range.
+        The drafter is hybrid unless the user chose one. Lookup replaces one that the loaded pair cannot serve, because
+        its draft model was rejected. An answer has at most `longest` tokens unless the user chose another limit, 0 for
+        none. Raises SettingError for a value out of range.
         """
-        drafter = self.drafter or "hybrid"
-        return Settings(
-            k=self.k,
-            drafter=drafter if drafter in drafters else "lookup",
-            verifier=self.verifier,
-            thought_verifier=self.thought_verifier,
-            sharpness=self.sharpness,
-            tree=self.tree,
-            lookup=self.lookup,
-            sampling=self.sampled(recommended),
-            max_tokens=LONGEST_ANSWER if self.max_tokens is None else self.max_tokens,
-            thinking=self.thinking,
-            context_full=self.context_full,
-        )
+        settings = Settings(sampling=self.sampled(recommended), **{"max_tokens": longest, **self.chosen})
+        return settings if settings.drafter in drafters else replace(settings, drafter="lookup")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -17,7 +16,7 @@ from specchat_engine.settings import AUTO
 from support.bench_samples import sample
 from support.tiny_models import TinyModels
 
-SETUP = Setup(system=None, sampling=Settings().sampling, verifier="coupled", max_tokens=12, seed=5)
+SETUP = Setup(system=None, base=Settings(max_tokens=12), seed=5)
 ARMS = (PLAIN, Arm("model", 3), Arm("lookup", 4), Arm("hybrid", AUTO))
 PROMPTS = {"greeting": ("Hello there, hello there", "Hello"), "other": ("Good day",)}
 PLANNED = [*turns(ARMS, PROMPTS, (0.0, 0.8), 2, seed=1)]
@@ -122,7 +121,7 @@ def test_a_warm_up_answers_briefly_under_each_arm(engine: Engine, monkeypatch: p
         return begin(session, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Session, "generate", look)
-    Runner(engine, replace(SETUP, max_tokens=500)).warm_up(PLANNED[:4])
+    Runner(engine, SETUP.limited(500)).warm_up(PLANNED[:4])
     assert {Arm(each.drafter, each.k) for each in settings} == {*ARMS}
     assert {each.max_tokens for each in settings} == {16}
 

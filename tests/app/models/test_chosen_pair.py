@@ -39,7 +39,7 @@ def test_a_configured_model_without_a_draft_has_none() -> None:
 
 
 def test_the_verifier_is_the_configured_one() -> None:
-    assert chat_options(read_config({"model": "/big.gguf", "verifier": "block"})).verifier == "block"
+    assert chat_options(read_config({"model": "/big.gguf", "verifier": "block"})).chosen["verifier"] == "block"
 
 
 def test_the_flags_for_loading_reach_the_engine() -> None:

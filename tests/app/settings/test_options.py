@@ -13,8 +13,8 @@ from specchat_engine.sampling.params import SamplingParams
 BOTH = ("hybrid", "model", "lookup", "none")
 
 
-def options(**changes: object) -> ChatOptions:
-    return ChatOptions(**{"target": Path("t"), "draft": None, "options": LoadOptions(), **changes})  # type: ignore[arg-type]
+def options(sampling: dict[str, object] | None = None, **chosen: object) -> ChatOptions:
+    return ChatOptions(Path("t"), None, LoadOptions(), chosen, sampling or {})
 
 
 def test_the_users_choice_overrides_the_models_recommendation() -> None:
@@ -49,5 +49,8 @@ def test_the_verifier_and_lookup_reach_the_settings_of_the_first_turn() -> None:
 
 
 def test_an_answer_ends_in_a_chat_even_if_the_model_never_ends_it_and_the_user_may_choose_another_limit() -> None:
-    limits = [options(max_tokens=chosen).settings(SamplingParams(), BOTH).max_tokens for chosen in (None, 0, 64)]
+    limits = [
+        options(**chosen).settings(SamplingParams(), BOTH).max_tokens
+        for chosen in ({}, {"max_tokens": 0}, {"max_tokens": 64})
+    ]
     assert limits == [LONGEST_ANSWER, 0, 64]

@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +52,16 @@ LOADED = Loaded(
 
 
 def chat_options(**changes: object) -> ChatOptions:
-    """The options of a chat whose seed is 7."""
+    """The options of a chat whose seed is 7, with these settings of the engine or options in place of others."""
     values: dict[str, object] = {
         "target": Path("guide.gguf"),
         "draft": Path("draft.gguf"),
         "options": LoadOptions(),
         "seed": 7,
     }
-    return ChatOptions(**(values | changes))  # type: ignore[arg-type]
+    engines = {each.name for each in fields(Settings)} - {each.name for each in fields(ChatOptions)}
+    chosen = {name: changes.pop(name) for name in engines & changes.keys()}
+    return ChatOptions(**(values | changes), chosen=chosen)  # type: ignore[arg-type]
 
 
 def script(notation: str) -> list[Round]:
