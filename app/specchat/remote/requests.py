@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,6 +12,8 @@ from specchat.engine_process.images import images_of, last_question, without_ima
 from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Offer
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import without_thoughts
+from specchat.settings.schema import API_SETTINGS
+from specchat.settings.setting import ApiNames
 from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
@@ -21,31 +23,9 @@ _USUAL_CONTEXT = 4096
 _BIAS = 100.0
 """The largest bias in OpenAI's API. It decides alone, or bans a token."""
 
-_OWN = {name: name for name in ("temperature", "top_p", "frequency_penalty", "presence_penalty")}
-_VLLM = _OWN | {"top_k": "top_k", "min_p": "min_p", "repeat_penalty": "repetition_penalty"}
-_LLAMA = _OWN | {
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "typical_p": "typical_p",
-    "repeat_penalty": "repeat_penalty",
-    "penalty_last_n": "repeat_last_n",
-}
-_NAMES: Mapping[Engine, Mapping[str, str]] = {
-    Engine.LLAMA_SERVER: _LLAMA,
-    Engine.SPECCHAT: _LLAMA,
-    Engine.VLLM: _VLLM,
-    Engine.SGLANG: _VLLM,
-    Engine.OPENAI: _OWN,
-}
-"""What each engine calls the sampling parameters that it takes."""
-
-_VLLM_THAT_DRAFTS = {name: word for name, word in _VLLM.items() if name != "min_p"}
-"""vLLM refuses a request with min-p or a token bias if it drafts."""
-
 _NEUTRAL = SamplingParams(top_k=0, top_p=1.0, min_p=0.0)
 """Values with which a parameter does nothing, so that it does not matter whether a server takes it."""
 
-_STEERING = ("k", "drafter", "verifier", "thought_verifier")
 _ELSEWHERE = ("sampling", "max_tokens", "stop", "thinking")
 """Settings that are no matter of drafting."""
 
@@ -147,10 +127,10 @@ def _thinking(engine: Engine, level: str) -> dict[str, Any]:
 
 
 def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any], list[str]]:
-    engine, names = server.engine, _NAMES[server.engine]
+    engine, names = server.engine, _names(server.engine, SamplingParams)
     is_drafting_vllm = engine is Engine.VLLM and server.speculates
-    if is_drafting_vllm:
-        names = _VLLM_THAT_DRAFTS
+    if is_drafting_vllm:  # it refuses a request with min-p or a token bias
+        del names["min_p"]
     body: dict[str, Any] = {}
     untaken: list[str] = []
     for each in fields(SamplingParams):
@@ -182,6 +162,23 @@ def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any],
     return body, untaken
 
 
+def _names(engine: Engine, home: type) -> dict[str, str]:
+    """What an engine calls the settings of a dataclass that it takes, by their names."""
+    called = {setting.name: _called(engine, names) for setting, names in API_SETTINGS if setting.home is home}
+    return {name: word for name, word in called.items() if word}
+
+
+def _called(engine: Engine, names: ApiNames) -> str:
+    match engine:
+        case Engine.LLAMA_SERVER:
+            return names.llama_server
+        case Engine.SPECCHAT:
+            return names.specchat
+        case Engine.VLLM | Engine.SGLANG:
+            return names.vllm
+    return names.openai
+
+
 def _bias(engine: Engine, pairs: Sequence[tuple[int, float]]) -> Any:
     if engine is Engine.LLAMA_SERVER:
         return [[token, False if bias == -math.inf else bias] for token, bias in pairs]
@@ -190,11 +187,11 @@ def _bias(engine: Engine, pairs: Sequence[tuple[int, float]]) -> Any:
 
 def _steering(server: Server, settings: Settings) -> tuple[dict[str, Any], list[str]]:
     """What a request says about drafting, and what was changed in vain."""
-    usual, taken = Settings(), _STEERING if server.drafters else ()
+    usual, taken = Settings(), _names(Engine.SPECCHAT, Settings) if server.drafters else {}
     changed = [
         each.name
         for each in fields(Settings)
         if each.name not in (*_ELSEWHERE, *taken, "drafter")
         and getattr(settings, each.name) != getattr(usual, each.name)
     ]
-    return {name: getattr(settings, name) for name in taken}, [name.replace("_", "-") for name in changed]
+    return {word: getattr(settings, name) for name, word in taken.items()}, [name.replace("_", "-") for name in changed]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from specchat.errors import RemoteError
 from specchat.remote.address import Address
 from specchat.remote.values import count, listed, mapping, number, text
+from specchat.settings.schema import API_SETTINGS
 from specchat.terminal.filter import clean_line
 from specchat_engine.errors import SettingError
 from specchat_engine.sampling.params import SamplingParams
@@ -39,9 +40,6 @@ _OWNERS: Mapping[str, Engine] = {
     "specchat": Engine.SPECCHAT,
 }
 """What stands as the owner of a model in the list of models."""
-
-_PROPS_NAMES: Mapping[str, str] = {"penalty_last_n": "repeat_last_n"}
-"""Where llama-server's name of a sampling parameter is another one."""
 
 _DRAFTING = re.compile(r"^vllm:spec_decode_num_drafts", re.MULTILINE)
 """A counter that vLLM has if it was started with speculation."""
@@ -185,11 +183,11 @@ def _sampling(params: Mapping[str, Any]) -> SamplingParams:
     """The parameters that llama-server was started with; the usual ones where they are not told."""
     found: dict[str, Any] = {}
     usual = SamplingParams()
-    for name in SamplingParams.__dataclass_fields__:
-        given = number(params.get(_PROPS_NAMES.get(name, name)))
+    for setting, names in API_SETTINGS:
+        given = number(params.get(names.llama_server))
         if given is not None:
-            whole = isinstance(getattr(usual, name), int)
-            found[name] = int(given) if whole else round(given, 6)
+            whole = isinstance(getattr(usual, setting.name), int)
+            found[setting.name] = int(given) if whole else round(given, 6)
     try:
         return SamplingParams(**found)
     except SettingError:

@@ -13,7 +13,7 @@ from typing import Any
 
 from specchat.settings.constraints import GRAMMAR_KEYS, grammar_text
 from specchat.settings.serving import Serving
-from specchat.settings.setting import Group, Setting, Steps, setting
+from specchat.settings.setting import ApiNames, Group, Setting, Steps, setting
 from specchat.settings.values import (
     Choice,
     File,
@@ -110,6 +110,7 @@ class Config:
         "Most tokens drafted in a round; 0 is plain decoding",
         "-k",
         of=(Settings, "k"),
+        api=ApiNames("k"),
         high=LoadOptions().k_max,
         steps=Steps(label="k", from_auto=USUAL_K, shown={0: "0 plain"}),
     )
@@ -118,6 +119,7 @@ class Config:
         "What drafts",
         "--drafter",
         of=(Settings, "drafter"),
+        api=ApiNames("drafter"),
         kind=Choice(OneOf(DRAFTERS), others=installed_drafters),
         usual="hybrid with a draft model or a head, else lookup",
         is_open=True,
@@ -128,6 +130,7 @@ class Config:
         "Rule that accepts drafted tokens (typical is lossy)",
         "--verifier",
         of=(Settings, "verifier"),
+        api=ApiNames("verifier"),
         steps=Steps(label="verifier", lossy=LOSSY_VERIFIERS),
     )
     thought_verifier: str = setting(
@@ -135,6 +138,7 @@ class Config:
         "Rule for the tokens of thoughts alone; the answer has its own (typical is lossy)",
         "--thought-verifier",
         of=(Settings, "thought_verifier"),
+        api=ApiNames("thought_verifier"),
     )
     sharpness: Sharpness = setting(
         Group.DRAFTING,
@@ -154,6 +158,7 @@ class Config:
         "Temperature; 0 is greedy",
         "--temp",
         of=(SamplingParams, "temperature"),
+        api=ApiNames("temperature", "temperature", "temperature", "temperature"),
         steps=Steps(label="temperature", size=0.1, decimals=2, end=5, shown={0: "0.00 greedy"}),
     )
     top_k: int | None = setting(
@@ -161,6 +166,7 @@ class Config:
         "Keep the k best tokens; 0 keeps all",
         "--top-k",
         of=(SamplingParams, "top_k"),
+        api=ApiNames("top_k", "top_k", "top_k"),
         steps=Steps(label="top-k", size=5, shown={0: "0 all"}),
     )
     top_p: float | None = setting(
@@ -168,6 +174,7 @@ class Config:
         "Keep the best tokens up to this probability in total; 1 keeps all",
         "--top-p",
         of=(SamplingParams, "top_p"),
+        api=ApiNames("top_p", "top_p", "top_p", "top_p"),
         steps=Steps(label="top-p", size=0.05, decimals=2),
     )
     min_p: float | None = setting(
@@ -175,6 +182,7 @@ class Config:
         "Drop tokens below this share of the best one's probability; 0 keeps all",
         "--min-p",
         of=(SamplingParams, "min_p"),
+        api=ApiNames("min_p", "min_p", "min_p"),
         steps=Steps(label="min-p", size=0.01, decimals=2, shown={0: "0.00 all"}),
     )
     typical_p: float | None = setting(
@@ -182,30 +190,35 @@ class Config:
         "Keep locally typical tokens up to this probability in total; 1 keeps all",
         "--typical",
         of=(SamplingParams, "typical_p"),
+        api=ApiNames("typical_p", "typical_p"),
     )
     repeat_penalty: float | None = setting(
         Group.SAMPLING,
         "Penalty for tokens that occurred before; 1 is off",
         "--repeat-penalty",
         of=(SamplingParams, "repeat_penalty"),
+        api=ApiNames("repeat_penalty", "repeat_penalty", "repetition_penalty"),
     )
     frequency_penalty: float | None = setting(
         Group.SAMPLING,
         "Penalty that grows with each occurrence; 0 is off",
         "--frequency-penalty",
         of=(SamplingParams, "frequency_penalty"),
+        api=ApiNames("frequency_penalty", "frequency_penalty", "frequency_penalty", "frequency_penalty"),
     )
     presence_penalty: float | None = setting(
         Group.SAMPLING,
         "Penalty for any occurrence; 0 is off",
         "--presence-penalty",
         of=(SamplingParams, "presence_penalty"),
+        api=ApiNames("presence_penalty", "presence_penalty", "presence_penalty", "presence_penalty"),
     )
     penalty_last_n: int | None = setting(
         Group.SAMPLING,
         "Tokens that penalties look back at; -1 is the whole context",
         "--repeat-last-n",
         of=(SamplingParams, "penalty_last_n"),
+        api=ApiNames("repeat_last_n", "repeat_last_n"),
     )
 
     logit_bias: tuple[tuple[int, float], ...] | None = setting(
@@ -463,3 +476,6 @@ SETTINGS: tuple[Setting, ...] = tuple(replace(each.metadata["setting"], key=each
 """All settings, in the order in which help and documentation show them."""
 
 BY_KEY = {each.key: each for each in SETTINGS}
+
+API_SETTINGS = tuple((each, each.api) for each in SETTINGS if each.api)
+"""The settings that requests over HTTP can choose, with their names there."""

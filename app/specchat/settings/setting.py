@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from specchat.settings.values import Choice, Kind, Number
 from specchat_engine.allowed import Range, default_of, rule_of
@@ -47,13 +47,25 @@ class Steps:
     lossy: tuple[str, ...] = ()
 
 
+class ApiNames(NamedTuple):
+    """What requests over HTTP call a setting, by the server that takes it; empty where it is not taken.
+
+    `specchat serve` takes it by its key and by all of these names. SGLang has vLLM's.
+    """
+
+    specchat: str
+    llama_server: str = ""
+    vllm: str = ""
+    openai: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """One setting.
 
     `home` and `name` are the engine's dataclass and field that hold it, if there are such. `usual` says what applies if
     nobody sets it. A setting with `steps` has a knob. If its flag is repeated, the further values are those of the
-    setting `more`.
+    setting `more`. One with `api` can be chosen by requests over HTTP.
     """
 
     key: str = ""
@@ -66,6 +78,7 @@ class Setting:
     name: str
     steps: Steps | None
     more: str = ""
+    api: ApiNames | None = None
 
     @property
     def typed(self) -> str:
@@ -115,6 +128,7 @@ def setting(
     steps: Steps | None = None,
     is_open: bool = False,
     more: str = "",
+    api: ApiNames | None = None,
     factory: Callable[[], Any] | None = None,
 ) -> Any:
     """A field of the configuration, with the setting that it is among its metadata.
@@ -146,6 +160,7 @@ def setting(
         name=name,
         steps=steps,
         more=more,
+        api=api,
     )
     if factory is not None:
         return field(default_factory=factory, metadata={"setting": declared})

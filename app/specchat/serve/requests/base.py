@@ -5,17 +5,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from specchat.engine_process.protocol import Generate
 from specchat.serve.api_errors import bad
-from specchat_engine.allowed import Range, rule_of
+from specchat.settings.schema import API_SETTINGS, Config
+from specchat.settings.setting import ApiNames, Setting
+from specchat.settings.values import Number
 from specchat_engine.errors import SettingError
 from specchat_engine.prompt.thinking import SWITCHES
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import DraftLength, Settings
+from specchat_engine.settings import Settings
 
 SEEDS = 2**64
 MAX_STOPS = 16
@@ -27,19 +29,32 @@ MaxTokens = Annotated[int | None, Field(ge=1, lt=2**31), BeforeValidator(lambda 
 """The longest answer. Clients of llama.cpp and LM Studio send -1 for no limit."""
 
 
-def ruled(home: type, name: str, *others: str, low: float | None = None) -> Any:
-    """A field with the values that the engine's field of that name may have, and further names for it."""
-    rule = rule_of(home, name)
-    if not isinstance(rule, Range):
-        raise ValueError(f"{name} has no range")
-    names = AliasChoices(others[0], *others[1:]) if others else None
-    return Field(default=None, ge=rule.low if low is None else low, le=rule.high, validation_alias=names)
-
-
 class Wire(BaseModel):
     """A part of a request. Fields that are not known are ignored."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False, frozen=True, populate_by_name=True)
+
+
+WireType = TypeVar("WireType", bound=Wire)
+
+
+def with_settings(model: type[WireType]) -> type[WireType]:
+    """The model with an optional field for each setting that requests can choose and that it does not declare."""
+    hints, fields = get_type_hints(Config), dict[str, Any]()
+    for setting, names in API_SETTINGS:
+        if setting.key not in model.model_fields:
+            fields[setting.key] = hints[setting.key] | None, _field(setting, names)
+    return create_model(model.__name__, __base__=model, __module__=model.__module__, **fields)
+
+
+def _field(setting: Setting, names: ApiNames) -> Any:
+    """A field with the range of the setting, and with all of its names."""
+    rule = setting.kind.rule if isinstance(setting.kind, Number) else None
+    low, high = (None, None) if rule is None or rule.auto else (rule.low, rule.high)
+    others = {name for name in names if name not in ("", setting.key)}
+    return Field(
+        default=None, ge=low, le=high, validation_alias=AliasChoices(setting.key, *sorted(others)) if others else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +84,15 @@ class SpecchatOptions(Wire):
     rounds: bool = False
 
 
+@with_settings
 class Sampling(Wire):
     """Sampling and drafting. What is not given, or null, is as the server was told or the model recommends."""
 
     model: str | None = None
     stream: bool | None = None
-    temperature: float | None = ruled(SamplingParams, "temperature")
-    top_p: float | None = ruled(SamplingParams, "top_p")
-    top_k: int | None = ruled(SamplingParams, "top_k", low=-1)
-    min_p: float | None = ruled(SamplingParams, "min_p")
-    typical_p: float | None = ruled(SamplingParams, "typical_p")
-    repeat_penalty: float | None = ruled(SamplingParams, "repeat_penalty", "repeat_penalty", "repetition_penalty")
-    frequency_penalty: float | None = ruled(SamplingParams, "frequency_penalty")
-    presence_penalty: float | None = ruled(SamplingParams, "presence_penalty")
-    penalty_last_n: int | None = ruled(SamplingParams, "penalty_last_n", "penalty_last_n", "repeat_last_n")
+    top_k: int | None = Field(default=None, ge=-1, le=2**31 - 1)
     logit_bias: dict[int, float] | None = Field(default=None, max_length=1024)
     seed: int | None = Field(default=None, ge=-(2**63), lt=SEEDS)
-    k: DraftLength | None = None
-    drafter: str | None = None
-    verifier: str | None = None
-    thought_verifier: str | None = None
     specchat: SpecchatOptions | None = None
     chat_template_kwargs: dict[str, Any] | None = None
 
@@ -126,14 +130,14 @@ class Sampling(Wire):
         self, offer: ModelOffer, *, max_tokens: int | None, stop: Sequence[str], grammar: str = ""
     ) -> Settings:
         """The engine's settings. Raises ApiError for a value that the loaded models cannot serve."""
-        self._check_drafting(offer)
+        drafting = {setting.name: getattr(self, setting.key) for setting, _ in API_SETTINGS if setting.home is Settings}
+        _check_drafting(drafting, offer)
         usual = offer.settings
         given = {name: getattr(self, name) for name in SamplingParams.__dataclass_fields__ if hasattr(self, name)}
         given["logit_bias"] = tuple(self.logit_bias.items()) if self.logit_bias else None
         if self.top_k == -1:
             given["top_k"] = 0
         limits = [limit for limit in (max_tokens, offer.max_tokens) if limit]
-        drafting = {name: getattr(self, name) for name in ("k", "drafter", "verifier", "thought_verifier")}
         try:
             sampling = replace(usual.sampling, grammar=grammar, **_without_none(given))
             return replace(
@@ -146,12 +150,6 @@ class Sampling(Wire):
         except SettingError as error:
             name = str(error).partition(" ")[0]
             raise bad(str(error), name if name in type(self).model_fields else None) from None
-
-    def _check_drafting(self, offer: ModelOffer) -> None:
-        if isinstance(self.k, int) and not 0 <= self.k <= offer.k_max:
-            raise bad(f"k is {self.k}: use auto, or a whole number from 0 to {offer.k_max}", "k")
-        if self.drafter is not None and self.drafter not in offer.drafters:
-            raise bad(f"drafter is {self.drafter[:80]!r}: use {' or '.join(offer.drafters)}", "drafter")
 
 
 class StreamOptions(Wire):
@@ -193,6 +191,14 @@ def checked_stops(stops: Sequence[str], param: str) -> tuple[str, ...]:
     if len(stops) > MAX_STOPS:
         raise bad(f"{param} has {len(stops)} texts: at most {MAX_STOPS} are allowed", param)
     return tuple(filter(None, stops))
+
+
+def _check_drafting(chosen: Mapping[str, Any], offer: ModelOffer) -> None:
+    k, drafter = chosen["k"], chosen["drafter"]
+    if isinstance(k, int) and not 0 <= k <= offer.k_max:
+        raise bad(f"k is {k}: use auto, or a whole number from 0 to {offer.k_max}", "k")
+    if drafter is not None and drafter not in offer.drafters:
+        raise bad(f"drafter is {drafter[:80]!r}: use {' or '.join(offer.drafters)}", "drafter")
 
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:

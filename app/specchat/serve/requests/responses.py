@@ -115,8 +115,7 @@ class ResponsesRequest(Sampling):
             "parallel_tool_calls": self.parallel_tool_calls is not False,
             "previous_response_id": None,
             "store": False,
-            "temperature": self.temperature,
-            "top_p": self.top_p,
+            **self.model_dump(include={"temperature", "top_p"}),
             "tool_choice": self.tool_choice if isinstance(self.tool_choice, str) else "auto",
             "tools": [tool.model_dump(exclude_none=True) for tool in self.tools or ()],
         }
