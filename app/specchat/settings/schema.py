@@ -253,6 +253,7 @@ class Config:
         "-n",
         "--max-tokens",
         of=(Settings, "max_tokens"),
+        by_answer=True,
         usual=f"{LONGEST_ANSWER} in chat and run, 0 for serve",
         is_open=True,
         steps=Steps(label="max tokens", size=64, shown={0: "0 no limit"}),
@@ -262,6 +263,7 @@ class Config:
         "How much a reasoning model thinks before it answers",
         "--think",
         of=(Settings, "thinking"),
+        by_answer=True,
         steps=Steps(label="thinking"),
     )
     context_full: str = setting(
@@ -276,6 +278,7 @@ class Config:
         "Text that prompt lookup searches",
         "--lookup",
         of=(Settings, "lookup"),
+        by_answer=True,
         steps=Steps(label="lookup"),
     )
     system: str | None = setting(Group.ANSWERS, "System message", "--system", kind=Text())

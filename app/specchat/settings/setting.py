@@ -65,7 +65,8 @@ class Setting:
 
     `home` and `name` are the engine's dataclass and field that hold it, if there are such. `usual` says what applies if
     nobody sets it. A setting with `steps` has a knob. If its flag is repeated, the further values are those of the
-    setting `more`. One with `api` can be chosen by requests over HTTP.
+    setting `more`. An answer keeps a setting that changes `by_answer` to its end. One with `api` can be chosen by
+    requests over HTTP.
     """
 
     key: str = ""
@@ -78,6 +79,7 @@ class Setting:
     name: str
     steps: Steps | None
     more: str = ""
+    by_answer: bool = False
     api: ApiNames | None = None
 
     @property
@@ -128,6 +130,7 @@ def setting(
     steps: Steps | None = None,
     is_open: bool = False,
     more: str = "",
+    by_answer: bool = False,
     api: ApiNames | None = None,
     factory: Callable[[], Any] | None = None,
 ) -> Any:
@@ -160,6 +163,7 @@ def setting(
         name=name,
         steps=steps,
         more=more,
+        by_answer=by_answer,
         api=api,
     )
     if factory is not None:

@@ -31,9 +31,6 @@ _ALIASES = {flag.lstrip("-"): setting.typed for setting in SETTINGS for flag in 
 }
 """Other names that `/set` takes: those of the flags, and two for the context."""
 
-_BY_ANSWER = ("thinking", "max_tokens", "lookup")
-"""Settings that an answer keeps to its end."""
-
 
 class LiveChange(NamedTuple):
     """A setting with a value that was checked, from the next round on."""
@@ -166,7 +163,7 @@ async def _run(chat: ChatController, ui: FrontEnd, change: SettingChange) -> Non
         case LiveChange(knob, value):
             if (settings := settings_in_force(chat, ui)) is not None:
                 changed = knob.typed(settings, value)
-                unit = "answer" if knob.setting.key in _BY_ANSWER else "round"
+                unit = "answer" if knob.setting.by_answer else "round"
                 ui.apply(changed, f"{knob.key} is {knob.text(changed)} from the next {unit} on.")
         case LoadChange(knob, value):
             await ui.show("load again", lambda options: knob.typed(options, value))
