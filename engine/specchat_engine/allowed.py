@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import MISSING, dataclass, field, fields
+from enum import Enum, auto
 from typing import Any, Final
 
 from specchat_engine.errors import SettingError
@@ -59,9 +60,26 @@ class OneOf:
 Rule = Range | OneOf
 
 
-def setting(default: Any, rule: Rule) -> Any:
-    """A field of a dataclass with its default and the values that it may have."""
-    return field(default=default, metadata={"rule": rule})
+class Traced(Enum):
+    """Where the first line of a trace has a setting, always or if it is not the default.
+
+    Bundles for bug reports show the line's own settings, so these are no texts of the user.
+    """
+
+    LINE = auto()
+    LINE_IF_SET = auto()
+    PARAMS = auto()
+    PARAMS_IF_SET = auto()
+
+
+def setting(default: Any, rule: Rule, traced: Traced | None = None) -> Any:
+    """A field of a dataclass with its default, the values that it may have, and its place in traces."""
+    return field(default=default, metadata={"rule": rule, "traced": traced})
+
+
+def traced_names(settings: type, *places: Traced) -> tuple[str, ...]:
+    """The fields of a dataclass that have one of these places in traces."""
+    return tuple(each.name for each in fields(settings) if each.metadata.get("traced") in places)
 
 
 def rule_of(settings: type, name: str) -> Rule | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from specchat_engine.allowed import AUTO as AUTO
-from specchat_engine.allowed import OneOf, Range, check, setting
+from specchat_engine.allowed import OneOf, Range, Traced, check, setting
 from specchat_engine.errors import SettingError
 from specchat_engine.sampling.params import SamplingParams
 
@@ -109,16 +109,16 @@ class Settings:
     Raises SettingError for a value that is not allowed.
     """
 
-    k: DraftLength = setting(AUTO, Range(0, K_LIMIT, "0 is plain decoding", whole=True, auto=True))
-    drafter: str = setting("hybrid", OneOf(DRAFTERS, "the name of a drafter of your own"))
-    verifier: str = setting("coupled", OneOf(VERIFIER_NAMES))
-    thought_verifier: str = setting(SAME, OneOf(THOUGHT_VERIFIERS))
+    k: DraftLength = setting(AUTO, Range(0, K_LIMIT, "0 is plain decoding", whole=True, auto=True), Traced.PARAMS)
+    drafter: str = setting("hybrid", OneOf(DRAFTERS, "the name of a drafter of your own"), Traced.LINE)
+    verifier: str = setting("coupled", OneOf(VERIFIER_NAMES), Traced.LINE)
+    thought_verifier: str = setting(SAME, OneOf(THOUGHT_VERIFIERS), Traced.LINE_IF_SET)
     sampling: SamplingParams = field(default_factory=SamplingParams)
     sharpness: Sharpness = setting(AUTO, Range(0.1, 100.0, "1 draws from q itself", auto=True))
     tree: TreeSize = setting(AUTO, Range(0, K_LIMIT, "0 is a chain", whole=True, auto=True))
     max_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True))
     stop: tuple[str, ...] = ()
-    thinking: str = setting(AUTO, OneOf(THINKING))
+    thinking: str = setting(AUTO, OneOf(THINKING), Traced.PARAMS)
     lookup: str = setting("all", OneOf(SEARCHED))
     context_full: str = setting("drop", OneOf(CONTEXT_FULL))
     ngram_min: int = 2
@@ -138,6 +138,11 @@ class Settings:
     def relaxes_thoughts(self) -> bool:
         """Whether thoughts have a rule of their own, which is lossy."""
         return self.thought_verifier != SAME
+
+    @property
+    def plain(self) -> Settings:
+        """The same without speculation."""
+        return replace(self, k=0, drafter="none", verifier="coupled", thought_verifier=SAME)
 
     @property
     def lossless(self) -> bool:

@@ -13,7 +13,7 @@ from specchat.terminal.filter import clean_line
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import DraftedToken, LimitedBy, Round, TargetToken
 from specchat_engine.decoding.stats import TurnStats
-from specchat_engine.decoding.trace_lines import round_line
+from specchat_engine.decoding.trace_lines import TRACED, round_line
 from specchat_engine.settings import DRAFTERS, FURTHER_MODEL
 
 HIDDEN = "<hidden>"
@@ -107,19 +107,7 @@ def filtered(lines: Iterable[str]) -> Iterator[str]:
             yield f"({len(line)} characters left out)"
 
 
-_START = (
-    "schema",
-    "source",
-    "drafter",
-    "verifier",
-    "thought_verifier",
-    "lossless",
-    "seed",
-    "turn",
-    "prompt_tokens",
-    "versions",
-    "machine",
-)
+_START = ("schema", "source", *TRACED, "lossless", "seed", "turn", "prompt_tokens", "versions", "machine")
 _MODEL = ("name", "description", "architecture", "n_params", "size_bytes", "n_ctx", "n_ctx_train", "n_vocab")
 _ENDINGS = ("end", "stop", "length", "context", "cancelled", "error")
 _SOURCES = (*DRAFTERS, "translated", "remote", *(f"{FURTHER_MODEL}{number}" for number in range(2, 10)))

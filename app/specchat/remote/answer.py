@@ -15,11 +15,10 @@ from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import Thinking
 from specchat.remote.tool_calls import RemoteCalls
 from specchat.remote.values import mapping, number, text
-from specchat_engine.codec import to_json
 from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
-from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA
+from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA, settings_part
 
 _FILTERED = "content_filter"
 _REMEDY = ": it tells its rounds if it is started with --per-request-spec-decode-metrics detailed"
@@ -27,8 +26,9 @@ _REMEDY = ": it tells its rounds if it is started with --per-request-spec-decode
 
 def start_line(server: Server, host: str, question: Generate, prompt_tokens: int | None) -> dict[str, Any]:
     """The first line of the trace. What the server does not tell is null."""
-    steered = bool(server.drafters)
-    settings = question.settings
+    settings = settings_part(question.settings)
+    if not server.drafters:
+        settings = {"drafter": SOURCE, "verifier": "", "lossless": None, "params": settings["params"]}
     return {
         "type": "start",
         "schema": REMOTE_SCHEMA,
@@ -36,11 +36,7 @@ def start_line(server: Server, host: str, question: Generate, prompt_tokens: int
         "engine": {"kind": server.engine.value, "version": server.version, "host": host},
         "target": {"name": server.model.name, "n_params": server.model.n_params},
         "draft": {"name": server.draft, "n_params": 0} if server.draft else None,
-        "drafter": settings.drafter if steered else SOURCE,
-        "verifier": settings.verifier if steered else "",
-        **({"thought_verifier": settings.thought_verifier} if steered and settings.relaxes_thoughts else {}),
-        "lossless": settings.lossless if steered else None,
-        "params": {"k": settings.k, "thinking": settings.thinking} | to_json(settings.sampling),
+        **settings,
         "seed": question.seed,
         "turn": question.turn,
         **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),

@@ -13,6 +13,7 @@ from typing import Any
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Outcome, Round, RoundTimes, TokenKind
 from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.decoding.trace_lines import TRACED
 
 READS = 2
 """The newest schema version that is supported. From version 2 on ids and `lossless` may be null: a server did not tell
@@ -37,9 +38,8 @@ def start(line: Mapping[str, Any]) -> Mapping[str, Any]:
     if schema > READS:
         raise ValueError(f"its schema is {schema}, and this specchat reads up to {READS}: update specchat")
     _shallow(line)
-    text(line, "verifier")
-    if "thought_verifier" in line:
-        text(line, "thought_verifier")
+    for name in ("verifier", *(name for name in TRACED if name in line)):
+        text(line, name)
     if "lossless" not in line or line["lossless"] is not None:
         _checked(line, "lossless", lambda value: isinstance(value, bool), "true, false or null")
     _checked(line, "seed", lambda value: type(value) is int and abs(value) <= 2**64, "a whole number")

@@ -11,6 +11,7 @@ from typing import Any, Self
 from specchat.errors import TraceError
 from specchat.terminal.filter import clean_line
 from specchat.traces.trace import Trace
+from specchat_engine.decoding.trace_lines import TRACED
 
 
 class Timeline:
@@ -192,9 +193,8 @@ def _excerpt(text: str, place: int) -> str:
 
 def _other_conditions(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """The other conditions that differ, which may explain why the texts do."""
-    differing = [name for name in ("seed", "turn", "verifier") if left[name] != right[name]]
-    if left.get("thought_verifier") != right.get("thought_verifier"):
-        differing.append("thought_verifier")
+    conditions = ("seed", "turn", *(name for name in TRACED if name != "drafter"))
+    differing = [name for name in conditions if left.get(name) != right.get(name)]
     if _name(left) != _name(right):
         differing.append("target")
     ours, theirs = left.get("params"), right.get("params")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from specchat.chat.session import Question
 from specchat.engine_process.engine_client import EngineClient
@@ -23,11 +22,9 @@ from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.decoding.trace_lines import end_line
-from specchat_engine.errors import EngineError
+from specchat_engine.decoding.trace_lines import end_line, settings_in
 from specchat_engine.prompt.messages import Message
-from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import AUTO, SAME, THINKING, Settings
+from specchat_engine.settings import AUTO, Settings
 
 MAX_TURNS = 300
 """The statistics cover this many answers of a session or a pair, the newest ones."""
@@ -84,11 +81,6 @@ def question_of(trace: Trace, attempt: int) -> Question:
     return Question(asked_in(trace), start["turn"], attempt, start["seed"], prefix, tools=tools)
 
 
-def plain(settings: Settings) -> Settings:
-    """The same settings without speculation."""
-    return replace(settings, k=0, drafter="none", verifier="coupled", thought_verifier=SAME)
-
-
 def speculative(settings: Settings, drafters: Sequence[str]) -> Settings:
     """The same settings with speculation, switched on if it was off; `drafters` are those of the pair.
 
@@ -114,10 +106,10 @@ def looker(
 ) -> Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]:
     """A function that inspects output positions of an answer to these messages; it returns a text if it cannot.
 
-    `settings` are those in force, with the sampling and the thinking of the answer instead of theirs.
+    `settings` are those in force; those with which the answer began come before them.
     """
     tokens, tools = trace.tokens, offered_in(trace)
-    own = as_asked(trace, settings)
+    own = settings_in(trace.start, settings).plain
     seed = int(trace.start.get("seed", 0))
 
     def ask(position: int, asked: tuple[int, ...]) -> Inspection | str:
@@ -150,21 +142,6 @@ def offered_in(trace: Trace) -> Offer:
     return Offer(tuple(trace.start.get("tools", ())))
 
 
-def as_asked(trace: Trace, settings: Settings) -> Settings:
-    """These settings with the sampling and the thinking with which an answer began."""
-    params = trace.start.get("params", {})
-    sampling, level = sampling_of(params, settings.sampling), params.get("thinking", AUTO)
-    return replace(settings, sampling=sampling, thinking=level if level in THINKING else AUTO)
-
-
-def sampling_of(params: Mapping[str, Any], otherwise: SamplingParams) -> SamplingParams:
-    """The sampling parameters in the first line of a trace."""
-    try:
-        return from_json(SamplingParams, params)
-    except (TypeError, ValueError):
-        return otherwise
-
-
 def answered(trace: Trace, settings: Settings, drafters: tuple[str, ...], k_max: int, num_earlier: int = 0) -> Answered:
     """A recorded answer as the advisor takes it, with the settings at its end."""
     machine = trace.start.get("machine") or {}
@@ -180,21 +157,6 @@ def answered(trace: Trace, settings: Settings, drafters: tuple[str, ...], k_max:
         cores=os.cpu_count() or 0,
         earlier_turns=num_earlier,
     )
-
-
-def settings_at_start(trace: Trace, otherwise: Settings) -> Settings:
-    """The settings with which an answer began; `otherwise` provides what the trace does not name."""
-    params = trace.start.get("params", {})
-    try:
-        return replace(
-            as_asked(trace, otherwise),
-            k=params.get("k", otherwise.k),
-            drafter=trace.start.get("drafter", otherwise.drafter),
-            verifier=trace.start["verifier"],
-            thought_verifier=trace.start.get("thought_verifier", SAME),
-        )
-    except EngineError:
-        return otherwise
 
 
 def costs_in(trace: Trace) -> MeasuredCosts:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -55,7 +55,7 @@ class Case:
     @property
     def plain(self) -> Settings:
         """The same without speculation."""
-        return replace(self.settings, k=0, drafter="none", verifier="coupled")
+        return self.settings.plain
 
     @property
     def promises_text(self) -> bool:

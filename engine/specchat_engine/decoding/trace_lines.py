@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from specchat_engine.codec import to_json
+from specchat_engine.allowed import Traced, default_of, traced_names
+from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.errors import SettingError
 from specchat_engine.settings import Settings
 
 SCHEMA = 1
@@ -32,8 +35,8 @@ def start_line(
     prefix_text: str,
     opens_reasoning: bool = False,
 ) -> dict[str, Any]:
-    """The first one; it tells the head, further draft models, a rule for thoughts alone, tools, template variables, a
-    raw prompt and the answer's prefix where there are any.
+    """The first one; it tells the head, further draft models, tools, template variables, a raw prompt and the answer's
+    prefix where there are any.
 
     `about` describes models, versions and machine. `opens_reasoning` says that the prompt ended inside the reasoning.
     """
@@ -42,10 +45,7 @@ def start_line(
         "schema": SCHEMA,
         "target": about.get("target"),
         "draft": about.get("draft"),
-        "drafter": settings.drafter,
-        "verifier": settings.verifier,
-        "lossless": settings.lossless,
-        "params": {"k": settings.k, "thinking": settings.thinking} | to_json(settings.sampling),
+        **settings_part(settings),
         "seed": seed,
         "turn": turn,
         "prompt_tokens": prompt_tokens,
@@ -54,8 +54,6 @@ def start_line(
         "machine": about.get("machine", {}),
     }
     more = {name: about[name] for name in ("head", "further") if name in about}
-    if settings.relaxes_thoughts:
-        more["thought_verifier"] = settings.thought_verifier
     asked: dict[str, Any] = {
         "tools": [*prompt.tools],
         "variables": dict(prompt.variables),
@@ -64,6 +62,34 @@ def start_line(
     }
     more |= {name: value for name, value in asked.items() if value}
     return line | more | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
+
+
+TRACED = traced_names(Settings, Traced.LINE, Traced.LINE_IF_SET)
+"""The settings that the first line itself may have."""
+
+_IN_PARAMS = traced_names(Settings, Traced.PARAMS, Traced.PARAMS_IF_SET)
+_ALWAYS = traced_names(Settings, Traced.LINE, Traced.PARAMS)
+
+
+def settings_part(settings: Settings) -> dict[str, Any]:
+    """What the first line says about the settings."""
+    values = {name: getattr(settings, name) for name in (*TRACED, *_IN_PARAMS)}
+    named = {name: value for name, value in values.items() if name in _ALWAYS or value != default_of(Settings, name)}
+    params = {name: named.pop(name) for name in _IN_PARAMS if name in named}
+    return {**named, "lossless": settings.lossless, "params": params | to_json(settings.sampling)}
+
+
+def settings_in(line: Mapping[str, Any], otherwise: Settings) -> Settings:
+    """The settings with which an answer began, from the first line of its trace; `otherwise` has all that it leaves
+    out, and is the result if the line has values that no settings can have."""
+    params = line.get("params", {})
+    own = {name: line[name] for name in TRACED if name in line}
+    try:
+        began = from_json(Settings, {**params, **own, "sampling": params})
+        values = {name: getattr(began, name) for name in (*TRACED, *_IN_PARAMS)}
+        return replace(otherwise, sampling=began.sampling, **values)
+    except (TypeError, ValueError, SettingError):
+        return otherwise
 
 
 def _as_object(message: Message) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from specchat.engine_process.protocol import ChatMessage, Offer, TaskFailed
 from specchat.errors import SpecchatError
 from specchat.settings.paths import images_folder
 from specchat.traces.trace import Trace
-from specchat.tui.recording import Recording, as_asked, asked_in, from_reading, plain, question_of, speculative
+from specchat.tui.recording import Recording, asked_in, from_reading, question_of, speculative
+from specchat_engine.decoding.trace_lines import settings_in
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import AUTO, Settings
 from support.sample_traces import sample_trace
@@ -86,8 +87,8 @@ def test_what_the_engine_says_when_it_fails_is_raised() -> None:
 def test_both_sides_differ_in_nothing_but_the_speculation() -> None:
     """Which does not copy the other side's answer, nor the one that is raced."""
     settings = Settings(k=0, drafter="none", max_tokens=9, verifier="typical")
-    assert plain(Settings(k=5, drafter="model", max_tokens=9)) == Settings(k=0, drafter="none", max_tokens=9)
-    assert plain(settings).verifier == "coupled"
+    assert Settings(k=5, drafter="model", max_tokens=9).plain == Settings(k=0, drafter="none", max_tokens=9)
+    assert settings.plain.verifier == "coupled"
     assert speculative(settings, ("model", "none")) == replace(settings, k=AUTO, drafter="model", lookup="conversation")
     assert speculative(Settings(k=3, drafter="lookup"), ("hybrid",)) == Settings(
         k=3, drafter="lookup", lookup="conversation"
@@ -110,7 +111,8 @@ def test_an_old_answer_is_inspected_with_its_own_messages() -> None:
 
 
 def test_an_answer_is_looked_at_with_the_sampling_and_the_thinking_that_it_had() -> None:
-    now = Settings(thinking="on", k=3)
-    before = as_asked(sample_trace(params={"temperature": 0.1, "thinking": "off"}), now)
-    assert (before.sampling.temperature, before.thinking, before.k) == (0.1, "off", 3)
-    assert as_asked(sample_trace(params={}), now).thinking == AUTO, "older traces do not tell it"
+    now = Settings(thinking="on", lookup="conversation")
+    line = {"verifier": "coupled", "params": {"temperature": 0.1, "thinking": "off"}}
+    before = settings_in(line, now)
+    assert (before.sampling.temperature, before.thinking, before.lookup) == (0.1, "off", "conversation")
+    assert settings_in({"verifier": "coupled"}, now).thinking == AUTO, "older traces do not tell it"

@@ -14,11 +14,12 @@ from specchat.stats.summary import Figures, Summary
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.store.turns import Counters
-from specchat.tui.recording import Stored, answered, settings_at_start, stored_of
+from specchat.tui.recording import Stored, answered, stored_of
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.statistics_pages import pages, pairs_page, summary_page, turn_page, why_page
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.stats import AcceptanceCounts, speedup_over_plain
+from specchat_engine.decoding.trace_lines import settings_in
 from specchat_engine.settings import Settings
 from support.sample_traces import CAT, sample_trace
 
@@ -26,7 +27,7 @@ COSTS = {"verify": [[1, 2.0], [2, 2.0], [4, 2.0]], "draft_step": 0.5}
 TRACE = sample_trace(CAT * 4, params={"k": 3, "temperature": 0.8})
 STATS = TRACE.stats | {"speedup": speedup_over_plain(2.0, Figures.of(TRACE.rounds))}
 MEASURED = TRACE._replace(end={**(TRACE.end or {}), "costs": COSTS, "stats": STATS})
-TURN = answered(MEASURED, settings_at_start(MEASURED, Settings()), ("model", "none"), 8)
+TURN = answered(MEASURED, settings_in(MEASURED.start, Settings()), ("model", "none"), 8)
 
 
 def test_the_turn_page_has_totals_break_even_and_the_what_if_chart() -> None:
@@ -55,7 +56,7 @@ def test_settings_and_costs_are_those_of_the_trace() -> None:
     assert (TURN.settings.k, TURN.settings.drafter, TURN.settings.sampling.temperature) == (3, "model", 0.8)
     assert TURN.costs.draft_step == 0.5
     odd = TRACE._replace(start=TRACE.start | {"params": {"k": "many"}}, end={**(TRACE.end or {}), "costs": 3})
-    fallen_back = answered(odd, settings_at_start(odd, Settings(k=5)), ("none",), 8)
+    fallen_back = answered(odd, settings_in(odd.start, Settings(k=5)), ("none",), 8)
     assert fallen_back.settings.k == 5
     assert fallen_back.costs.verify
 

@@ -24,12 +24,9 @@ from specchat.traces.trace import Trace, read_trace
 from specchat.tui.recording import (
     Recording,
     answered,
-    as_asked,
     asked_in,
     looker,
-    plain,
     question_of,
-    settings_at_start,
     speculative,
     stored_of,
 )
@@ -44,6 +41,7 @@ from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.statistics_pages import pages
 from specchat.tui.screens.verify import Compared, VerifyScreen, describe_gap, not_comparable
 from specchat_engine.decoding.rounds import TokenKind
+from specchat_engine.decoding.trace_lines import settings_in
 from specchat_engine.settings import Settings
 
 _NOT_KEPT = "how this answer was made was not kept"
@@ -152,7 +150,7 @@ class AnswerWindows:
         loaded = self._state.session.loaded
         drafters = loaded.drafters if loaded else ()
         runners = (
-            Recording(self._client, question, plain(settings)),
+            Recording(self._client, question, settings.plain),
             Recording(self._client, question, speculative(settings, drafters)),
         )
         self._owner.app.push_screen(RaceScreen(*runners, trace.question))
@@ -166,7 +164,7 @@ class AnswerWindows:
         if why := not_comparable(trace):
             self._view.note(why)
             return
-        same = replace(plain(as_asked(trace, settings)), max_tokens=len(trace.tokens))
+        same = replace(settings_in(trace.start, settings).plain, max_tokens=len(trace.tokens))
         look = looker(self._client, question.messages, trace, settings)
 
         async def explain(difference: Compared) -> str:
@@ -196,7 +194,7 @@ class AnswerWindows:
             return
         turn = None
         if trace is not None:
-            settings = settings_at_start(trace, session.settings or Settings())
+            settings = settings_in(trace.start, session.settings or Settings())
             drafters = loaded.drafters if loaded else (settings.drafter,)
             turn = answered(trace, settings, drafters, session.k_max)
         self._owner.app.push_screen(StatisticsScreen(pages(turn, stored, pair) | {"Learning": self._learned}, page))

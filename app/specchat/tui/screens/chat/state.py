@@ -11,7 +11,7 @@ from specchat.chat.controller import ChatController
 from specchat.chat.outbox import Outbox, QueuedMessage
 from specchat.chat.session import ChatSession, Question
 from specchat.engine_process.protocol import Ended, TaskFailed
-from specchat.stats.line import repeating_words, rule_label, with_ending
+from specchat.stats.line import repeating_words, rule_in, with_ending
 from specchat.stats.turn import TurnModel, TurnView
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean
@@ -19,7 +19,7 @@ from specchat.tools.consent import Consent
 from specchat.traces.trace import Trace
 from specchat.tui.transcript.answer import Answer, View
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.decoding.trace_lines import end_line
+from specchat_engine.decoding.trace_lines import end_line, settings_part
 from specchat_engine.settings import Settings
 
 _PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."
@@ -140,7 +140,7 @@ class RunningTurn:
 
 
 def _rule(settings: Settings) -> str:
-    return rule_label(settings.verifier, lossless=settings.lossless, thoughts=settings.thought_verifier)
+    return rule_in(settings_part(settings))
 
 
 @dataclass(slots=True)
