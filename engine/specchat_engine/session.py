@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
-from specchat_engine.answers.grammar import after_reasoning, calls_start, tool_grammar
+from specchat_engine.answers.held import held_to
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.current_part import CurrentPart
@@ -367,24 +367,10 @@ class Session:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""
         return turn.cancel() or self.pair.company().answers > 0
 
-    def _held(self, asked: Prompt, *, opened: bool) -> HeldGrammar:
-        """What an answer to this prompt is held to: the grammar of the settings, or that of calls.
-
-        The former begins after the reasoning if the model is asked to think, the latter where a call begins unless one
-        has to be made. `opened` says that the prompt has opened the reasoning.
-        """
-        pair, level, text = self.pair, self.settings.thinking, self.settings.sampling.grammar
-        shown, start = shown_tokens(asked.shown, pair.vocabulary), None
-        if asked.must_call:
-            text = tool_grammar(pair.answer_format, asked.tools, thinking=opened, parallel=asked.parallel_calls)
-        elif asked.tools and not text:
-            start = calls_start(pair.answer_format, thinking=opened)
-            text = tool_grammar(pair.answer_format, asked.tools) if start else ""
-        elif text and level not in (AUTO, "off") and pair.template.thinking.exists:
-            text = after_reasoning(text, pair.answer_format, opened=opened)
-        if text != self.settings.sampling.grammar:
-            shown |= shown_tokens(pair.answer_format.reasoning_marks, pair.vocabulary)
-        return HeldGrammar(text, start, shown)
+    def _held(self, prompt: Prompt, *, opened: bool) -> HeldGrammar:
+        """What an answer to this prompt is held to; `opened` says that the prompt has opened the reasoning."""
+        pair, switched = self.pair, self.pair.template.thinking.exists
+        return held_to(prompt, self.settings, pair.answer_format, pair.vocabulary, opened=opened, switched=switched)
 
     def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.

@@ -185,19 +185,14 @@ def all_cases(
 ) -> Iterator[Case]:
     """What to ask, grouped by prompt and sampling. `branches` says whether the target can read trees."""
     own, chosen = options.sampled(recommended), Settings(**options.chosen)
+    chosen = replace(chosen, thought_verifier=SAME, max_tokens=chosen.max_tokens or MAX_TOKENS)
     samplings = [replace(own, temperature=temperature) for temperature in scope.temperatures]
     if scope.hard and scope.temperatures == TEMPERATURES:
         samplings.append(replace(own, **OPEN))
     for (kind, asked), sampling in product(asks.items(), samplings):
         is_open = sampling not in samplings[: len(scope.temperatures)]
         for ask, verifier in product(asked, scope.verifiers):
-            base = replace(
-                chosen,
-                sampling=replace(sampling, grammar=ask.grammar) if ask.grammar else sampling,
-                thinking="on" if ask.thinks and chosen.thinking in (AUTO, "off") else chosen.thinking,
-                thought_verifier=SAME,
-                max_tokens=chosen.max_tokens or MAX_TOKENS,
-            )
+            base = ask.settings(replace(chosen, sampling=sampling))
             for drafter, k in _drafts(scope, first=verifier == scope.verifiers[0], is_open=is_open):
                 settings = replace(base, drafter=drafter, k=k, verifier=verifier, tree=scope.tree)
                 yield Case(kind, ask.prompt, settings, ask.tools)
@@ -261,5 +256,7 @@ class _DifferenceFile:
 
 
 def _as_json(recording: Recording) -> dict[str, Any]:
-    shown = {token: text.decode() for token, text in recording.held.shown.items()}
-    return asdict(recording) | {"held": asdict(recording.held) | {"shown": shown}}
+    held = recording.held
+    shown = {token: text.decode() for token, text in held.shown.items()}
+    start = asdict(held.start) if held.start else None
+    return asdict(recording) | {"held": {"text": held.text, "start": start, "shown": shown}}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from specchat_assets.benchmark import benchmark_prompts
-from specchat_engine import Engine, SettingError
+from specchat_engine import Engine, SettingError, Settings
 from specchat_engine.grammar.json_schema import schema_grammar
+from specchat_engine.settings import AUTO
 
 THOUGHTS: Final = "thoughts"
 CALLS: Final = "calls"
@@ -72,6 +73,12 @@ class Ask:
     thinks: bool = False
     grammar: str = ""
     tools: tuple[Mapping[str, Any], ...] = ()
+
+    def settings(self, usual: Settings) -> Settings:
+        """The settings with which it is asked, from those that hold where it says nothing."""
+        sampling = replace(usual.sampling, grammar=self.grammar) if self.grammar else usual.sampling
+        thinking = "on" if self.thinks and usual.thinking in (AUTO, "off") else usual.thinking
+        return replace(usual, sampling=sampling, thinking=thinking)
 
 
 def check_kinds(chosen: Sequence[str]) -> None:

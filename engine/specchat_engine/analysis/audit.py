@@ -233,11 +233,10 @@ class _Grammar:
     def rows(self, logits: Logits, before: Sequence[int], each: Pass) -> Logits:
         """The logits of a pass, minus infinity where a token may not come, in the rows that the rule judges by."""
         session = self._session
-        if not session.held.text:
-            return logits
         if self._constraint is None:
             self._constraint = session.held.constraint(self._vocabulary)
-            assert self._constraint is not None
+            if self._constraint is None:
+                return logits
             self._constraint.begin(len(session.prompt_ids))
         every, rows = np.arange(logits.shape[1]), logits.copy()
         judged = len(rows) if session.settings.verifier == "block" else each.accepted + 1

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from specchat_engine.grammar.awaited import AwaitedGrammar, GrammarStart
-from specchat_engine.grammar.constraint import Constraint, GrammarVocabulary
+from specchat_engine.grammar.constraint import Constraint, GrammarState, GrammarVocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,19 @@ class HeldGrammar:
     shown: Mapping[int, bytes] = field(default_factory=dict)
 
     def constraint(self, vocabulary: GrammarVocabulary) -> Constraint | None:
-        """What constrains an answer, None without a grammar; the caller closes it.
+        """What constrains an answer, None if nothing does; the caller closes it. Raises what `begin` raises."""
+        place = self.begin(vocabulary)
+        return Constraint(place) if place else None
 
-        Raises SettingError for a grammar that cannot be used. One with a `start` is compiled when it begins.
+    def begin(self, vocabulary: GrammarVocabulary) -> GrammarState | None:
+        """The beginning of an answer, None without a grammar. One with a `start` is compiled when it begins.
+
+        Raises SettingError for a grammar that cannot be used.
         """
         if not self.text:
             return None
         grammar = partial(vocabulary.compile_grammar, self.text, self.shown)
-        if self.start is None:
-            return Constraint(grammar())
-        return Constraint(AwaitedGrammar(self.start, grammar, vocabulary, self.shown))
+        return AwaitedGrammar(self.start, grammar, vocabulary, self.shown) if self.start else grammar()
 
 
 FREE: Final = HeldGrammar()
