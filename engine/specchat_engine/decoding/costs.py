@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import pairwise
 from statistics import mean, stdev
+from typing import TYPE_CHECKING
 
 from specchat_engine.decoding.rounds import Round, RoundTimes
-from specchat_engine.models import SessionModel
+
+if TYPE_CHECKING:
+    from specchat_engine.models import SessionModel  # it needs numpy, which the app does not load at its start
 
 _TOLD_PASSES, _TOLD_MS = 32, 40.0
 """Passes are told together: at most this many, and fewer once they have taken this many milliseconds."""
