@@ -7,12 +7,12 @@ import hashlib
 import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from time import monotonic
 
 from specchat.bench.plan import DRAFTED, PLAIN, Arm, Turn, turns
-from specchat.bench.samples import COUNTED, Gain, Sample, summed
+from specchat.bench.samples import Gain, Sample, summed
 from specchat.bench.summary import overall
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, Round, Settings
@@ -87,7 +87,9 @@ class Runner:
             self._after_round()
         full = [event.ms.verify for event in rounds if event.drafted and len(event.drafted) == turn.arm.k]
         stats = session.stats
+        counted = {each.name: getattr(stats, each.name) for each in fields(Sample) if hasattr(stats, each.name)}
         return Sample(
+            **counted,
             arm=turn.arm,
             temperature=turn.temperature,
             kind=turn.kind,
@@ -95,7 +97,6 @@ class Runner:
             repeat=turn.repeat,
             full_rounds=len(full),
             full_verify_ms=sum(full),
-            **{name: getattr(stats, name) for name in COUNTED},
             text_hash=hashlib.blake2b(session.text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(),
         )
 

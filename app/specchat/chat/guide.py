@@ -38,8 +38,8 @@ def docs_words(question: str, answer: str, target: Path) -> str:
     """
     if not is_guide(target) or not answer.lstrip().startswith(_UNKNOWN):
         return ""
-    from specchat.manual.docs import DESIGN, docs  # most chats need none of this
     from specchat.manual.search import Search, key_words
+    from specchat.manual.sections import DESIGN, docs  # most chats need none of this
 
     for mention in reversed([*mentions(question)]):
         question = question[: mention.start] + question[mention.end :]

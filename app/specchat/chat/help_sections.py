@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from specchat.chat.commands.registry import commands
-from specchat.manual.docs import DESIGN, docs
 from specchat.manual.search import Search
-from specchat.manual.sections import Place, Section
+from specchat.manual.sections import DESIGN, Place, Section, docs
 
 COMMANDS_PAGE = "Commands"
 

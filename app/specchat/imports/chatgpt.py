@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from specchat.imports.records import ImportedChat, ImportedMessage, in_turn
-from specchat.imports.values import branch, fields, items, moment, text
+from specchat.imports.records import ImportedChat, ImportedMessage, branch, fields, in_turn, items, moment, text
 
 SOURCE = "chatgpt"
 

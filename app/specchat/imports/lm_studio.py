@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from specchat.imports.records import ImportedChat, ImportedMessage, in_turn
-from specchat.imports.values import fields, items, moment, parts, text
+from specchat.imports.records import ImportedChat, ImportedMessage, fields, in_turn, items, moment, parts, text
 
 SOURCE = "lm-studio"
 

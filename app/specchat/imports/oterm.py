@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 from specchat.errors import UnreadableExport
 from specchat.imports.json_stream import LONGEST
-from specchat.imports.records import MOST_SECONDS, ImportedChat, ImportedMessage, in_turn
-from specchat.imports.values import text
+from specchat.imports.records import MOST_SECONDS, ImportedChat, ImportedMessage, in_turn, text
 
 SOURCE = "oterm"
 

@@ -1,15 +1,26 @@
-"""A conversation as the readers of exports return it: one branch, messages of the user and of the assistant in turn."""
+"""A conversation as the readers of exports return it, one branch with the roles in turn; and what they read it from.
+
+Values of an export are whatever is in their place: a field of another type counts as missing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 ROLES = ("user", "assistant")
 
 MOST_SECONDS = 600.0
 """The most seconds in which an export is read."""
+
+_LATEST = 32_503_680_000.0
+"""The year 3000, in seconds since the epoch."""
+
+_FINER = (1e11, 1e14, 1e17)
+"""From these on, a number counts milliseconds, microseconds and nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +54,48 @@ def in_turn(messages: Iterable[ImportedMessage]) -> tuple[ImportedMessage, ...]:
     said = (message for message in messages if message.content.strip() and message.role in ROLES)
     turns = ([*turn] for _, turn in groupby(said, key=lambda message: message.role))
     return tuple(replace(turn[0], content="\n\n".join(message.content for message in turn)) for turn in turns)
+
+
+def text(value: object) -> str:
+    """A text; empty if it is none."""
+    return value if isinstance(value, str) else ""
+
+
+def fields(value: object) -> Mapping[str, Any]:
+    """The fields of an object; empty if it is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object) -> Sequence[Any]:
+    """The items of a list; empty if it is none."""
+    return value if isinstance(value, list) else ()
+
+
+def moment(value: object) -> float | None:
+    """A time in seconds since the epoch; None if the number is no time. Milliseconds are recognized by their size."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        return None
+    scale = 1000 ** sum(value >= limit for limit in _FINER)
+    seconds = value / scale if value < 1e30 else math.inf
+    return float(seconds) if seconds < _LATEST else None
+
+
+def parts(value: object) -> str:
+    """The text of a message's content: a text, or a list whose texts and objects with a `text` are joined."""
+    if isinstance(value, str):
+        return value
+    found = (part if isinstance(part, str) else text(fields(part).get("text")) for part in items(value))
+    return "\n".join(part for part in found if part)
+
+
+def branch(nodes: Mapping[str, Any], last: object, parent: str) -> list[Mapping[str, Any]]:
+    """The nodes from the first one to `last`. `parent` is the field with the id of a node's parent. A loop ends it."""
+    path: list[Mapping[str, Any]] = []
+    seen: set[str] = set()
+    here = last
+    while isinstance(here, str) and here in nodes and here not in seen:
+        seen.add(here)
+        node = fields(nodes[here])
+        path.append(node)
+        here = node.get(parent)
+    return path[::-1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
 from time import monotonic
@@ -48,14 +48,7 @@ class Imported:
 
     def __add__(self, other: Imported) -> Imported:
         """What became of the conversations of both."""
-        return Imported(
-            self.new + other.new,
-            self.grown + other.grown,
-            self.present + other.present,
-            self.deleted + other.deleted,
-            self.empty + other.empty,
-            self.skipped + other.skipped,
-        )
+        return Imported(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 def import_file(

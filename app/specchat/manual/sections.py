@@ -1,11 +1,14 @@
-"""Markdown pages cut into sections, each the text below one heading."""
+"""The documentation that ships with the program: Markdown pages cut into sections, each the text below one heading."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
+
+from specchat_assets.documentation import documentation
 
 _HEADING = re.compile(r"(#{1,6}) +(.*?)(?: +#+)? *")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
@@ -16,6 +19,10 @@ _TO_PAGE = re.compile(r"\]\(([\w-]+\.md)\b")
 _RULE = re.compile(r"^[ |:\-]+$\n?", re.MULTILINE)
 _FENCE_LINE = re.compile(r"^ *(?:```|~~~).*$\n?", re.MULTILINE)
 _SIGNS = re.compile(r"[`|]|\*\*|\\(?=[|*_])")
+
+
+DESIGN = ("architecture.md", "benchmarks.md", "llama.md")
+"""Pages for those who change the program or compare machines; users' pages come before them."""
 
 
 class Place(NamedTuple):
@@ -88,3 +95,25 @@ def sections_of(page: str, markdown: str) -> Iterator[Section]:
         else:
             title, titled = found[2].replace("`", ""), True
     yield from ended()
+
+
+@cache
+def docs() -> tuple[Section, ...]:
+    """All sections, page by page, the users' pages first."""
+    pages = sorted(documentation().items(), key=lambda page: page[0] in DESIGN)
+    return tuple(section for name, markdown in pages for section in sections_of(name, markdown))
+
+
+def section_at(place: Place) -> Section | None:
+    """The section at a place, or the first one of its page if the page has no such heading; None without the page."""
+    of_page = [section for section in docs() if section.place.page == place.page]
+    exact = (section for section in of_page if section.place.heading == place.heading)
+    return next(exact, next(iter(of_page), None))
+
+
+def beside(section: Section, steps: int) -> Section:
+    """The section `steps` further on the same page; the first or last one at its ends."""
+    of_page: Sequence[Section] = [other for other in docs() if other.place.page == section.place.page]
+    if section not in of_page:
+        return section
+    return of_page[min(max(of_page.index(section) + steps, 0), len(of_page) - 1)]

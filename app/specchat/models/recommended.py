@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from specchat.models.formatting import format_size
 from specchat.models.machine import Place
-from specchat.models.outline import outline
 from specchat.models.pass_costs import Measured, pass_costs
 from specchat.models.suggestion import Kind, Suggestion, short_name
 from specchat_assets.catalog import Model, Pair, catalog
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import Header, TensorInfo
+from specchat_engine.gguf.header import FILE_TYPES, TYPES
 from specchat_engine.load_options import CONTEXT_LIMIT, LoadOptions
 from specchat_engine.memory.placement import Placement, halves, where_it_goes
 from specchat_engine.pairing.judge import GAIN, best_speedup, read_bytes
@@ -31,6 +33,9 @@ _SMALLEST: Final = 1.0
 
 _SHORTEST: Final = 4096
 """Nothing is offered with fewer tokens of context, unless the model has no more."""
+
+_NUMBERS: Final = {name: number for number, (name, _, _) in TYPES.items()}
+_FILE_NUMBERS: Final = {name: number for number, name in FILE_TYPES.items()}
 
 _HEADS: Final = {
     "mtp": "it drafts for itself in files that carry its MTP layers",
@@ -208,3 +213,36 @@ def _about_draft(one: Suggestion) -> str:
     if most < GAIN:
         return f"{name} as a draft gains nothing here"
     return f"{name} as a draft: not measured, {most:.1f} × here if every token were accepted"
+
+
+def outline(model: Model, quantisation: str, bits: float) -> Header:
+    """A header with the model's figures, and tensors that have its parameters with `bits` each.
+
+    Memory and reads can be estimated from it as from a real one. It has no vocabulary, only the size of one.
+    """
+    known = dict(model.header)
+    architecture = known.pop("architecture")
+    metadata = {f"{architecture}.{key}": _array(value) for key, value in known.items()}
+    metadata |= {"general.architecture": architecture, "general.file_type": _FILE_NUMBERS[quantisation]}
+    width, layers, vocabulary = (known[key] for key in ("embedding_length", "block_count", "vocab_size"))
+    sizes = {"token_embd.weight": vocabulary * width}
+    if not model.tied:
+        sizes["output.weight"] = vocabulary * width
+    if per_layer := known.get("embedding_length_per_layer_input"):
+        sizes["per_layer_token_embd.weight"] = vocabulary * layers * per_layer
+    experts = 3 * known.get("expert_count", 0) * width * known.get("expert_feed_forward_length", 0)
+    others = (round(model.parameters * 1e9) - sum(sizes.values())) // layers - experts
+    for layer in range(layers):
+        sizes[f"blk.{layer}.weight"] = others
+        if experts:
+            sizes[f"blk.{layer}.ffn_exps.weight"] = experts
+    kind = quantisation.removesuffix("_M").removesuffix("_S")
+    tensors = tuple(
+        TensorInfo(name, (width, count // width // 8 * 8), _NUMBERS[kind], 0, count, round(count * bits / 8))
+        for name, count in sizes.items()
+    )
+    return Header(3, "little", 32, metadata, tensors, 0, None)
+
+
+def _array(value: Any) -> Any:
+    return np.array(value) if isinstance(value, list) else value

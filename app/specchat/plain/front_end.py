@@ -17,8 +17,8 @@ from specchat.chat.outbox import with_outputs
 from specchat.chat.session import ChatSession
 from specchat.chat.variables import variables
 from specchat.errors import SpecchatError
-from specchat.manual.docs import section_at
 from specchat.manual.search import key_words
+from specchat.manual.sections import section_at
 from specchat.plain.files import PlainFiles
 from specchat.plain.help import PlainHelp
 from specchat.plain.paper import Paper, spoken, spoken_rejections

@@ -1,4 +1,4 @@
-"""The looks of drafted tokens and of the target's tokens, shared by the command line and the terminal app.
+"""The looks of drafted tokens and of the target's tokens, and the order in which a round is read, for all that draws.
 
 Blue is an accepted guess, orange a rejected one and its correction, and what is struck through is not in the answer.
 Every outcome also has a shape, so colour is never the only sign. Colour-blind people can tell blue and orange apart.
@@ -6,12 +6,11 @@ Every outcome also has a shape, so colour is never the only sign. Colour-blind p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from specchat.terminal.strands import strands
-from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
+from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TokenKind
 
 BLUE = "#4f9dea"
 ORANGE = "#e8912d"
@@ -63,3 +62,35 @@ def word_of(event: Round) -> str:
         word = "".join(LOOKS[token.outcome].glyph for token in tokens)
         drafted += f"({word})" if aside else word
     return drafted + LOOKS[event.token.kind].glyph
+
+
+class Strand(NamedTuple):
+    """Tokens that are read in a row; those of a branch that was not taken stand `aside`, before the token that was."""
+
+    tokens: tuple[DraftedToken, ...]
+    aside: bool = False
+
+
+def strands(event: Round) -> Iterator[Strand]:
+    """A chain is one strand. In a tree the branches at a place come before the token that was accepted there; behind
+    the last one accepted, the first branch goes on as a chain would."""
+    if not event.parents:
+        yield Strand(event.drafted)
+        return
+    following: dict[int, list[int]] = {}
+    for place, parent in enumerate(event.parents):
+        following.setdefault(parent, []).append(place)
+
+    def branch(place: int, *, aside: bool) -> Strand:
+        found, waiting = [], [place]
+        while waiting:
+            found.append(waiting.pop())
+            waiting += reversed(following.get(found[-1], ()))
+        return Strand(tuple(event.drafted[one] for one in found), aside)
+
+    accepted = event.num_accepted
+    for depth in range(accepted):
+        yield from (branch(place, aside=True) for place in following[depth - 1] if place != depth)
+        yield Strand((event.drafted[depth],))
+    for number, place in enumerate(following.get(accepted - 1, ())):
+        yield branch(place, aside=number > 0)

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from specchat.terminal.filter import TerminalFilter, clean
-from specchat.terminal.palette import LOOKS
-from specchat.terminal.strands import strands
+from specchat.terminal.palette import LOOKS, strands
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TokenKind
 
 FOLD_ABOVE = 2

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from specchat.models.outline import outline
+from specchat.models.recommended import outline
 from specchat_assets.catalog import Report, catalog, parse
 from specchat_engine.pairing.judge import read_bytes
 

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from specchat.manual.docs import DESIGN, beside, docs, section_at
 from specchat.manual.search import Search
-from specchat.manual.sections import Place
+from specchat.manual.sections import DESIGN, Place, beside, docs, section_at
 
 
 def test_every_page_of_the_documentation_has_sections() -> None:

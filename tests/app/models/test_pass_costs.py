@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from specchat.models.outline import outline
 from specchat.models.pass_costs import judge_here, pass_costs
+from specchat.models.recommended import outline
 from specchat_assets.catalog import catalog
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.load_options import LoadOptions

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from specchat.models.machine import Place
-from specchat.models.outline import outline
-from specchat.models.recommended import basis, few, note, suggestions
+from specchat.models.recommended import basis, few, note, outline, suggestions
 from specchat.models.suggestion import Kind, Suggestion
 from specchat_assets.catalog import catalog
 from specchat_engine.decoding.costs import MeasuredCosts

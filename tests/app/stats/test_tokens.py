@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.manual.docs import docs
+from specchat.manual.sections import docs
 from specchat.stats.figures.figure import Explanation
 from specchat.stats.tokens import Decided, explain_alternatives, explain_round
 from specchat_engine.analysis.inspection import InspectedToken, Inspection

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specchat.terminal.palette import word_of
+from specchat.terminal.palette import strands, word_of
 from specchat.terminal.pieces import Ink, Inker
-from specchat.terminal.strands import strands
 from specchat_engine.decoding.rounds import Round, TokenKind
 from support.drawn_rounds import sample_round
 

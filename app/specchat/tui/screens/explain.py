@@ -12,8 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
-from specchat.manual.docs import section_at
-from specchat.manual.sections import Place
+from specchat.manual.sections import Place, section_at
 from specchat.stats.figures import NAMED
 from specchat.stats.figures.figure import Explanation, Figure
 from specchat.stats.turn import TurnView

@@ -14,9 +14,8 @@ from textual.widgets import OptionList, Static
 
 from specchat.chat.commands.registry import commands
 from specchat.chat.help_sections import help_search
-from specchat.manual.docs import beside, section_at
 from specchat.manual.search import Hit, Search
-from specchat.manual.sections import Place, Section
+from specchat.manual.sections import Place, Section, beside, section_at
 from specchat.terminal.filter import clean_line
 from specchat.tui.pace import Pace
 from specchat.tui.screens.help_page import help_page, key_sections

@@ -10,8 +10,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from specchat.manual.docs import section_at
-from specchat.manual.sections import Section
+from specchat.manual.sections import Section, section_at
 from specchat.terminal.pieces import Clickable, Piece, shown
 from specchat.terminal.wrapping import Line, cells, drawn
 from specchat.tui.transcript.markdown import MarkdownRows

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from specchat.manual.docs import docs
+from specchat.manual.sections import docs
 from specchat.stats.break_even import BreakEven, break_even
 from specchat.stats.figures import FIGURES, NAMED, figure_called
 from specchat.stats.figures.acceptance import ALPHA, ALPHA_AND_RATE, BY_POSITION, TAU

@@ -93,7 +93,7 @@ class ScreenFrontEnd:
 
     async def confirm(self, path: Path, then: Callable[[], Awaitable[None]]) -> None:
         """Asks in a window."""
-        from specchat.tui.screens.overwrite import OverwriteScreen
+        from specchat.tui.screens.question import OverwriteScreen
 
         def decided(agreed: bool | None) -> None:
             if agreed:

@@ -165,7 +165,7 @@ class ChatScreen(Screen[None]):
 
     def on_prompt_pages_named(self, message: Prompt.PagesNamed) -> None:
         """Asks before pages are fetched."""
-        from specchat.tui.screens.page_consent import PageConsentScreen
+        from specchat.tui.screens.question import PageConsentScreen
 
         self.app.push_screen(PageConsentScreen(message.pages), lambda agreed: message.fetch() if agreed else None)
 

@@ -54,7 +54,7 @@ class ShellCommands:
             self._command.kill()
 
     def _ask(self, command: str) -> None:
-        from specchat.tui.screens.consent import ConsentScreen
+        from specchat.tui.screens.question import ConsentScreen
 
         def decided(verdict: Verdict | None) -> None:
             if verdict in (None, Verdict.NO):

@@ -10,7 +10,7 @@ from app.tui.chatting import ask, chat, command, notices, quiet, screen
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import ReplayApp, SpecchatApp
 from specchat.tui.screens.chat.screen import ChatScreen
-from specchat.tui.screens.overwrite import OverwriteScreen
+from specchat.tui.screens.question import OverwriteScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.widgets.knobs import Knobs
 from support.sample_traces import sample_trace

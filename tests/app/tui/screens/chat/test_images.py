@@ -25,7 +25,7 @@ from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.engine_process.protocol import TaskFailed
 from specchat.settings.paths import images_folder
 from specchat.tui.app import SpecchatApp
-from specchat.tui.screens.page_consent import PageConsentScreen
+from specchat.tui.screens.question import PageConsentScreen
 from specchat_assets import TARGET_NAME
 from support.clipboards import FakeDesktop
 from support.documents import write_picture

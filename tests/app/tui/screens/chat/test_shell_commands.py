@@ -6,7 +6,7 @@ import pytest
 
 from app.tui.chatting import Chat, answers, ask, chat, note, parts, prompt, questions, quiet, transcript, wait_until
 from app.tui.scripted_client import ScriptedClient
-from specchat.tui.screens.consent import ConsentScreen
+from specchat.tui.screens.question import ConsentScreen
 from specchat.tui.transcript.command_entry import CommandEntry
 from specchat.tui.widgets.outbox_bar import OutboxBar
 from support.processes import is_gone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specchat.stats.noise import described, parted_words
+from specchat.doctor.exactness import described, parted_words
 from specchat_engine.analysis.widths import WidthNoise
 
 
