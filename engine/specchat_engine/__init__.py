@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from specchat_engine.decoding.costs import MeasuredCosts
     from specchat_engine.decoding.drafts import Context, Draft, Drafter
     from specchat_engine.decoding.logprobs import LogProbs, ScoredToken
-    from specchat_engine.decoding.prompt_progress import PromptProgress
-    from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
+    from specchat_engine.decoding.rounds import DraftedToken, Outcome, PromptProgress, Round, TargetToken, TokenKind
     from specchat_engine.decoding.stats import TurnStats
     from specchat_engine.decoding.verification import Verdict, Verifier
     from specchat_engine.drafters import MakeDrafter, ModelDrafter, PromptLookupDrafter
@@ -61,8 +60,7 @@ _LAZY = {
     "decoding.costs": ("MeasuredCosts",),
     "decoding.drafts": ("Context", "Draft", "Drafter"),
     "decoding.logprobs": ("LogProbs", "ScoredToken"),
-    "decoding.prompt_progress": ("PromptProgress",),
-    "decoding.rounds": ("DraftedToken", "Outcome", "Round", "TargetToken", "TokenKind"),
+    "decoding.rounds": ("DraftedToken", "Outcome", "PromptProgress", "Round", "TargetToken", "TokenKind"),
     "decoding.stats": ("TurnStats",),
     "decoding.verification": ("Verdict", "Verifier"),
     "drafters": ("MakeDrafter", "ModelDrafter", "PromptLookupDrafter"),

@@ -41,7 +41,7 @@ from specchat_engine.llama.vision import Vision, projector_for
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo
 from specchat_engine.loaded import info_of, is_base, machine, recommended_by, template_of, versions
-from specchat_engine.memory.room import with_room
+from specchat_engine.memory.placement import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import ALONE, SessionModel
 from specchat_engine.pair import Pair

@@ -19,18 +19,16 @@ from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.held import held_to
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
-from specchat_engine.decoding.current_part import CurrentPart
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
-from specchat_engine.decoding.prompt_progress import PromptProgress, PromptReading
 from specchat_engine.decoding.reasoning import ReasoningCounter, opens_reasoning
 from specchat_engine.decoding.recorder import Recorder
-from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.rounds import PromptProgress, PromptReading, Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
-from specchat_engine.decoding.turn import Turn, check_given, check_room
+from specchat_engine.decoding.turn import CurrentPart, Turn, check_given, check_room
 from specchat_engine.decoding.verification import Verdict
 from specchat_engine.errors import (
     Cancelled,

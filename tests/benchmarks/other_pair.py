@@ -33,7 +33,7 @@ from builtin_pair.model_card import parameter_count
 from builtin_pair.stages import describe
 from builtin_pair.tokenizer import BytePairTokenizer
 from specchat.settings.paths import cache_folder
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf import read_gguf
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.optimizer import Schedule
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn

@@ -9,7 +9,7 @@ import torch
 from builtin_pair import publishing, stages
 from builtin_pair.chats import SPECIALS
 from specchat_assets import builtin_pair
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf import read_gguf
 
 
 def test_the_published_pair_replaces_the_earlier_lessons(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from torch.nn import functional
 
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.models import SessionModel
-from specchat_engine.training.gguf import Precision
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf import Precision, read_gguf
 from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
 from specchat_engine.training.model import LlamaModel

@@ -13,7 +13,7 @@ import torch
 from builtin_pair.gguf_file import Description, Sampling, write_gguf
 from builtin_pair.tokenizer import BytePairTokenizer, awkward_texts
 from specchat_assets import builtin_pair
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf import read_gguf
 from support.tiny_models import SPECIALS, TEMPLATE, write_tiny_model
 
 PROSE = (

@@ -18,8 +18,7 @@ from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.thoughts import split_thinking, with_thought
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.decoding.prompt_progress import PromptProgress
-from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.rounds import PromptProgress, Round
 from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ModelInfo, check_threads
 from specchat_engine.prompt.messages import Message, ToolCall
 from specchat_engine.prompt.thinking import ThinkingSwitch

@@ -28,8 +28,7 @@ from specchat.stats.turn import TurnModel
 from specchat.store.records import StoredMessage
 from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
-from specchat_engine.decoding.prompt_progress import PromptProgress
-from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.rounds import PromptProgress, Round
 from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings

@@ -13,7 +13,7 @@ from specchat.settings.options import DEFAULT_VERIFIER
 from specchat.settings.schema import LONGEST_ANSWER
 from specchat.store.records import State
 from specchat.terminal.blocks import per_cent, percents
-from specchat_engine.decoding.prompt_progress import PromptProgress
+from specchat_engine.decoding.rounds import PromptProgress
 from specchat_engine.settings import LOSSY_VERIFIERS, SAME
 
 LOSSY_SIGN = "≈"

@@ -14,8 +14,8 @@ from specchat.stats.line import figures_line
 from specchat.stats.summary import Figures, Summary, is_disturbed
 from specchat.terminal.palette import word_of
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.decoding.repetition import Repetition
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.stats import Repetition
 from specchat_engine.load_options import MemoryUse
 
 RIBBON_ROUNDS, _RIBBON_STEP = 192, 64

@@ -8,8 +8,7 @@ from pathlib import Path
 import gguf
 
 from builtin_pair.tokenizer import PRE_TOKENIZER, BytePairTokenizer
-from specchat_engine.training.gguf import FILE_TYPES, Precision, add_sizes, add_tensor, finish, tensor_names
-from specchat_engine.training.gguf_reader import value_of
+from specchat_engine.training.gguf import FILE_TYPES, Precision, add_sizes, add_tensor, finish, tensor_names, value_of
 from specchat_engine.training.model import LlamaModel
 
 

@@ -12,7 +12,7 @@ from builtin_pair.gguf_file import read_tokenizer, write_gguf
 from builtin_pair.stages import DRAFT, FINISHED_TARGET, TARGET, Run, describe, trained
 from builtin_pair.thinking import THINKING_TEMPLATE
 from specchat_assets import HEAD_NAMES, MODELS, guide
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf import read_gguf
 
 _ASSETS = Path(__file__).parents[2]
 

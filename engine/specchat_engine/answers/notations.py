@@ -22,6 +22,7 @@ marks. `harmony` has a notation of its own.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,8 +34,51 @@ from specchat_engine.answers.named_calls import ArgumentsReader, JsonArguments, 
 from specchat_engine.answers.parts import CallReader
 from specchat_engine.answers.python_calls import PythonCalls
 from specchat_engine.answers.tagged_calls import DSML, GLM, MINICPM, MINIMAX, QWEN, TaggedCall, Tags
-from specchat_engine.answers.written import Parameters, Written
-from specchat_engine.grammar.json_schema import literal
+from specchat_engine.grammar.json_schema import JSON, Writing, literal
+
+_TAG: Final = re.compile(r"<[^<>\n]+>|\[[A-Z_]+\]")
+
+Pieces = tuple[str, ...]
+"""Literal texts, with a rule between each two. `%(name)s` in a text is a name, `%(json)s` the same name as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What is written around a parameter that has tags of its own; `closes` ends its value."""
+
+    opens: Pieces
+    around: str
+    closes: str
+    after: Pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is written around the arguments of a call, and around and between all calls.
+
+    The arguments are an object in the notation of `values`, or `parameters` with tags.
+    """
+
+    head: Pieces
+    tail: Pieces = ()
+    between: str = ""
+    begin: str = ""
+    end: str = ""
+    values: Writing = JSON
+    parameters: Parameters | None = None
+
+    @property
+    def mark(self) -> str:
+        """The tag that begins the calls; empty if only their content tells them from other text."""
+        tag = _TAG.match(self.begin + self.head[0] if self.head else self.begin)
+        return tag[0] if tag else ""
+
+
+def rule_of(pieces: Pieces, name: str) -> str:
+    """The rule for these pieces with a name."""
+    names = {"name": name, "json": json.dumps(name, ensure_ascii=False)}
+    return " ".join(piece if place % 2 else literal(piece % names) for place, piece in enumerate(pieces) if piece)
+
 
 Schemas = Mapping[str, Any]
 """The schemas of the functions' parameters, by the functions' names."""

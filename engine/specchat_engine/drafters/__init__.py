@@ -3,9 +3,8 @@
 from pkgutil import resolve_name
 
 from specchat_engine.decoding.drafts import Drafter
-from specchat_engine.drafters.head import HeadDrafter, head_drafter
 from specchat_engine.drafters.hierarchy import GUESSED, HierarchyDrafter
-from specchat_engine.drafters.model import ModelDrafter
+from specchat_engine.drafters.model import HeadDrafter, ModelDrafter, head_drafter
 from specchat_engine.drafters.plugin import MakeDrafter, PluginDrafter, with_installed
 from specchat_engine.drafters.prompt_lookup import PromptLookupDrafter
 from specchat_engine.drafters.state_heads import StateHead, StateHeadModel

@@ -9,8 +9,16 @@ import gguf
 import torch
 from torch import Tensor
 
-from specchat_engine.training.gguf import FILE_TYPES, Precision, add_sizes, add_tensor, copy_fields, finish
-from specchat_engine.training.gguf_reader import read_config, tensor_weights
+from specchat_engine.training.gguf import (
+    FILE_TYPES,
+    Precision,
+    add_sizes,
+    add_tensor,
+    copy_fields,
+    finish,
+    read_config,
+    tensor_weights,
+)
 from specchat_engine.training.heads import EagleHead, MtpHead
 from specchat_engine.training.model import ModelConfig
 

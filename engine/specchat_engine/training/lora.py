@@ -7,10 +7,24 @@ B starts at zero, so that nothing changes before the first step.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from pathlib import Path
 
+import gguf
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from specchat_engine.training.gguf import (
+    FILE_TYPES,
+    Precision,
+    add_tensor,
+    copy_fields,
+    finish,
+    read_config,
+    tensor_names,
+    tensor_weights,
+)
 
 SCALE = 2.0
 """s, which the paper writes as α / rank."""
@@ -69,3 +83,30 @@ def adapted(model: nn.Module) -> dict[str, LowRankLinear]:
 def _freeze(module: nn.Module, name: str, value: Tensor) -> None:
     delattr(module, name)
     module.register_buffer(name, value, persistent=False)
+
+
+def write_merged(
+    path: Path, base: Path, adapted: Mapping[str, LowRankLinear], target: Path, name: str, precision: Precision
+) -> None:
+    """Writes the llama model of the file `base` with adapters merged, and with the target's tokenizer and template.
+
+    `adapted` has the layers by their names in the state of a `LlamaModel`. The adapters are added to the weights of the
+    file, not to those that training rounded. Matrices are written in `precision`; what is in it already and has no
+    adapter is copied as it is.
+    """
+    reader = gguf.GGUFReader(base)
+    names = dict(tensor_names(read_config(reader).layers))
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_name(name)
+    writer.add_file_type(FILE_TYPES[precision])
+    copy_fields(reader, writer, ("llama.",))
+    copy_fields(gguf.GGUFReader(target), writer, ("tokenizer.",))
+    for tensor in reader.tensors:
+        layer = adapted.get(names.get(tensor.name, ""))
+        if layer is not None:
+            add_tensor(writer, tensor.name, tensor_weights(tensor) + layer.change(), precision)
+        elif len(tensor.shape) == 1 or tensor.tensor_type == gguf.GGMLQuantizationType[precision]:
+            writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+        else:
+            add_tensor(writer, tensor.name, tensor_weights(tensor), precision)
+    finish(writer)

@@ -16,8 +16,7 @@ from specchat_engine.architectures import architecture_of
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import NORMED
-from specchat_engine.training.gguf import Precision
-from specchat_engine.training.gguf_reader import read_config, tensor_weights
+from specchat_engine.training.gguf import Precision, read_config, tensor_weights
 from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.head_objective import DRAFTED, drafted_logits, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead, Head, MtpHead

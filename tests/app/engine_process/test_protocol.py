@@ -53,8 +53,16 @@ from specchat.engine_process.protocol import (
 from specchat_engine import LoadOptions, Settings
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.decoding.prompt_progress import PromptProgress
-from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.rounds import (
+    Candidate,
+    DraftedToken,
+    Outcome,
+    PromptProgress,
+    Round,
+    RoundTimes,
+    TargetToken,
+    TokenKind,
+)
 from specchat_engine.load_options import MemoryUse, ModelInfo
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.sampling.params import SamplingParams

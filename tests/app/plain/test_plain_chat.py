@@ -33,8 +33,7 @@ from specchat.store.records import ToolUse
 from specchat.store.store import Store
 from specchat.terminal.filter import clean
 from specchat_assets import TARGET_NAME
-from specchat_engine.decoding.prompt_progress import PromptProgress
-from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.rounds import PromptProgress, Round
 from specchat_engine.prompt.messages import ToolCall
 from support.clipboards import NO_IMAGE, FakeDesktop
 from support.documents import write_picture

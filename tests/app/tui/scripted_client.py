@@ -33,8 +33,15 @@ from specchat.engine_process.protocol import (
 from specchat.settings.options import ChatOptions
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.codec import to_json
-from specchat_engine.decoding.prompt_progress import PromptProgress
-from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.rounds import (
+    DraftedToken,
+    Outcome,
+    PromptProgress,
+    Round,
+    RoundTimes,
+    TargetToken,
+    TokenKind,
+)
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import LoadOptions, ModelInfo
 from specchat_engine.prompt.messages import ToolCall

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specchat_engine import PromptProgress
-from specchat_engine.decoding.prompt_progress import PromptReading
+from specchat_engine.decoding.rounds import PromptReading
 from support.conversations import ask, conversation, model_of, saying
 
 

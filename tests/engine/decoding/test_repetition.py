@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from specchat_engine.decoding.repetition import Repetition
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.stats import Repetition
 from support.conversations import ask, conversation, saying
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from specchat_engine.errors import HeaderError, ModelFileError
-from specchat_engine.gguf.projector import projector_beside, read_projector
+from specchat_engine.llama.vision import projector_beside, read_projector
 from support.tiny_models import write_tiny_model
 from support.vision_models import write_projector
 

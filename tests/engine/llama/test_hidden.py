@@ -13,7 +13,7 @@ from specchat_engine.llama import hidden
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf import read_gguf
 from support.heads import layer_inputs
 from support.tiny_models import write_tiny_model
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat_engine.llama.huge_pages import in_huge_pages
+from specchat_engine.llama.model import in_huge_pages
 
 _SIZE = 64 * 2**20
 

@@ -12,8 +12,7 @@ from specchat_assets import builtin_pair
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import LoadOptions
-from specchat_engine.memory.placement import DeviceMemory, Machine, where_it_goes
-from specchat_engine.memory.room import with_room
+from specchat_engine.memory.placement import DeviceMemory, Machine, where_it_goes, with_room
 
 LONG = 2**24
 MB = 2**20

@@ -15,8 +15,7 @@ import torch
 from gguf import GGUFReader, GGUFWriter
 
 from builtin_pair.gguf_file import write_gguf
-from specchat_engine.training.gguf import Precision, copy_fields, finish, write_draft
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf import Precision, copy_fields, finish, read_gguf, write_draft
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from support.toy_tokenizer import DESCRIPTION, tokenizer_of
 

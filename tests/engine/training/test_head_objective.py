@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from specchat_engine.training.gguf_reader import tensor_weights
+from specchat_engine.training.gguf import tensor_weights
 from specchat_engine.training.head_files import write_eagle
 from specchat_engine.training.head_objective import DRAFTED, divergence, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead

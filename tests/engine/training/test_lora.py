@@ -18,8 +18,7 @@ from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.training import draft_pupils
 from specchat_engine.training.documents import documents_of
 from specchat_engine.training.draft_pupils import AdaptedPupil, DraftPupil, draft_from
-from specchat_engine.training.gguf import Precision, write_draft
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf import Precision, read_gguf, write_draft
 from specchat_engine.training.lora import adapt
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Document

@@ -13,7 +13,7 @@ from specchat_engine import DecodeError
 from specchat_engine.load_options import NORMED
 from specchat_engine.stores.recorded_turns import KEPT, RecordedTurn
 from specchat_engine.training import teacher as teacher_module
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf import read_gguf
 from specchat_engine.training.packing import Document
 from specchat_engine.training.teacher import Lesson, TaughtLessons, Teacher, TeacherOfBoth, likeliest, pack_lessons
 from support.heads import layer_inputs

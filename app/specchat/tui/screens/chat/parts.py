@@ -48,8 +48,7 @@ from specchat.tui.screens.chat.tour import TourGuide
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.download_bar import LazyDownloads
-from specchat_engine.decoding.prompt_progress import PromptProgress
-from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.rounds import PromptProgress, Round
 
 if TYPE_CHECKING:
     from specchat.tui.screens.chat.answer_windows import AnswerWindows

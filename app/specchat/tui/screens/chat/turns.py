@@ -25,8 +25,7 @@ from specchat.tui.screens.chat.tools import ChatTools
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.entries import Siblings, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
-from specchat_engine.decoding.prompt_progress import PromptProgress
-from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.rounds import PromptProgress, Round
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
 

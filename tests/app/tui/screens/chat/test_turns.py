@@ -25,7 +25,7 @@ from specchat.store.store import Store
 from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import View
 from specchat.tui.transcript.summary_entry import SummaryEntry
-from specchat_engine.decoding.prompt_progress import PromptProgress
+from specchat_engine.decoding.rounds import PromptProgress
 
 
 async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figures() -> None:
