@@ -27,7 +27,7 @@ from e2e.terminal import SPECCHAT, Terminal, clean_environment
 from specchat.bench.summary import estimate, paired_ratios
 from specchat.chat.guide import with_help
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import ChatMessage, Ended, Loaded
+from specchat.engine_process.protocol import ChatMessage, Ended, Generate, Loaded
 from specchat.models.chosen_pair import chat_options
 from specchat.settings.config import read_config
 from specchat.settings.options import ChatOptions
@@ -112,9 +112,7 @@ class Bare:
     def answer(self, prompt: str) -> Answered:
         """The answer, with the figures of the last event. Rounds are read and dropped."""
         question, _ = with_help(prompt, self._target)
-        asked = self._client.generate(
-            [ChatMessage("user", question)], turn=0, attempt=0, seed=self._seed, settings=self._settings
-        )
+        asked = self._client.generate(Generate((ChatMessage("user", question),), self._settings, self._seed))
         [end] = [event for event in asked if isinstance(event, Ended)]
         return Answered(end.text, end.stats)
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Recounted
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate, Loaded, Recounted
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
 from specchat_engine.decoding.rounds import Round
@@ -73,7 +73,7 @@ def connected(url: str) -> Iterator[RemoteClient]:
 
 def ask(client: RemoteClient, messages: Sequence[ChatMessage], settings: Settings) -> Iterator[Event]:
     """The events of one answer."""
-    return client.generate(messages, turn=0, attempt=0, seed=7, settings=settings)
+    return client.generate(Generate(messages, seed=7, settings=settings))
 
 
 def rounds_of(events: Sequence[Event]) -> list[Round]:

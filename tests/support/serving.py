@@ -29,12 +29,12 @@ def client_of(folder: Path, models: TinyModels, *, places: int = PLACES, waiting
 
 def asking(text: str, settings: Settings = SHORT, seed: int = SEED) -> Generate:
     """A request with one message."""
-    return Generate((ChatMessage("user", text),), turn=0, attempt=0, seed=seed, settings=settings)
+    return Generate((ChatMessage("user", text),), seed=seed, settings=settings)
 
 
 def continuing(prompt: str | tuple[int, ...]) -> Generate:
     """A request with a raw prompt."""
-    return Generate((), turn=0, attempt=0, seed=SEED, settings=SHORT, prompt=prompt)
+    return Generate((), seed=SEED, settings=SHORT, prompt=prompt)
 
 
 async def parts_of(client: SharedClient, request: Generate) -> list[AnswerEvent]:

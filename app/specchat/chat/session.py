@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from specchat.chat.attachments import text_of_file
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import with_help
-from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Ended, Loaded, Offer, Prefix, ServerInfo
+from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Ended, Generate, Loaded, Offer, Prefix, ServerInfo
 from specchat.errors import LibraryError
 from specchat.models.formatting import brief_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
@@ -89,6 +89,20 @@ class Question(NamedTuple):
     source: str = ""
     prediction: str = ""
     tools: Offer = NO_TOOLS
+
+    def request(self, settings: Settings) -> Generate:
+        """The request to the engine under these settings."""
+        return Generate(
+            self.messages,
+            settings,
+            self.seed,
+            self.turn,
+            self.attempt,
+            self.prefix,
+            self.frozen,
+            self.prediction,
+            self.tools,
+        )
 
     def quoted_in(self, answer: str) -> str:
         """`source` if this answer says the passage word for word, as far as it goes; else nothing."""

@@ -13,6 +13,7 @@ from specchat.engine_process.protocol import (
     ChatMessage,
     Ended,
     Event,
+    Generate,
     Loaded,
     Notice,
     Recounted,
@@ -65,14 +66,9 @@ def _load(client: EngineClient, options: ChatOptions) -> Loaded | None:
 def _asked(
     client: EngineClient, options: ChatOptions, loaded: Loaded, messages: Sequence[ChatMessage], prediction: str
 ) -> Iterator[Event]:
-    return client.generate(
-        messages,
-        turn=0,
-        attempt=0,
-        seed=new_seed() if options.seed is None else options.seed,
-        settings=options.settings(loaded.recommended, loaded.drafters),
-        prediction=prediction,
-    )
+    settings = options.settings(loaded.recommended, loaded.drafters)
+    seed = new_seed() if options.seed is None else options.seed
+    return client.generate(Generate(tuple(messages), settings, seed, prediction=prediction))
 
 
 def _messages(options: ChatOptions, prompt: str, images: Sequence[StoredImage]) -> list[ChatMessage]:

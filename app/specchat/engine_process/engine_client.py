@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Event, Offer, Prefix
+from specchat.engine_process.protocol import Event, Generate, Inspect, Prepare
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
@@ -23,34 +23,11 @@ class EngineClient(Protocol):
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
         """Makes models ready: Loading…, then Loaded or TaskFailed."""
 
-    def generate(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        turn: int,
-        attempt: int,
-        seed: int,
-        settings: Settings,
-        prefix: Prefix = (),
-        frozen: bool = False,
-        prediction: str = "",
-        tools: Offer = NO_TOOLS,
-    ) -> Iterator[Event]:
+    def generate(self, request: Generate) -> Iterator[Event]:
         """Answers a conversation: PromptProgress…, Started, Notice, Round…, perhaps Recounted, then Ended or
         TaskFailed."""
 
-    def inspect(
-        self,
-        messages: Sequence[ChatMessage],
-        tokens: Sequence[int],
-        position: int,
-        *,
-        asked: Sequence[int] = (),
-        sharpness: float = 1.0,
-        seed: int,
-        settings: Settings,
-        tools: Offer = NO_TOOLS,
-    ) -> Iterator[Event]:
+    def inspect(self, request: Inspect) -> Iterator[Event]:
         """Looks again at one output position: Inspected or TaskFailed."""
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
@@ -62,9 +39,7 @@ class EngineClient(Protocol):
     def recall(self, folder: Path) -> Iterator[Event]:
         """Restores the prompt caches from a folder: Recalled or TaskFailed."""
 
-    def prepare(
-        self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
-    ) -> None:
+    def prepare(self, request: Prepare) -> None:
         """Lets an idle engine read what will probably be asked."""
 
     def set(self, settings: Settings) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 from specchat.engine_process.process import CLOSED, EngineProcess
 from specchat.engine_process.process_log import ENDED
 from specchat.engine_process.protocol import (
-    NO_TOOLS,
     Cancel,
-    ChatMessage,
     Command,
     Event,
     Freeze,
@@ -26,8 +24,6 @@ from specchat.engine_process.protocol import (
     LastEvent,
     Load,
     Loaded,
-    Offer,
-    Prefix,
     Prepare,
     Recall,
     Set,
@@ -93,19 +89,7 @@ class LocalClient:
             self._pair = _load(target, draft, options)
             yield from self._load_pair()
 
-    def generate(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        turn: int,
-        attempt: int,
-        seed: int,
-        settings: Settings,
-        prefix: Prefix = (),
-        frozen: bool = False,
-        prediction: str = "",
-        tools: Offer = NO_TOOLS,
-    ) -> Iterator[Event]:
+    def generate(self, request: Generate) -> Iterator[Event]:
         """Answers a conversation: PromptProgress…, Started, Notice, Round…, then Ended or TaskFailed.
 
         The answer begins with `prefix`, which no round has, and probably repeats `prediction`. A `frozen`
@@ -113,21 +97,9 @@ class LocalClient:
         loaded again first, with its Loading and Loaded events. A `cancel` after this call stops the answer, and a `set`
         changes its settings, also before its first event.
         """
-        command = Generate(tuple(messages), turn, attempt, seed, settings, prefix, frozen, prediction, tools)
-        return self._answer(self._call(command))
+        return self._answer(self._call(request))
 
-    def inspect(
-        self,
-        messages: Sequence[ChatMessage],
-        tokens: Sequence[int],
-        position: int,
-        *,
-        asked: Sequence[int] = (),
-        sharpness: float = 1.0,
-        seed: int,
-        settings: Settings,
-        tools: Offer = NO_TOOLS,
-    ) -> Iterator[Event]:
+    def inspect(self, request: Inspect) -> Iterator[Event]:
         """Looks again at one output position of an answer with these ids: Inspected or TaskFailed.
 
         TaskFailed at once while an answer is being given, also a frozen one. A process that died is started again,
@@ -137,8 +109,7 @@ class LocalClient:
             yield TaskFailed(_ANSWERING)
             return
         with self._one_at_a_time:
-            command = Inspect(tuple(messages), tuple(tokens), position, tuple(asked), sharpness, seed, settings, tools)
-            yield from self._with_the_pair(self._call(command))
+            yield from self._with_the_pair(self._call(request))
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
         """Times a draft with a target: Loading…, Timing…, then Timed or TaskFailed.
@@ -172,12 +143,10 @@ class LocalClient:
         with self._one_at_a_time:
             yield from self._with_the_pair(self._call(Recall(str(folder))))
 
-    def prepare(
-        self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
-    ) -> None:
+    def prepare(self, request: Prepare) -> None:
         """Lets an idle engine read what will probably be asked, without events; a later call ends it."""
         if self._pair_is_loaded:
-            self._write(Prepare(tuple(messages), seed, settings, tools))
+            self._write(request)
 
     def set(self, settings: Settings) -> None:
         """Changes the settings of the running answer from its next round on. Does nothing while none runs."""

@@ -106,10 +106,10 @@ class Generate:
     """
 
     messages: tuple[ChatMessage, ...]
-    turn: int
-    attempt: int
-    seed: int
     settings: Settings
+    seed: int
+    turn: int = 0
+    attempt: int = 0
     prefix: Prefix = ()
     frozen: bool = False
     prediction: str = ""
@@ -132,8 +132,8 @@ class Prepare:
     """Reads a conversation that will probably be asked about next, until something else is to be done."""
 
     messages: tuple[ChatMessage, ...]
-    seed: int
     settings: Settings
+    seed: int
     tools: Offer = NO_TOOLS
 
 
@@ -180,10 +180,10 @@ class Inspect:
     messages: tuple[ChatMessage, ...]
     tokens: tuple[int, ...]
     position: int
-    asked: tuple[int, ...]
-    sharpness: float
-    seed: int
     settings: Settings
+    seed: int
+    asked: tuple[int, ...] = ()
+    sharpness: float = 1.0
     tools: Offer = NO_TOOLS
 
 

@@ -147,16 +147,7 @@ class PlainChat:
         last: Ended | TaskFailed = TaskFailed("the engine gave no answer: try again")
         late: list[str] = []
         saved_at, read_at, repeats = time.monotonic(), 0.0, 0
-        asked = self._client.generate(
-            question.messages,
-            turn=question.turn,
-            attempt=question.attempt,
-            seed=question.seed,
-            settings=settings,
-            prefix=question.prefix,
-            prediction=question.prediction,
-            tools=question.tools,
-        )
+        asked = self._client.generate(question.request(settings))
         spoken_text = spoken_parts(session.loaded, question.tools)
         self._paper.begin_answer()
         with stops_on_interrupt(self._client.cancel):

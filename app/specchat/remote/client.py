@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat.engine_process.protocol import (
-    NO_TOOLS,
-    ChatMessage,
     Ended,
     Event,
     Generate,
+    Inspect,
     Kept,
     Loaded,
     Notice,
-    Offer,
-    Prefix,
+    Prepare,
     Recalled,
     ServerInfo,
     TaskFailed,
@@ -99,53 +97,29 @@ class RemoteClient:
         """What stands for the server's first model in a load."""
         return Path(self._address.host)
 
-    def generate(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        turn: int,
-        attempt: int,
-        seed: int,
-        settings: Settings,
-        prefix: Prefix = (),
-        frozen: bool = False,
-        prediction: str = "",
-        tools: Offer = NO_TOOLS,
-    ) -> Iterator[Event]:
+    def generate(self, request: Generate) -> Iterator[Event]:
         """Answers a conversation: Notice, Started, Round…, perhaps Recounted, then Ended or TaskFailed.
 
         A `cancel` after this call closes the connection, also before the first event.
         """
         stops = self._stops
-        question = Generate(tuple(messages), turn, attempt, seed, settings, prefix, frozen, prediction, tools)
 
         def answer() -> Iterator[Event]:
             with self._one_at_a_time:
-                if question.prefix:
-                    yield TaskFailed(CANNOT_CONTINUE if isinstance(question.prefix, str) else CANNOT_BRANCH)
+                if request.prefix:
+                    yield TaskFailed(CANNOT_CONTINUE if isinstance(request.prefix, str) else CANNOT_BRANCH)
                 elif self._server is None or self._closed:
                     yield TaskFailed("there is no connection to a server")
                 else:
                     self._answering, self._changed = True, False
                     try:
-                        yield from self._unsaid(self._answer(self._server, question, lambda: self._stops > stops))
+                        yield from self._unsaid(self._answer(self._server, request, lambda: self._stops > stops))
                     finally:
                         self._answering, self._running = False, None
 
         return answer()
 
-    def inspect(
-        self,
-        messages: Sequence[ChatMessage],
-        tokens: Sequence[int],
-        position: int,
-        *,
-        asked: Sequence[int] = (),
-        sharpness: float = 1.0,
-        seed: int,
-        settings: Settings,
-        tools: Offer = NO_TOOLS,
-    ) -> Iterator[Event]:
+    def inspect(self, request: Inspect) -> Iterator[Event]:
         """TaskFailed: a server does not show its probabilities."""
         yield TaskFailed(needs_this_machine("inspecting a position"))
 
@@ -161,9 +135,7 @@ class RemoteClient:
         """Recalled: nothing was."""
         yield Recalled(False)
 
-    def prepare(
-        self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
-    ) -> None:
+    def prepare(self, request: Prepare) -> None:
         """Does nothing: a server reads what it is asked."""
 
     def set(self, settings: Settings) -> None:

@@ -13,7 +13,7 @@ from textual.worker import Worker
 
 from specchat.chat.session import ChatSession, Question
 from specchat.engine_process.engine_client import EngineClient
-from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Event, Offer
+from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Event, Offer, Prepare
 from specchat.settings.options import ChatOptions
 from specchat_engine.settings import Settings
 
@@ -50,23 +50,13 @@ class EngineLink:
     def ask(self, question: Question, settings: Settings) -> None:
         """Answers a question. An engine that died is loaded again first."""
         # Called here and not in the thread: a `stop` that follows has to find it.
-        answer = self.client.generate(
-            question.messages,
-            turn=question.turn,
-            attempt=question.attempt,
-            seed=question.seed,
-            settings=settings,
-            prefix=question.prefix,
-            frozen=question.frozen,
-            prediction=question.prediction,
-            tools=question.tools,
-        )
+        answer = self.client.generate(question.request(settings))
         self._read(lambda: answer)
 
     def prepare(self, session: ChatSession, settings: Settings, text: str, tools: Offer = NO_TOOLS) -> None:
         """Lets the engine read the conversation with a message that is still being written."""
         messages = (*session.conversation.asked(), ChatMessage("user", text))
-        self.client.prepare(messages, seed=session.seed, settings=settings, tools=tools)
+        self.client.prepare(Prepare(messages, settings, session.seed, tools))
 
     def forget(self) -> None:
         """Stops the running answer and drops the events that it still sends."""

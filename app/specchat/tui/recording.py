@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from specchat.chat.session import Question
 from specchat.engine_process.engine_client import EngineClient
-from specchat.engine_process.protocol import ChatMessage, Ended, Inspected, Offer, Started, TaskFailed
+from specchat.engine_process.protocol import ChatMessage, Ended, Inspect, Inspected, Offer, Started, TaskFailed
 from specchat.errors import SpecchatError
 from specchat.stats.advice import Answered
 from specchat.stats.curve import costs_of
@@ -45,18 +45,9 @@ class Recording:
     def run(self) -> Trace | None:
         """Makes the answer and returns its trace; None if it was stopped. Raises SpecchatError if the engine fails."""
         start, rounds = None, []
-        asked = self._question
         if self.stopped:
             return None
-        for event in self._client.generate(
-            asked.messages,
-            turn=asked.turn,
-            attempt=asked.attempt,
-            seed=asked.seed,
-            settings=self._settings,
-            prefix=asked.prefix,
-            tools=asked.tools,
-        ):
+        for event in self._client.generate(self._question.request(self._settings)):
             if isinstance(event, Started):
                 start = event.line
             elif isinstance(event, Round):
@@ -114,9 +105,7 @@ def looker(
 
     def ask(position: int, asked: tuple[int, ...]) -> Inspection | str:
         power = trace.sharpness_at(position)
-        for event in client.inspect(
-            messages, tokens, position, asked=asked, sharpness=power, seed=seed, settings=own, tools=tools
-        ):
+        for event in client.inspect(Inspect(tuple(messages), tokens, position, own, seed, asked, power, tools)):
             if isinstance(event, Inspected):
                 return event.inspection
             if isinstance(event, TaskFailed):

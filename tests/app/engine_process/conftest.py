@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate, Loaded
 from specchat_engine import LoadOptions, Settings
 from specchat_engine.sampling.params import SamplingParams
 from support.tiny_models import TinyModels
@@ -24,7 +24,7 @@ SHORT = Settings(k=2, max_tokens=8)
 
 
 def answer(client: LocalClient, settings: Settings = SHORT, seed: int = 7) -> Iterator[Event]:
-    return client.generate(HELLO, turn=0, attempt=0, seed=seed, settings=settings)
+    return client.generate(Generate(HELLO, seed=seed, settings=settings))
 
 
 def process_of(client: LocalClient) -> subprocess.Popen[bytes]:

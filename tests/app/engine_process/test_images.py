@@ -9,7 +9,7 @@ import pytest
 from app.engine_process.conftest import OPTIONS, SHORT, text_of
 from specchat.engine_process.images import UNSEEN, messages_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import ChatMessage, Event, Loaded, Started, TaskFailed
+from specchat.engine_process.protocol import ChatMessage, Event, Generate, Loaded, Started, TaskFailed
 from specchat_engine import Image
 from specchat_engine.errors import SettingError
 from specchat_engine.llama.mtmd import has_mtmd
@@ -56,7 +56,7 @@ def test_the_process_answers_about_an_image(client: LocalClient, tmp_path: Path)
 
     def answered(*seeds: int) -> list[Event]:
         message = ChatMessage("user", "What is this?", images=shown(tmp_path, *seeds))
-        return list(client.generate((message,), turn=0, attempt=0, seed=7, settings=SHORT))
+        return list(client.generate(Generate((message,), seed=7, settings=SHORT)))
 
     events = [answered(), answered(1), answered(2), answered(1)]
     texts = [text_of(each) for each in events]
@@ -68,6 +68,6 @@ def test_the_process_answers_about_an_image(client: LocalClient, tmp_path: Path)
 
 def test_the_process_says_why_it_sees_no_image(loaded: LocalClient, tmp_path: Path) -> None:
     message = ChatMessage("user", "What is this?", images=shown(tmp_path, 1))
-    *_, last = loaded.generate((message,), turn=0, attempt=0, seed=7, settings=SHORT)
+    *_, last = loaded.generate(Generate((message,), seed=7, settings=SHORT))
     assert isinstance(last, TaskFailed)
     assert "name one with --mmproj FILE" in last.message

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.engine_process.conftest import HELLO, OPTIONS, SHORT, answer, text_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import Loaded, Notice
+from specchat.engine_process.protocol import Generate, Loaded, Notice
 from specchat.learning import Learning
 from specchat_engine import Round
 from support.tiny_models import TinyModels
@@ -63,7 +63,7 @@ def test_of_a_branch_the_given_tokens_are_not_learned(loaded: LocalClient, tiny_
     learned = Learning().of(tiny_models.target, tiny_models.draft)
     (whole,) = learned.recorded.turns()
     given = tuple(whole.ids[whole.prompt_length :][:3].tolist())
-    list(loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=SHORT, prefix=given))
+    list(loaded.generate(Generate(HELLO, seed=7, settings=SHORT, prefix=given)))
     _, branch = learned.recorded.turns()
     assert branch.prompt_length == whole.prompt_length + 3
     np.testing.assert_array_equal(branch.ids, whole.ids)

@@ -12,18 +12,18 @@ import pytest
 
 from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Loading, Started, TaskFailed
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Loading, Prepare, Started, TaskFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.sampling.params import SamplingParams
 from support.tiny_models import TinyModels, write_tiny_model
 
 
 def test_what_is_read_ahead_changes_nothing_but_the_waiting(client: LocalClient, tiny_models: TinyModels) -> None:
-    client.prepare(HELLO, seed=7, settings=SHORT)
+    client.prepare(Prepare(HELLO, seed=7, settings=SHORT))
     list(client.load(tiny_models.target, tiny_models.draft, OPTIONS))
     texts = [text_of(list(answer(client)))]
     for read in ("hel", "hello", "something else " * 40, "x" * 100_000):
-        client.prepare((ChatMessage("user", read),), seed=7, settings=SHORT)
+        client.prepare(Prepare((ChatMessage("user", read),), seed=7, settings=SHORT))
         texts.append(text_of(list(answer(client))))
     assert texts == [texts[0]] * 5
 

@@ -88,7 +88,7 @@ def test_the_process_ends_by_itself_when_the_application_is_gone(tiny_models: Ti
         stderr=subprocess.PIPE,
     )
     load = Load(str(tiny_models.target), None, LoadOptions(threads=1))
-    ask = Generate(HELLO, turn=0, attempt=0, seed=1, settings=ENDLESS)
+    ask = Generate(HELLO, seed=1, settings=ENDLESS)
     assert process.stdin is not None
     process.stdin.write(encode(load, 1) + encode(ask, 2))
     process.communicate(timeout=20)

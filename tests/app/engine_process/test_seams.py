@@ -14,6 +14,8 @@ from specchat.engine_process.protocol import (
     ChatMessage,
     Ended,
     Event,
+    Generate,
+    Inspect,
     Inspected,
     Kept,
     Loaded,
@@ -39,7 +41,7 @@ MANY = 10**9
 
 def answer(client: LocalClient, prefix: Sequence[int] | str = (), settings: Settings = SETTINGS) -> list[Event]:
     given = prefix if isinstance(prefix, str) else tuple(prefix)
-    return list(client.generate(HELLO, turn=0, attempt=0, seed=7, settings=settings, prefix=given))
+    return list(client.generate(Generate(HELLO, seed=7, settings=settings, prefix=given)))
 
 
 def ids_of(events: list[Event]) -> list[int]:
@@ -65,7 +67,9 @@ def inspect(
     settings: Settings,
     sharpness: float = 1.0,
 ) -> Inspection:
-    *_, last = client.inspect(HELLO, ids, position, asked=asked, sharpness=sharpness, seed=7, settings=settings)
+    *_, last = client.inspect(
+        Inspect(HELLO, ids, position, asked=asked, sharpness=sharpness, seed=7, settings=settings)
+    )
     assert isinstance(last, Inspected)
     return last.inspection
 
@@ -95,7 +99,7 @@ def test_an_answer_of_the_built_in_pair_goes_on_from_any_token_of_it(builtin: Lo
 def test_the_built_in_pair_drafts_in_every_fourth_round_whatever_that_costs(builtin: LocalClient) -> None:
     blunt = replace(SETTINGS, k="auto", drafter="model", sharpness=0.1, sampling=SamplingParams(temperature=1.5))
     for turn in range(3):
-        events = builtin.generate(STORY, turn=turn, attempt=0, seed=7, settings=replace(blunt, max_tokens=100))
+        events = builtin.generate(Generate(STORY, turn=turn, seed=7, settings=replace(blunt, max_tokens=100)))
         rounds = [event for event in events if isinstance(event, Round)]
         drafted = [bool(event.drafted) for event in rounds[:-1]]  # the last may have no room for a draft
         assert all(any(drafted[at : at + 4]) for at in range(len(drafted) - 3))
@@ -157,7 +161,7 @@ def test_a_prefix_that_cannot_be_is_one_failure(loaded: LocalClient, prefix: tup
 
 
 def test_a_place_that_is_not_there_is_one_failure(loaded: LocalClient) -> None:
-    (failure,) = loaded.inspect(HELLO, (5, 6), 2, seed=7, settings=SETTINGS)
+    (failure,) = loaded.inspect(Inspect(HELLO, (5, 6), 2, seed=7, settings=SETTINGS))
     assert failure == TaskFailed("there is no position 2 in an answer of 2 tokens: use 0 to 1", asked_wrong=True)
 
 
@@ -197,7 +201,7 @@ def test_a_folder_that_cannot_be_written_is_reported(loaded: LocalClient, tmp_pa
 
 def test_before_a_model_is_loaded_nothing_can_be_asked(client: LocalClient, tmp_path: Path) -> None:
     nothing = [TaskFailed("no model is loaded yet")]
-    assert list(client.inspect(HELLO, (1,), 0, seed=1, settings=SETTINGS)) == nothing
+    assert list(client.inspect(Inspect(HELLO, (1,), 0, seed=1, settings=SETTINGS))) == nothing
     assert list(client.recall(tmp_path)) == nothing
     (kept,) = client.keep(tmp_path / "kept", limit=MANY)
     assert isinstance(kept, Kept)
@@ -220,7 +224,7 @@ def test_the_end_tells_costs_and_the_load_tells_memory(client: LocalClient, tiny
 def test_a_predicted_text_is_drafted_by_lookup(builtin: LocalClient) -> None:
     settings = Settings(k=8, drafter="lookup", max_tokens=40, sampling=SamplingParams(temperature=0))
     plain = end_of(answer(builtin, settings=settings))
-    events = list(builtin.generate(HELLO, turn=0, attempt=0, seed=7, settings=settings, prediction=plain.text))
+    events = list(builtin.generate(Generate(HELLO, seed=7, settings=settings, prediction=plain.text)))
     assert end_of(events).text == plain.text
     assert end_of(events).stats["num_rounds"] < plain.stats["num_rounds"] / 3
 

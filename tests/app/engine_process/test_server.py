@@ -67,7 +67,7 @@ def test_what_is_being_written_is_read_ahead(tell: Tell, monkeypatch: pytest.Mon
 
 
 def test_what_an_answer_taught_is_kept_for_the_next_start(tell: Tell) -> None:
-    tell(Generate(WRITTEN, turn=0, attempt=0, seed=1, settings=SETTINGS))
+    tell(Generate(WRITTEN, seed=1, settings=SETTINGS))
     wait_until(lambda: any(record["acceptance"] for record in records()))
 
 
@@ -84,7 +84,7 @@ def test_passes_that_were_disturbed_are_measured_again_after_an_answer(
     wait_until(lambda: bool(records()))
     measured: list[int] = []
     monkeypatch.setattr(Engine, "measuring", lambda _: iter(measured.append(1) or ()))
-    tell(Generate(WRITTEN, turn=0, attempt=0, seed=1, settings=SETTINGS))
+    tell(Generate(WRITTEN, seed=1, settings=SETTINGS))
     wait_until(lambda: measured == [1])
 
 

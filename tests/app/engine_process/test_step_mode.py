@@ -10,7 +10,7 @@ from queue import Empty, Queue
 
 from app.engine_process.conftest import ENDLESS, HELLO, process_of, text_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import Ended, Event, Inspected, Started, TaskFailed
+from specchat.engine_process.protocol import Ended, Event, Generate, Inspect, Inspected, Started, TaskFailed
 from specchat_engine import Settings
 from specchat_engine.decoding.rounds import Round
 
@@ -60,7 +60,7 @@ class Listener:
 
 
 def answer(client: LocalClient, settings: Settings, *, frozen: bool = False) -> Listener:
-    return Listener(client.generate(HELLO, turn=0, attempt=0, seed=7, settings=settings, frozen=frozen))
+    return Listener(client.generate(Generate(HELLO, seed=7, settings=settings, frozen=frozen)))
 
 
 def test_a_frozen_answer_starts_and_waits_for_each_step(loaded: LocalClient) -> None:
@@ -134,13 +134,13 @@ def test_a_process_killed_while_an_answer_is_frozen_is_one_failure(loaded: Local
 def test_nothing_is_inspected_while_a_frozen_answer_waits(loaded: LocalClient) -> None:
     heard = answer(loaded, SHORT, frozen=True)
     assert isinstance(heard.next(), Started)
-    refused = Listener(loaded.inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT)).next()
+    refused = Listener(loaded.inspect(Inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT))).next()
     assert isinstance(refused, TaskFailed)
     assert not refused.died
     assert "when it has ended" in refused.message
     loaded.freeze(False)
     heard.rest()
-    assert isinstance(list(loaded.inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT))[-1], Inspected)
+    assert isinstance(list(loaded.inspect(Inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT)))[-1], Inspected)
 
 
 def test_freezing_while_no_answer_runs_does_nothing(loaded: LocalClient) -> None:
@@ -150,7 +150,7 @@ def test_freezing_while_no_answer_runs_does_nothing(loaded: LocalClient) -> None
 
 
 def test_settings_that_are_set_before_the_answer_is_heard_of_count_from_its_first_round(loaded: LocalClient) -> None:
-    frozen = loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=ENDLESS, frozen=True)
+    frozen = loaded.generate(Generate(HELLO, seed=7, settings=ENDLESS, frozen=True))
     loaded.set(replace(ENDLESS, k=0))
     assert isinstance(next(frozen), Started)
     loaded.step()
@@ -159,6 +159,6 @@ def test_settings_that_are_set_before_the_answer_is_heard_of_count_from_its_firs
     assert (first.k, first.reason) == (0, "k is 0")
     loaded.cancel()
     list(frozen)
-    following = loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=SHORT)
+    following = loaded.generate(Generate(HELLO, seed=7, settings=SHORT))
     rounds = [event for event in following if isinstance(event, Round)]
     assert rounds[0].k == SHORT.k, "what was set for one answer is not set for the next"

@@ -7,7 +7,17 @@ from dataclasses import replace
 import pytest
 
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Notice, Started, Summarised, TaskFailed
+from specchat.engine_process.protocol import (
+    ChatMessage,
+    Ended,
+    Event,
+    Generate,
+    Loaded,
+    Notice,
+    Started,
+    Summarised,
+    TaskFailed,
+)
 from specchat.engine_process.summary import split, with_summary
 from specchat_engine import LoadOptions, Settings
 from specchat_engine.sampling.params import SamplingParams
@@ -32,7 +42,7 @@ def small(client: LocalClient, tiny_models: TinyModels) -> LocalClient:
 
 
 def answered(client: LocalClient, messages: tuple[ChatMessage, ...], settings: Settings = SETTINGS) -> list[Event]:
-    return list(client.generate(messages, turn=4, attempt=0, seed=7, settings=settings))
+    return list(client.generate(Generate(messages, turn=4, seed=7, settings=settings)))
 
 
 def notices(events: list[Event]) -> str:

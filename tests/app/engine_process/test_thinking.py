@@ -10,7 +10,7 @@ import pytest
 
 from app.engine_process.conftest import OPTIONS, SHORT, answer
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import ChatMessage, Ended, Loaded, Notice, Started
+from specchat.engine_process.protocol import ChatMessage, Ended, Generate, Loaded, Notice, Started
 from specchat_engine.prompt.messages import Message
 from specchat_engine.prompt.thinking import ThinkingSwitch
 from specchat_engine.sampling.params import SamplingParams
@@ -66,7 +66,7 @@ def test_an_earlier_thought_is_for_the_template_and_no_content(thinker: LocalCli
     earlier = ChatMessage("assistant", "<think>\nzebra\n</think>\n\nYes.")
     assert earlier.for_engine() == Message("assistant", "Yes.", reasoning_content="zebra")
     asked = (ChatMessage("user", "hello"), earlier, ChatMessage("user", "<think>and</think>"))
-    started = next(iter(thinker.generate(asked, turn=1, attempt=0, seed=7, settings=replace(SHORT, drafter="lookup"))))
+    started = next(iter(thinker.generate(Generate(asked, turn=1, seed=7, settings=replace(SHORT, drafter="lookup")))))
     assert isinstance(started, Started)
     told = [(message["content"], message.get("reasoning_content")) for message in started.line["messages"]]
     assert told == [("hello", None), ("Yes.", "zebra"), ("<think>and</think>", None)]

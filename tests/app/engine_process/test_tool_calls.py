@@ -8,7 +8,7 @@ from typing import Any
 
 from app.engine_process.conftest import HELLO, SHORT, text_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import ChatMessage, Ended, Event, Offer, Started
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate, Offer, Started
 from specchat_engine import Settings
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.grammar import tool_grammar
@@ -27,7 +27,7 @@ FORCED = replace(CALLING, sampling=replace(CALLING.sampling, grammar=tool_gramma
 def answered(
     client: LocalClient, tools: Offer, settings: Settings = CALLING, messages: tuple[ChatMessage, ...] = HELLO
 ) -> list[Event]:
-    return list(client.generate(messages, turn=3, attempt=0, seed=7, settings=settings, tools=tools))
+    return list(client.generate(Generate(messages, turn=3, seed=7, settings=settings, tools=tools)))
 
 
 def prompt_tokens(events: list[Event]) -> int:

@@ -8,7 +8,7 @@ import threading
 
 from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import Loaded, Started, TaskFailed, Timed, Timing
+from specchat.engine_process.protocol import Generate, Loaded, Started, TaskFailed, Timed, Timing
 from specchat_engine.decoding.rounds import Round
 from support.tiny_models import TinyModels
 
@@ -58,7 +58,7 @@ def test_a_draft_that_cannot_be_loaded_and_one_whose_process_dies_are_failures_o
 
 
 def test_no_draft_is_timed_while_an_answer_is_given(loaded: LocalClient, tiny_models: TinyModels) -> None:
-    running = loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=ENDLESS)
+    running = loaded.generate(Generate(HELLO, seed=7, settings=ENDLESS))
     begun = threading.Event()
     events = []
 

@@ -18,10 +18,13 @@ from specchat.engine_process.protocol import (
     ChatMessage,
     Ended,
     Event,
+    Generate,
+    Inspect,
     Inspected,
     Kept,
     Loaded,
     Notice,
+    Prepare,
     Recalled,
     Recounted,
     Started,
@@ -59,7 +62,7 @@ def connected(server: Replaying, **how: Any) -> Iterator[RemoteClient]:
 
 def answer(client: RemoteClient, settings: Settings = GREEDY, **how: Any) -> Iterator[Event]:
     asked: dict[str, Any] = {"messages": QUESTION, "turn": 0, "attempt": 0, "seed": 7, "settings": settings}
-    return client.generate(**(asked | how))
+    return client.generate(Generate(**(asked | how)))
 
 
 def rounds_of(events: list[Event]) -> list[Round]:
@@ -499,13 +502,13 @@ def test_the_end_of_an_answer_has_its_reason(finish: str, limit: int, reason: st
 
 def test_what_only_an_engine_on_this_machine_can_do_is_said_in_a_sentence(tmp_path: Any) -> None:
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
-        inspected = list(client.inspect(QUESTION, (1,), 0, seed=7, settings=GREEDY))
+        inspected = list(client.inspect(Inspect(QUESTION, (1,), 0, seed=7, settings=GREEDY)))
         timed = list(client.time_draft(tmp_path, tmp_path, LoadOptions(), 1.0))
         branched = list(answer(client, prefix=(1, 2)))
         kept, recalled = list(client.keep(tmp_path, limit=9)), list(client.recall(tmp_path))
         client.freeze(True)
         client.step()
-        client.prepare(QUESTION, seed=7, settings=GREEDY)
+        client.prepare(Prepare(QUESTION, seed=7, settings=GREEDY))
         client.use_threads(LoadOptions())
     for (event,) in (inspected, timed, branched):
         assert isinstance(event, TaskFailed)

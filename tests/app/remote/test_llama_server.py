@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate, Loaded
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
 from specchat_assets import builtin_pair
@@ -58,7 +58,7 @@ def client(url: str) -> Iterator[RemoteClient]:
 
 def answer(client: RemoteClient, prompt: str, settings: Settings, attempt: int = 0) -> list[Event]:
     asked = (ChatMessage("user", prompt),)
-    return list(client.generate(asked, turn=0, attempt=attempt, seed=7, settings=settings))
+    return list(client.generate(Generate(asked, turn=0, attempt=attempt, seed=7, settings=settings)))
 
 
 PROMPTS = [prompt for prompts in benchmark_prompts().values() for prompt in prompts][:20]
@@ -91,11 +91,11 @@ def test_another_attempt_gives_another_text_and_the_same_one_the_same(client: Re
 
 def test_a_cancel_frees_the_slot(client: RemoteClient, url: str) -> None:
     asked = client.generate(
-        (ChatMessage("user", "Count as far as you can."),),
-        turn=0,
-        attempt=0,
-        seed=7,
-        settings=Settings(sampling=SamplingParams(temperature=1.5, logit_bias=((2, float("-inf")),))),
+        Generate(
+            (ChatMessage("user", "Count as far as you can."),),
+            seed=7,
+            settings=Settings(sampling=SamplingParams(temperature=1.5, logit_bias=((2, float("-inf")),))),
+        )
     )
     seen = 0
     for event in asked:
@@ -129,7 +129,7 @@ def test_a_long_conversation_is_shortened_until_it_fits(client: RemoteClient) ->
         ChatMessage("user" if place % 2 == 0 else "assistant", f"Sentence {place} about drafts and rounds. " * 20)
         for place in range(9)
     ]
-    events = list(client.generate(said, turn=4, attempt=0, seed=7, settings=Settings(max_tokens=8)))
+    events = list(client.generate(Generate(said, turn=4, seed=7, settings=Settings(max_tokens=8))))
     last = events[-1]
     assert isinstance(last, Ended), last
     assert last.stats["prompt_tokens"] < 1024

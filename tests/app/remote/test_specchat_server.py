@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Notice, Started, TaskFailed
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate, Loaded, Notice, Started, TaskFailed
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
 from specchat_engine import Engine, Image, Message
@@ -47,7 +47,7 @@ def client(server: RealServer) -> Iterator[RemoteClient]:
 
 
 def answer(client: RemoteClient, prompt: str, settings: Settings) -> list[Event]:
-    return list(client.generate((ChatMessage("user", prompt),), turn=0, attempt=0, seed=7, settings=settings))
+    return list(client.generate(Generate((ChatMessage("user", prompt),), seed=7, settings=settings)))
 
 
 def rounds_of(events: list[Event]) -> list[Round]:
@@ -93,7 +93,7 @@ def test_the_trace_names_the_models_of_the_server(client: RemoteClient, server: 
 
 def test_a_long_conversation_is_shortened_until_it_fits(client: RemoteClient) -> None:
     said = [ChatMessage("user" if place % 2 == 0 else "assistant", "hello there " * 60) for place in range(9)]
-    events = list(client.generate(said, turn=4, attempt=0, seed=7, settings=Settings(max_tokens=8)))
+    events = list(client.generate(Generate(said, turn=4, seed=7, settings=Settings(max_tokens=8))))
     last = events[-1]
     assert isinstance(last, Ended), last
     assert 0 < last.stats["prompt_tokens"] < 2048
@@ -125,7 +125,7 @@ def ask(server: RealServer, *images: Path, before: Sequence[ChatMessage] = ()) -
     assert isinstance(loaded, Loaded)
     assert loaded.blind_because == ""
     message = ChatMessage("user", "What is this?", images=tuple(map(str, images)))
-    events = list(client.generate((*before, message), turn=0, attempt=0, seed=7, settings=LOOKING))
+    events = list(client.generate(Generate((*before, message), seed=7, settings=LOOKING)))
     client.close()
     return events
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.remote.samples import QUESTION, VLLM, VLLM_PAGES, messages
-from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Notice, TaskFailed
+from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate, Loaded, Notice, TaskFailed
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
 from specchat_engine.decoding.rounds import Round
@@ -39,7 +39,7 @@ def connected(server: Replaying) -> Iterator[RemoteClient]:
 def answer(
     client: RemoteClient, settings: Settings = GREEDY, messages: tuple[ChatMessage, ...] = QUESTION
 ) -> list[Event]:
-    return list(client.generate(messages, turn=0, attempt=0, seed=7, settings=settings))
+    return list(client.generate(Generate(messages, seed=7, settings=settings)))
 
 
 def told(file: Path) -> Counter[str]:
@@ -56,7 +56,7 @@ def test_a_cancelled_answer_keeps_what_came_and_says_nothing_of_untold_drafts() 
     with replaying(pages=VLLM_PAGES) as server, connected(server) as client:
         server.replies.append(recorded(VLLM / "draft-chat-cancelled.txt", hold_after=6))
         events: list[Event] = []
-        for event in client.generate(QUESTION, turn=0, attempt=0, seed=7, settings=GREEDY):
+        for event in client.generate(Generate(QUESTION, seed=7, settings=GREEDY)):
             events.append(event)
             if len([one for one in events if isinstance(one, Round)]) == 5:
                 client.cancel()

@@ -12,10 +12,11 @@ from typing import Any
 
 from specchat.engine_process.gate import Gate
 from specchat.engine_process.protocol import (
-    NO_TOOLS,
     ChatMessage,
     Ended,
     Event,
+    Generate,
+    Inspect,
     Inspected,
     Kept,
     Loaded,
@@ -23,6 +24,7 @@ from specchat.engine_process.protocol import (
     Notice,
     Offer,
     Prefix,
+    Prepare,
     Recalled,
     Started,
     Summarised,
@@ -172,26 +174,15 @@ class ScriptedClient:
         yield from self.loads.pop(0) if self.loads else self.load_events
         self.idle = True
 
-    def generate(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        turn: int,
-        attempt: int,
-        seed: int,
-        settings: Settings,
-        prefix: Prefix = (),
-        frozen: bool = False,
-        prediction: str = "",
-        tools: Offer = NO_TOOLS,
-    ) -> Iterator[Event]:
-        self.asked.append(tuple(messages))
-        self.predictions.append(prediction)
+    def generate(self, request: Generate) -> Iterator[Event]:
+        prefix, tools = request.prefix, request.tools
+        self.asked.append(request.messages)
+        self.predictions.append(request.prediction)
         self.offers.append(tools)
-        self.settings.append(settings)
+        self.settings.append(request.settings)
         self.prefixes.append(prefix)
-        self.noises.append((seed, turn, attempt))
-        self.gate.begin(frozen)
+        self.noises.append((request.seed, request.turn, request.attempt))
+        self.gate.begin(request.frozen)
         self.stopped = False
         self.idle = False
         if self.died:
@@ -203,7 +194,8 @@ class ScriptedClient:
         given = {"prefix": [1] * len(text), "prefix_text": text} if text else {}
         if self.reading:
             yield self.reading
-        yield Started(start_line(messages, turn, seed, settings) | opened | given)
+        line = start_line(request.messages, request.turn, request.seed, request.settings)
+        yield Started(line | opened | given)
         played = []
         for event in self.variants.pop(0) if self.variants else self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:
@@ -233,28 +225,16 @@ class ScriptedClient:
         self.go.wait(10)
         self.idle = False
 
-    def prepare(
-        self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings, tools: Offer = NO_TOOLS
-    ) -> None:
-        self.prepared.append(tuple(messages))
-        self.prepared_offers.append(tools)
+    def prepare(self, request: Prepare) -> None:
+        self.prepared.append(request.messages)
+        self.prepared_offers.append(request.tools)
 
     def set(self, settings: Settings) -> None:
         self.settings.append(settings)
 
-    def inspect(
-        self,
-        messages: Sequence[ChatMessage],
-        tokens: Sequence[int],
-        position: int,
-        *,
-        asked: Sequence[int] = (),
-        sharpness: float = 1.0,
-        seed: int,
-        settings: Settings,
-        tools: Offer = NO_TOOLS,
-    ) -> Iterator[Event]:
-        self.inspected.append((tuple(tokens), position, tuple(asked)))
+    def inspect(self, request: Inspect) -> Iterator[Event]:
+        tokens, position, asked = request.tokens, request.position, request.asked
+        self.inspected.append((tokens, position, asked))
         known = dict.fromkeys((tokens[position], *asked))
         told = tuple(
             InspectedToken(
@@ -262,7 +242,7 @@ class ScriptedClient:
             )
             for rank, token in enumerate(known, 1)
         )
-        yield Inspected(Inspection(position, tokens[position], told, settings.sampling))
+        yield Inspected(Inspection(position, tokens[position], told, request.settings.sampling))
 
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
         self.kept.append(folder)
@@ -305,8 +285,8 @@ class Summarising(ScriptedClient):
 
     summary: str = "what was said"
 
-    def generate(self, messages: Sequence[ChatMessage], **how: Any) -> Iterator[Event]:  # type: ignore[override]
-        if len(messages) == 5:
+    def generate(self, request: Generate) -> Iterator[Event]:
+        if len(request.messages) == 5:
             yield Notice("the context is nearly full")
             yield Summarised(self.summary, 2)
-        yield from super().generate(messages, **how)
+        yield from super().generate(request)

@@ -44,8 +44,6 @@ class ChatRequest(OpenaiSampling):
         check_grammar(grammar, tools, "response_format")
         request = Generate(
             tuple(message.for_engine(f"messages[{number}]") for number, message in enumerate(self.messages)),
-            turn=0,
-            attempt=0,
             seed=self.first_seed,
             settings=self.settings(
                 offer,

@@ -57,8 +57,6 @@ class CompletionRequest(OpenaiSampling):
         grammar = self.response_format.grammar("response_format") if self.response_format else ""
         request = Generate(
             (),
-            turn=0,
-            attempt=0,
             seed=self.first_seed,
             settings=self.settings(
                 offer, max_tokens=None if length < 0 else max(length, 1), stop=self.stops, grammar=grammar

@@ -104,8 +104,6 @@ class CountRequest(Sampling):
         effort = self.output_config.effort if self.output_config else None
         return Generate(
             tuple(self._conversation()),
-            turn=0,
-            attempt=0,
             seed=self.first_seed,
             settings=self.settings(offer, max_tokens=max_tokens, stop=stop, grammar=grammar),
             tools=tools,

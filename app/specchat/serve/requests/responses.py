@@ -97,8 +97,6 @@ class ResponsesRequest(Sampling):
         effort = self.reasoning.effort if self.reasoning else None
         request = Generate(
             tuple(messages),
-            turn=0,
-            attempt=0,
             seed=self.first_seed,
             settings=self.settings(offer, max_tokens=self.max_output_tokens, stop=(), grammar=grammar),
             tools=tools,

@@ -1,12 +1,11 @@
 """An answer is edited, and the model goes on from its end, beside the first one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from app.tui.chatting import answer, answers, ask, chat, command, note, notices, parts, prompt, quiet, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
-from specchat.engine_process.protocol import ChatMessage, Event, ServerInfo, TaskFailed
+from specchat.engine_process.protocol import Event, Generate, ServerInfo, TaskFailed
 
 
 async def test_the_prompt_gets_the_answer_and_the_model_goes_on_from_its_new_text() -> None:
@@ -112,11 +111,11 @@ async def test_an_engine_that_fails_keeps_the_edited_text() -> None:
 class FailsAtOnce(ScriptedClient):
     """An engine that fails before an answer that is to begin with a text."""
 
-    def generate(self, messages: Sequence[ChatMessage], **how: Any) -> Iterator[Event]:  # type: ignore[override]
-        if how["prefix"]:
+    def generate(self, request: Generate) -> Iterator[Event]:
+        if request.prefix:
             yield TaskFailed("the answer is to begin with 9 tokens, max tokens is 8")
         else:
-            yield from super().generate(messages, **how)
+            yield from super().generate(request)
 
 
 async def test_a_text_that_no_answer_can_begin_with_is_kept_too() -> None:

@@ -11,7 +11,7 @@ from textual.widgets import Static, TabbedContent
 from app.remote.samples import VLLM, VLLM_PAGES, delta, models
 from app.tui.chatting import Chat, answer, answers, ask, header, note, notices, quiet
 from app.tui.scripted_client import chat_options
-from specchat.engine_process.protocol import Event
+from specchat.engine_process.protocol import Event, Generate
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
 from specchat.terminal.palette import word_of
@@ -40,8 +40,8 @@ class Watched(RemoteClient):
     def load(self, *given: Any) -> Iterator[Event]:
         yield from self._watched(super().load(*given))
 
-    def generate(self, *given: Any, **how: Any) -> Iterator[Event]:
-        return self._watched(super().generate(*given, **how))
+    def generate(self, request: Generate) -> Iterator[Event]:
+        return self._watched(super().generate(request))
 
     def _watched(self, events: Iterator[Event]) -> Iterator[Event]:
         self._events_to_come = True
