@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from specchat_engine.answers import harmony
 from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.answers.json_calls import kinds_of, listed
 from specchat_engine.answers.notations import NOTATIONS, Parameters, Written, rule_of
-from specchat_engine.answers.values import kinds_of, listed
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.json_schema import FORMATS, SchemaRules, literal, shared_lines

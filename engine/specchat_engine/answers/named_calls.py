@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Protocol
 
-from specchat_engine.answers.json_object import JsonObject
+from specchat_engine.answers.json_calls import JsonObject
 from specchat_engine.answers.parts import AnswerPart, CallState, PartKind
 
 _LONGEST_HEAD: Final = 200

@@ -24,8 +24,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from specchat_engine.answers.json_calls import as_json, escaped, kinds_of
 from specchat_engine.answers.parts import AnswerPart, CallState, PartKind, held_back
-from specchat_engine.answers.values import as_json, escaped, kinds_of
 
 _MAY_BE_NAME: Final = re.compile(r"\s{0,8}[^<>\s]{0,128}\s{0,8}")
 

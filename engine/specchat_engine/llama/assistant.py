@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from specchat_engine.errors import DecodeError
 from specchat_engine.llama.batch import StateBatch
 from specchat_engine.llama.context import LlamaContext
+from specchat_engine.llama.hidden import staged
 from specchat_engine.llama.library import api, floats
 from specchat_engine.llama.logs import native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import context_params, new_context
-from specchat_engine.llama.staging import staged
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.attention import Attention
 

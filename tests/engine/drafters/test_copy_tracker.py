@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.drafters.copy_tracker import CopyTracker
 from specchat_engine.drafters.ngram_index import Match, NgramIndex
+from specchat_engine.drafters.prompt_lookup import CopyTracker
 
 SOURCE = "one two three four five six seven eight nine ten eleven twelve"
 
