@@ -62,8 +62,8 @@ def chart(benchmark: Benchmark) -> str:
     width = max(_LEAST_WIDTH, _MARGIN + _LABELS + len(temperatures) * (_PANEL + _GAP) - _GAP + _MARGIN)
     height = _HEAD + len(groups) * (_GROUP + len(arms) * _ROW) + _FOOT
     body = [*_heading(benchmark)]
-    for place, temperature in enumerate(temperatures):
-        left = _MARGIN + _LABELS + place * (_PANEL + _GAP)
+    for column, temperature in enumerate(temperatures):
+        left = _MARGIN + _LABELS + column * (_PANEL + _GAP)
         body += _panel(temperature, left, groups, arms, scale, height)
     body += _labels(groups, arms)
     return "\n".join(
@@ -111,8 +111,8 @@ def _heading(benchmark: Benchmark) -> Iterator[str]:
 def _labels(groups: Sequence[_Group], arms: Sequence[Arm]) -> Iterator[str]:
     for group, top in zip(groups, _tops(groups, arms), strict=True):
         yield _text(_MARGIN, top + 13, group.name, "kind")
-        for place, arm in enumerate(arms):
-            yield _text(_MARGIN + _LABELS - 12, top + place * _ROW + 13, arm.label, "small", anchor="end")
+        for row, arm in enumerate(arms):
+            yield _text(_MARGIN + _LABELS - 12, top + row * _ROW + 13, arm.label, "small", anchor="end")
 
 
 def _panel(
@@ -128,9 +128,9 @@ def _panel(
         yield f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{_HEAD - 10}" y2="{bottom}"/>'
         yield _text(x, bottom + 16, "plain" if kind == "plain" else f"{tick * step:g}", "small", anchor="middle")
     for group, top in zip(groups, _tops(groups, arms), strict=True):
-        for place, arm in enumerate(arms):
+        for row, arm in enumerate(arms):
             if ratio := group.ratios.get((temperature, arm)):
-                yield from _bar(ratio, arm, left, top + place * _ROW, unit)
+                yield from _bar(ratio, arm, left, top + row * _ROW, unit)
 
 
 def _bar(ratio: Estimate, arm: Arm, left: float, top: float, unit: float) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _strength(arm: Arm) -> float:
 
 
 def _tops(groups: Sequence[_Group], arms: Sequence[Arm]) -> list[int]:
-    return [_HEAD + place * (_GROUP + len(arms) * _ROW) for place in range(len(groups))]
+    return [_HEAD + index * (_GROUP + len(arms) * _ROW) for index in range(len(groups))]
 
 
 def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:

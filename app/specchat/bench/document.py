@@ -95,7 +95,9 @@ class Benchmark:
             "peak_memory_bytes": self.peak_memory_bytes,
             "rows": to_json(self.rows),
             "overall": to_json(means),
-            "hindsight": to_json([found for temperature in self.temperatures for found in self.hindsight(temperature)]),
+            "hindsight": to_json(
+                [comparison for temperature in self.temperatures for comparison in self.hindsight(temperature)]
+            ),
             "choice": to_json(self.choice),
             "samples": to_json(self.samples),
         }

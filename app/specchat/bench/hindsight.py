@@ -34,7 +34,7 @@ def hindsight(samples: Sequence[Sample], arms: Sequence[Arm], temperature: float
     """Each adaptive arm on each kind, then over all kinds if there are several; empty without adaptive arms."""
     taken = [sample for sample in samples if sample.temperature == temperature]
     fixed = [arm for arm in arms if arm.k != AUTO]
-    found = []
+    comparisons = []
     for own in (arm for arm in arms if arm.k == AUTO):
         chance = np.random.default_rng(SEED)
         cells: list[tuple[Hindsight, NDArray[np.float64] | None]] = []
@@ -42,17 +42,17 @@ def hindsight(samples: Sequence[Sample], arms: Sequence[Arm], temperature: float
             ratios = _ratios([sample for sample in taken if sample.kind == kind], own, fixed)
             if ratios.size:
                 cells.append(_cell(ratios, temperature, kind, own, fixed, chance))
-        found += [cell for cell, _ in cells]
+        comparisons += [cell for cell, _ in cells]
         if len(cells) > 1:
-            found.append(_over_all(cells, temperature, own))
-    return found
+            comparisons.append(_over_all(cells, temperature, own))
+    return comparisons
 
 
 def _ratios(cell: Iterable[Sample], own: Arm, fixed: Sequence[Arm]) -> NDArray[np.float64]:
     """[arms, pairs]: the adaptive speed / each fixed arm's speed, for prompts that all of them answered."""
     cell = list(cell)
     by_arm = {
-        arm: speeds((one for one in cell if one.arm == arm), lambda sample: sample.end_to_end_speed)
+        arm: speeds((sample for sample in cell if sample.arm == arm), lambda sample: sample.end_to_end_speed)
         for arm in (own, *fixed)
     }
     common = [pair for pair in by_arm[own] if all(pair in by_arm[arm] for arm in fixed)]
@@ -69,15 +69,15 @@ def _cell(
 ) -> tuple[Hindsight, NDArray[np.float64] | None]:
     """The comparison and its values [RESAMPLES] on resampled pairs, which are None for a single pair."""
     medians = np.median(ratios, axis=1)
-    place, pairs = int(np.argmin(medians)), ratios.shape[1]
+    best, pairs = int(np.argmin(medians)), ratios.shape[1]
     resampled = None
     if pairs > 1:
         picks = chance.integers(0, pairs, size=(RESAMPLES, pairs))
         resampled = np.median(ratios[:, picks], axis=2).min(axis=0)
-    low, high = np.quantile(ratios[place], (0.25, 0.75)).tolist()
+    low, high = np.quantile(ratios[best], (0.25, 0.75)).tolist()
     interval = interval_of(resampled) if resampled is not None else None
-    estimate = Estimate(float(medians[place]), (low, high), interval, pairs)
-    return Hindsight(temperature, kind, own, fixed[place], estimate), resampled
+    estimate = Estimate(float(medians[best]), (low, high), interval, pairs)
+    return Hindsight(temperature, kind, own, fixed[best], estimate), resampled
 
 
 def _over_all(cells: Sequence[tuple[Hindsight, NDArray[np.float64] | None]], temperature: float, own: Arm) -> Hindsight:

@@ -118,15 +118,15 @@ def speeds(samples: Iterable[Sample], speed: Speed) -> dict[Pair, float]:
 def rows(samples: Sequence[Sample], arms: Sequence[Arm]) -> list[Row]:
     """A row for each measured temperature, kind and arm, with the arms in the given order."""
     cells = [(temperature, kind) for temperature in temperatures(samples) for kind in kinds(samples)]
-    found = []
+    rows = []
     for temperature, kind in cells:
         cell = [sample for sample in samples if (sample.temperature, sample.kind) == (temperature, kind)]
         plain = [sample for sample in cell if sample.arm == PLAIN]
         for arm in arms:
             taken = [sample for sample in cell if sample.arm == arm]
             if taken:
-                found.append(_row(arm, taken, plain))
-    return found
+                rows.append(_row(arm, taken, plain))
+    return rows
 
 
 def overall(samples: Sequence[Sample], arms: Sequence[Arm], temperature: float | None) -> list[Overall]:
@@ -227,6 +227,6 @@ def in_words(choice: Choice) -> str:
     if fixed.arm == PLAIN:
         parts.append("no fixed k gains")
     elif best.arm != fixed.arm:
-        told = fixed.end_to_end_ratio.words
-        parts.append(f"the best fixed k is --drafter {fixed.arm.drafter} -k {fixed.arm.k} with {told}")
+        gain = fixed.end_to_end_ratio.words
+        parts.append(f"the best fixed k is --drafter {fixed.arm.drafter} -k {fixed.arm.k} with {gain}")
     return f"{'; '.join(parts)}."

@@ -46,26 +46,30 @@ def tables(benchmark: Benchmark, temperature: float, console: Console) -> list[T
 
 def hindsight_table(benchmark: Benchmark, temperature: float) -> Table | None:
     """The adaptive choice on each kind against the best fixed one; None if nothing adaptive was measured."""
-    found = benchmark.hindsight(temperature)
-    if not found:
+    comparisons = benchmark.hindsight(temperature)
+    if not comparisons:
         return None
     title = f"temperature {temperature:g}, adaptive against the best fixed"
     table = _empty(title, ("best fixed", "adaptive / best", "95 %"))
-    arm = found[0].arm
-    for one in found:
-        if one.kind == ALL_KINDS or one.arm != arm:
+    arm = comparisons[0].arm
+    for comparison in comparisons:
+        if comparison.kind == ALL_KINDS or comparison.arm != arm:
             table.add_section()
-        best = Text(one.best_fixed.label if one.best_fixed else NOTHING)
+        best = Text(comparison.best_fixed.label if comparison.best_fixed else NOTHING)
         table.add_row(
-            clean_line(one.kind), one.arm.label, best, _gain(one.end_to_end_ratio), _interval(one.end_to_end_ratio)
+            clean_line(comparison.kind),
+            comparison.arm.label,
+            best,
+            _gain(comparison.end_to_end_ratio),
+            _interval(comparison.end_to_end_ratio),
         )
-        arm = one.arm
+        arm = comparison.arm
     return table
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
     """One table for each temperature."""
-    found = []
+    tables = []
     for temperature in dict.fromkeys(change.temperature for change in comparison.changes):
         table = _empty(f"temperature {temperature:g}", ("speed B / A", "95 %", "× plain A", "× plain B"))
         kind = None
@@ -83,8 +87,8 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
                 _number(change.end_to_end_ratio_b, 2),
             )
             kind = change.kind
-        found.append(table)
-    return found
+        tables.append(table)
+    return tables
 
 
 def _table(title: str, columns: Sequence[_Column], rows: Sequence[Row], means: Sequence[Overall]) -> Table:
@@ -99,8 +103,8 @@ def _table(title: str, columns: Sequence[_Column], rows: Sequence[Row], means: S
     if len({row.kind for row in rows}) < 2:
         return table
     table.add_section()
-    for place, mean in enumerate(means):
-        name = "" if place else ALL_KINDS
+    for index, mean in enumerate(means):
+        name = "" if index else ALL_KINDS
         table.add_row(name, mean.arm.label, *(column.mean(mean) for column in columns))
     return table
 

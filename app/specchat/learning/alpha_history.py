@@ -67,13 +67,13 @@ def joined(entries: Iterable[AlphaEntry], fewest: int) -> list[AlphaEntry]:
 
     What is left at the end is added to the last one. If all have fewer, there is one entry.
     """
-    found: list[AlphaEntry] = []
+    joined_entries: list[AlphaEntry] = []
     rest: AlphaEntry | None = None
     for entry in entries:
         rest = rest + entry if rest else entry
         if rest.num_tested_tokens >= fewest:
-            found.append(rest)
+            joined_entries.append(rest)
             rest = None
     if rest:
-        found[-1:] = [found[-1] + rest] if found else [rest]
-    return found
+        joined_entries[-1:] = [joined_entries[-1] + rest] if joined_entries else [rest]
+    return joined_entries

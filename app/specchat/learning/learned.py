@@ -71,7 +71,7 @@ class History:
         adopted = self.in_force
         if not adopted:
             return f"{self.seen:,} tokens recorded, {NEW_TOKENS:,} are needed for a training; nothing adopted yet"
-        steps = " → ".join(f"{alpha:.2f}" for alpha in (adopted[0].before, *(one.after for one in adopted)))
+        steps = " → ".join(f"{alpha:.2f}" for alpha in (adopted[0].before, *(adoption.after for adoption in adopted)))
         return f"{self.seen:,} tokens recorded; adopted {len(adopted)} ×, α on later turns {steps}"
 
 
@@ -133,12 +133,12 @@ class Learned:
         try:
             with self._locked():
                 history = self.history
-                number = 1 + max((_number(one.file) for one in history.adoptions), default=0)
+                number = 1 + max((_number(earlier.file) for earlier in history.adoptions), default=0)
                 adoption = Adoption(f"draft-{number}.gguf", history.seen, before, after)
                 file.replace(self.folder / adoption.file)
-                kept = (*history.in_force, adoption)
-                self._write(replace(history, adoptions=kept, used=len(kept)))
-                self._delete_all_but([one.file for one in kept])
+                adoptions = (*history.in_force, adoption)
+                self._write(replace(history, adoptions=adoptions, used=len(adoptions)))
+                self._delete_all_but([each.file for each in adoptions])
         except OSError as error:
             raise LibraryError(f"{file} cannot be adopted: {error.strerror or error}") from None
         return adoption
@@ -234,11 +234,11 @@ class Learning:
 
     def all(self) -> Sequence[Learned]:
         """What every pair has learned."""
-        found = []
+        learned = []
         for base in sorted(self.folder.glob("*/base")):
             with suppress(OSError):
-                found.append(Learned(base.parent, Path(base.read_text("utf-8"))))
-        return found
+                learned.append(Learned(base.parent, Path(base.read_text("utf-8"))))
+        return learned
 
     def forget(self) -> None:
         """Deletes all turns and all adopted drafts. Raises LibraryError if that fails."""

@@ -46,19 +46,19 @@ def learned_page(learning: Learning, target: Path, draft: Path | None, width: in
 def learned_lines(history: History, width: int) -> list[Line]:
     """α over recorded tokens, and a sentence for each adoption. Nothing before the first recorded answer."""
     width = min(width, _WIDEST)
-    told = [(one, True) for one in history.in_force] + [(one, False) for one in history.undone]
-    lines = learning_curve(history.alphas, {one.tokens: in_force for one, in_force in told}, width)
-    adoptions = [line for one, in_force in told for line in _adoption(one, width, in_force=in_force)]
+    ordered = [(adoption, True) for adoption in history.in_force] + [(adoption, False) for adoption in history.undone]
+    lines = learning_curve(history.alphas, {adoption.tokens: in_force for adoption, in_force in ordered}, width)
+    adoptions = [line for adoption, in_force in ordered for line in _adoption(adoption, width, in_force=in_force)]
     return [*lines, *([_EMPTY] if lines and adoptions else []), *adoptions]
 
 
 def _adoption(adoption: Adoption, width: int, *, in_force: bool) -> list[Line]:
     mark, undone = (ADOPTED, "") if in_force else (UNDONE, ", undone")
-    told = (
+    sentence = (
         f"{mark} {adoption.file} after {adoption.tokens:,} tokens{undone}: "
         f"held-out α {adoption.before:.2f} → {adoption.after:.2f}"
     )
-    return wrapped(told, width, Style.PLAIN if in_force else Style.QUIET, hang="  ")
+    return wrapped(sentence, width, Style.PLAIN if in_force else Style.QUIET, hang="  ")
 
 
 def learning_curve(history: Sequence[AlphaEntry], adopted: Mapping[int, bool], width: int) -> list[Line]:
@@ -127,12 +127,12 @@ def _draw(plot: Plot, points: Sequence[AlphaEntry], end: int, sign: str, line: s
 
 def _kind_line(kind: str, original: Sequence[AlphaEntry], learned: Sequence[AlphaEntry]) -> str:
     """The kind, and the first and last α of each draft."""
-    told = []
+    parts = []
     for sign, points in ((ORIGINAL, original), (LEARNED, learned)):
         if points:
             ends = [points[0], *points[1:][-1:]]
-            told.append(f"{sign} " + " → ".join(f"{_alpha(point):.2f}" for point in ends))
-    return "  ".join((clean_line(kind) or "other", *told))
+            parts.append(f"{sign} " + " → ".join(f"{_alpha(point):.2f}" for point in ends))
+    return "  ".join((clean_line(kind) or "other", *parts))
 
 
 def _tokens(places: Mapping[int, bool], end: int, columns: int) -> list[Line]:

@@ -66,47 +66,47 @@ def repository_name(folder: str) -> str:
     return name.replace("--", "/", 1) if kind == "models" else ""
 
 
-def is_installed(file: HubFile, place: Place) -> bool:
+def is_installed(file: HubFile, paths: Place) -> bool:
     """True if the complete file is in its snapshot."""
-    return _size(place.snapshot) == file.size
+    return _size(paths.snapshot) == file.size
 
 
-def has_blob(file: HubFile, place: Place) -> bool:
+def has_blob(file: HubFile, paths: Place) -> bool:
     """True if the complete bytes are there, with or without a snapshot that links to them."""
-    return _size(place.blob) == file.size
+    return _size(paths.blob) == file.size
 
 
 def bytes_here(file: HubFile, environment: HubEnvironment) -> int:
     """How many bytes of a file are on this machine, complete or not."""
-    place = place_of(file, environment)
-    sizes = (_size(path) for path in (place.snapshot, place.blob, place.part))
+    paths = place_of(file, environment)
+    sizes = (_size(path) for path in (paths.snapshot, paths.blob, paths.part))
     return min(next((size for size in sizes if size is not None), 0), file.size)
 
 
-def install(file: HubFile, place: Place, *, symlinks: bool) -> Path:
+def install(file: HubFile, paths: Place, *, symlinks: bool) -> Path:
     """Moves the finished part or the blob to its snapshot in one step and returns that path. Raises OSError."""
-    if place.part.exists():
-        place.part.replace(place.blob)
-        _sync_folder(place.blob.parent)
-    place.snapshot.parent.mkdir(parents=True, exist_ok=True)
-    if not is_installed(file, place):
-        beside = place.snapshot.with_name(f".{place.snapshot.name}.{os.getpid()}")
+    if paths.part.exists():
+        paths.part.replace(paths.blob)
+        _sync_folder(paths.blob.parent)
+    paths.snapshot.parent.mkdir(parents=True, exist_ok=True)
+    if not is_installed(file, paths):
+        beside = paths.snapshot.with_name(f".{paths.snapshot.name}.{os.getpid()}")
         beside.unlink(missing_ok=True)
         # A blob that is a link itself points into the store that huggingface_hub shares between repositories.
-        may_link = symlinks or place.blob.is_symlink()
-        if may_link and _linked(os.path.relpath(place.blob, place.snapshot.parent), beside):
-            beside.replace(place.snapshot)
+        may_link = symlinks or paths.blob.is_symlink()
+        if may_link and _linked(os.path.relpath(paths.blob, paths.snapshot.parent), beside):
+            beside.replace(paths.snapshot)
         else:
-            place.blob.replace(place.snapshot)
-        _sync_folder(place.snapshot.parent)
-    replace_text(place.ref, file.commit)
-    place.note.unlink(missing_ok=True)
-    return place.snapshot
+            paths.blob.replace(paths.snapshot)
+        _sync_folder(paths.snapshot.parent)
+    replace_text(paths.ref, file.commit)
+    paths.note.unlink(missing_ok=True)
+    return paths.snapshot
 
 
-def write_note(file: HubFile, place: Place) -> None:
+def write_note(file: HubFile, paths: Place) -> None:
     """Records which file the part belongs to. Raises OSError."""
-    replace_text(place.note, json.dumps(asdict(file)))
+    replace_text(paths.note, json.dumps(asdict(file)))
 
 
 def partials(folder: Path) -> Iterator[Partial]:

@@ -58,8 +58,8 @@ class Candidate:
 
 def worst(lines: Iterable[Finding]) -> Finding | None:
     """The first blocker, else the first warning, else None."""
-    found = [*lines]
-    graver = (line for grade in (Grade.BLOCKER, Grade.WARNING) for line in found if line.grade is grade)
+    findings = [*lines]
+    graver = (line for grade in (Grade.BLOCKER, Grade.WARNING) for line in findings if line.grade is grade)
     return next(graver, None)
 
 
@@ -94,15 +94,15 @@ def judge_drafts(
 
 def ranked(candidates: Iterable[Candidate], timed: Iterable[Path] = ()) -> list[Candidate]:
     """The best first: drafts that were timed, in the order given, then by grade, expected speed-up, and size."""
-    order = {path.resolve(): place for place, path in enumerate(timed)}
+    order = {path.resolve(): index for index, path in enumerate(timed)}
 
-    def rank(one: Candidate) -> tuple[float, ...]:
-        cost = one.verdict.cost if one.verdict else None
-        speedup = one.verdict.speedup if one.verdict else None
+    def rank(candidate: Candidate) -> tuple[float, ...]:
+        cost = candidate.verdict.cost if candidate.verdict else None
+        speedup = candidate.verdict.speedup if candidate.verdict else None
         return (
-            not one.fits,
-            order.get(one.entry.path.resolve(), len(order)),
-            one.grade is not Grade.OK,
+            not candidate.fits,
+            order.get(candidate.entry.path.resolve(), len(order)),
+            candidate.grade is not Grade.OK,
             -(speedup or 0.0),
             abs(cost / _GOOD_COST - 1) if cost else math.inf,
         )
@@ -112,13 +112,17 @@ def ranked(candidates: Iterable[Candidate], timed: Iterable[Path] = ()) -> list[
 
 def worth_timing(judged: Iterable[Candidate]) -> list[Candidate]:
     """The first `MOST_TIMED` candidates that fit and cost less than the target."""
-    smaller = [one for one in judged if one.fits and one.verdict and (one.verdict.cost is None or one.verdict.cost < 1)]
+    smaller = [
+        candidate
+        for candidate in judged
+        if candidate.fits and candidate.verdict and (candidate.verdict.cost is None or candidate.verdict.cost < 1)
+    ]
     return smaller[:MOST_TIMED]
 
 
 def known_pair(target: str, draft: str) -> Pair | None:
     """The pair of these names on the hub, with or without a quantisation, in the catalog; None if it is not there."""
     known = catalog()
-    one, two = (known.of(name.partition(":")[0]) for name in (target, draft))
-    pairs = known.drafts_for(one) if one else []
-    return next((pair for pair in pairs if pair.draft == two), None)
+    target_model, draft_model = (known.of(name.partition(":")[0]) for name in (target, draft))
+    pairs = known.drafts_for(target_model) if target_model else []
+    return next((pair for pair in pairs if pair.draft == draft_model), None)

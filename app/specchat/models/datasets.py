@@ -24,14 +24,14 @@ def dataset_files(name: str) -> list[Path]:
     try:
         api = HfApi(endpoint=environment.endpoint, token=token)
         tree = [*api.list_repo_tree(name, repo_type="dataset", recursive=True)]
-        files = [one for one in tree if isinstance(one, RepoFile) and Path(one.path).suffix in _SUFFIXES]
+        files = [entry for entry in tree if isinstance(entry, RepoFile) and Path(entry.path).suffix in _SUFFIXES]
         chosen, total = [], 0
-        for file in sorted(files, key=lambda one: (_SUFFIXES.index(Path(one.path).suffix), one.path)):
+        for file in sorted(files, key=lambda entry: (_SUFFIXES.index(Path(entry.path).suffix), entry.path)):
             total += file.size
             if total <= _MOST_BYTES and not _is_about(file.path):
                 chosen.append(file.path)
         if not chosen:
-            others = {Path(one.path).suffix for one in tree if isinstance(one, RepoFile)}
+            others = {Path(entry.path).suffix for entry in tree if isinstance(entry, RepoFile)}
             has = f"; it has {', '.join(sorted(filter(None, others)))}" if any(others) else ""
             raise HubError(
                 f"the dataset {name} has no .jsonl, .json, .txt or .md files of up to 256 MiB{has}: convert it to JSON "

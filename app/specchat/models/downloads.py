@@ -90,7 +90,14 @@ class Downloads:
         Raises FetchError if the disk has too little space.
         """
         models = (wanted.target, wanted.draft)
-        same = next((key for key, one in self._wanted.items() if (one.target, one.draft) == models), None)
+        same = next(
+            (
+                key
+                for key, wanted_before in self._wanted.items()
+                if (wanted_before.target, wanted_before.draft) == models
+            ),
+            None,
+        )
         if same is not None and not self.view(same).resumable:
             self.resume(same)
             return same
@@ -159,26 +166,26 @@ class Downloads:
 
 def remember(wanted: Wanted) -> None:
     """Adds it to the list on the disk. A folder that cannot be written is only logged."""
-    _write([*(one for one in _read() if one != wanted), wanted])
+    _write([*(other for other in _read() if other != wanted), wanted])
 
 
 def forget(*ended: Wanted) -> None:
     """Takes these off the list on the disk."""
-    kept = _read()
-    left = [one for one in kept if one not in ended]
-    if left != kept:
+    listed = _read()
+    left = [wanted for wanted in listed if wanted not in ended]
+    if left != listed:
         _write(left)
 
 
 def unfinished() -> list[Wanted]:
     """The downloads of which a part is on this machine, oldest first. Others are taken off the list."""
-    kept, environment = _read(), hub_environment()
+    listed, environment = _read(), hub_environment()
     left = []
-    for wanted in kept:
+    for wanted in listed:
         here = sum(bytes_here(file, environment) for file in wanted.files)
         if 0 < here < sum(file.size for file in wanted.files):
             left.append(wanted)
-    if left != kept:
+    if left != listed:
         _write(left)
     return left
 
@@ -202,18 +209,20 @@ def _write(wanted: Sequence[Wanted]) -> None:
 
 def _read() -> list[Wanted]:
     stored = load_json(unfinished_file(), list[Any]) or []
-    return [wanted for one in stored if (wanted := _wanted(one)) is not None and wanted.files]
+    return [wanted for value in stored if (wanted := _wanted(value)) is not None and wanted.files]
 
 
-def _wanted(kept: object) -> Wanted | None:
+def _wanted(stored: object) -> Wanted | None:
     """None for what specchat has not written."""
-    if not isinstance(kept, Mapping):
+    if not isinstance(stored, Mapping):
         return None
     try:
-        return Wanted(str(kept["name"]), _model(kept.get("target")), _model(kept.get("draft")))
+        return Wanted(str(stored["name"]), _model(stored.get("target")), _model(stored.get("draft")))
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _model(kept: Mapping[str, Any] | None) -> Group[HubFile] | None:
-    return None if kept is None else Group(tuple(from_json(list[HubFile], kept["files"])), str(kept["quantisation"]))
+def _model(stored: Mapping[str, Any] | None) -> Group[HubFile] | None:
+    return (
+        None if stored is None else Group(tuple(from_json(list[HubFile], stored["files"])), str(stored["quantisation"]))
+    )

@@ -32,14 +32,14 @@ def find_path(name: str) -> Path:
     if name.lower().endswith(".gguf") and not name.startswith(f"{Source.LLAMA_CPP}:"):
         return path
     try:
-        found = find(name)
+        model = find(name)
     except UnknownModelError:
         if not (built_in := _matching(name.replace(" ", "-"), built_in_models())):
             raise
-        found = built_in[0]
-    if found.problem:
-        raise LibraryError(f"{found.name} cannot be used: {found.problem}")
-    return found.files[0]
+        model = built_in[0]
+    if model.problem:
+        raise LibraryError(f"{model.name} cannot be used: {model.problem}")
+    return model.files[0]
 
 
 def find(name: str) -> Found:
@@ -49,13 +49,13 @@ def find(name: str) -> Found:
     path = expanded(Path(wanted))
     if path.is_file():
         return Found(wanted, Source.FOLDER, (path,), path.stat().st_size, "")
-    known = without_duplicates(all_models(Path(one) for one in preferences.folders))
+    known = without_duplicates(all_models(Path(folder) for folder in preferences.folders))
     matching = _matching(wanted, known)
-    if len({one.files[0] for one in matching}) == 1:
+    if len({model.files[0] for model in matching}) == 1:
         return matching[0]
     if matching:
-        raise LibraryError(f"{name} can be {_list([one.name for one in matching])}: name one of them")
-    names = [*preferences.aliases, *dict.fromkeys(one.name for one in known)]
+        raise LibraryError(f"{name} can be {_list([model.name for model in matching])}: name one of them")
+    names = [*preferences.aliases, *dict.fromkeys(model.name for model in known)]
     similar = difflib.get_close_matches(wanted, names, 3, 0.5)
     hint = f"similar names: {', '.join(similar)}" if similar else "see `specchat models ls`"
     if _is_repository(wanted):
@@ -63,20 +63,20 @@ def find(name: str) -> Found:
     raise UnknownModelError(f"there is no model {name} on this machine: {hint}")
 
 
-def without_duplicates(found: Iterable[Found]) -> list[Found]:
+def without_duplicates(models: Iterable[Found]) -> list[Found]:
     """Each file once, under its first name, but Ollama's under each of its tags.
 
     Files with the same name are named by their paths, except the first.
     """
     by_file: dict[tuple[Path, str], Found] = {}
-    for one in found:
-        tag = one.name if one.source is Source.OLLAMA else ""
-        by_file.setdefault((one.files[0].absolute(), tag), one)
+    for model in models:
+        tag = model.name if model.source is Source.OLLAMA else ""
+        by_file.setdefault((model.files[0].absolute(), tag), model)
     names: set[str] = set()
     result = []
-    for one in by_file.values():
-        result.append(replace(one, name=str(one.files[0])) if one.name in names else one)
-        names.add(one.name)
+    for model in by_file.values():
+        result.append(replace(model, name=str(model.files[0])) if model.name in names else model)
+        names.add(model.name)
     return result
 
 
@@ -85,27 +85,30 @@ def _matching(wanted: str, known: Sequence[Found]) -> list[Found]:
     repository, _, label = wanted.partition(":")
     bare = wanted.removeprefix(f"{Source.OLLAMA}:")
 
-    def exact(one: Found) -> bool:
-        return wanted in (one.name, f"{one.name}.gguf", one.files[0].name, one.files[0].stem)
+    def exact(model: Found) -> bool:
+        return wanted in (model.name, f"{model.name}.gguf", model.files[0].name, model.files[0].stem)
 
-    def same_letters(one: Found) -> bool:
-        return wanted.lower() == one.name.lower()
+    def same_letters(model: Found) -> bool:
+        return wanted.lower() == model.name.lower()
 
-    def ollama_latest(one: Found) -> bool:
-        return one.source is Source.OLLAMA and one.name in (f"{Source.OLLAMA}:{bare}", f"{Source.OLLAMA}:{bare}:latest")
+    def ollama_latest(model: Found) -> bool:
+        return model.source is Source.OLLAMA and model.name in (
+            f"{Source.OLLAMA}:{bare}",
+            f"{Source.OLLAMA}:{bare}:latest",
+        )
 
-    def ollama_without_tag(one: Found) -> bool:
-        return one.source is Source.OLLAMA and one.name.removeprefix(f"{Source.OLLAMA}:").rpartition(":")[0] == bare
+    def ollama_without_tag(model: Found) -> bool:
+        return model.source is Source.OLLAMA and model.name.removeprefix(f"{Source.OLLAMA}:").rpartition(":")[0] == bare
 
     readings: tuple[Callable[[Found], bool], ...] = (exact, same_letters, ollama_latest, ollama_without_tag)
     for reading in readings:
-        if found := [one for one in known if reading(one)]:
-            return found
+        if matching := [model for model in known if reading(model)]:
+            return matching
     if not _is_repository(wanted):
         return []
-    own = [one for one in known if not one.problem and _repository(one).lower() == repository.lower()]
-    by_file = {one.files[0].name: one for one in own}
-    chosen = choose(group(_Named(name, one.size) for name, one in by_file.items()), label)
+    own = [model for model in known if not model.problem and _repository(model).lower() == repository.lower()]
+    by_file = {model.files[0].name: model for model in own}
+    chosen = choose(group(_Named(name, model.size) for name, model in by_file.items()), label)
     return [by_file[chosen.path]] if chosen else []
 
 
@@ -115,8 +118,8 @@ class _Named:
     size: int
 
 
-def _repository(one: Found) -> str:
-    return one.name.removeprefix(f"{Source.LM_STUDIO}:").partition(":")[0] if "/" in one.name else ""
+def _repository(model: Found) -> str:
+    return model.name.removeprefix(f"{Source.LM_STUDIO}:").partition(":")[0] if "/" in model.name else ""
 
 
 def _is_repository(name: str) -> bool:

@@ -34,7 +34,7 @@ _HEADS = {"eagle3": "EAGLE-3", "mtp": "MTP", "medusa": "Medusa", "mlp": "MLP"}
 
 def pair_name(target: Named, draft: Named | None, head: str = "", further: Sequence[Named] = ()) -> str:
     """The models with their sizes, and the kind of the head: `guide 18M ⇠ draft 2M + other draft 3M + EAGLE-3`."""
-    drafts = [model_name(one) for one in (draft, *further) if one]
+    drafts = [model_name(model) for model in (draft, *further) if model]
     drafting = [*drafts, *([_HEADS.get(head, head)] if head else [])]
     return " ⇠ ".join([model_name(target), *([" + ".join(drafting)] if drafting else [])])
 
@@ -64,7 +64,7 @@ def brief_name(model: Named) -> str:
 def brief_pair(target: Named, draft: Named | None, head: str = "", further: Sequence[Named] = ()) -> str:
     """The models in as few words as name them: `Qwen2.5 Coder 1.5B ⇠ Coder 0.5B`."""
     own = brief_name(target)
-    drafts = [_without_family(brief_name(one), own) for one in (draft, *further) if one]
+    drafts = [_without_family(brief_name(model), own) for model in (draft, *further) if model]
     drafting = [*drafts, *([_HEADS.get(head, head)] if head else [])]
     return " ⇠ ".join([own, *([" + ".join(drafting)] if drafting else [])])
 

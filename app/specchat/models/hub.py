@@ -51,15 +51,17 @@ class Listing:
 
     def choose(self, wanted: str = "") -> Group[HubFile]:
         """The model with this quantisation or file name, or the usual choice. Raises HubError, listing what exists."""
-        found = choose(self.models, wanted)
-        if found is None:
+        chosen = choose(self.models, wanted)
+        if chosen is None:
             what = f"no {wanted}" if wanted else "no GGUF file"
             there = ", ".join(dict.fromkeys(model.quantisation or model.path for model in self.models))
             rest = f"there are {there}" if there else "search for one whose name ends in GGUF"
             raise HubError(f"{self.repository} has {what}: {rest}")
-        if found.missing:
-            raise HubError(f"{self.repository} lacks {found.missing[0]}, a part of {found.path}: choose another model")
-        return found
+        if chosen.missing:
+            raise HubError(
+                f"{self.repository} lacks {chosen.missing[0]}, a part of {chosen.path}: choose another model"
+            )
+        return chosen
 
 
 class Hub:
@@ -76,7 +78,7 @@ class Hub:
         items = self._get("/api/models", params)
         if not isinstance(items, list):
             raise _not_a_hub()
-        return [found for item in items if (found := _found(item)) is not None]
+        return [repository for item in items if (repository := _found(item)) is not None]
 
     def files(self, repository: str) -> Listing:
         """The GGUF models of a repository. If there is no such repository, the error suggests similar names."""
@@ -119,7 +121,7 @@ class Hub:
         names: list[str] = []
         for query in dict.fromkeys((name, " ".join(words[:2]), words[0])):
             try:
-                names = [found.id for found in self.search(query)]
+                names = [similar.id for similar in self.search(query)]
             except HubError:
                 break
             if names:

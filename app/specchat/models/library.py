@@ -71,8 +71,8 @@ def models() -> list[Entry]:
     """The models of all programs and folders, those that cannot be used with the reason. Raises LibraryError."""
     preferences = read_preferences()
     summaries = SummaryCache()
-    found = without_duplicates(all_models(Path(one) for one in preferences.folders))
-    entries = [_entry(one, summaries, preferences) for one in found]
+    files = without_duplicates(all_models(Path(folder) for folder in preferences.folders))
+    entries = [_entry(file, summaries, preferences) for file in files]
     summaries.save()
     return entries
 
@@ -84,7 +84,7 @@ def loadable_models(also: Iterable[Path] = ()) -> list[Entry]:
     """
     library = models()
     known = {entry.path.resolve() for entry in library}
-    built_in = (one.files[0] for one in built_in_models())
+    built_in = (model.files[0] for model in built_in_models())
     summaries = SummaryCache()
     others = dict.fromkeys(path for path in (*also, *built_in) if path.resolve() not in known and path.is_file())
     entries = [

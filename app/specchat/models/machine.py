@@ -68,12 +68,12 @@ def ask_machine(*, bandwidth: bool = False) -> Place:
             check=True,
             timeout=_TIMEOUT,
         )
-        found = json.loads(done.stdout.splitlines()[-1])
-        machine = Machine(tuple(DeviceMemory(**device) for device in found["devices"]), frozenset(found["repacked"]))
-        measured = Bandwidth(*(found["bandwidth"] or (0.0, 1.0)))
+        answer = json.loads(done.stdout.splitlines()[-1])
+        machine = Machine(tuple(DeviceMemory(**device) for device in answer["devices"]), frozenset(answer["repacked"]))
+        measured = Bandwidth(*(answer["bandwidth"] or (0.0, 1.0)))
         best = max(measured.bytes_per_second, known)
         disturbed = not known and measured.cpu_share < UNDISTURBED
-        place = Place(machine, int(found["cores"]), best or None, disturbed)
+        place = Place(machine, int(answer["cores"]), best or None, disturbed)
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError) as error:
         _log.warning("this machine could not be queried: %s", error)
         return Place(Machine(()), 1)
@@ -97,13 +97,13 @@ def _main() -> None:
     from specchat_engine.threads.processors import measure_bandwidth, read_processors
 
     machine, cores = this_machine(), read_processors().cores
-    found = {
+    answer = {
         "devices": [asdict(device) for device in machine.devices],
         "repacked": sorted(machine.repacked),
         "cores": cores,
         "bandwidth": measure_bandwidth(cores) if _MEASURE in sys.argv else None,
     }
-    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.write(json.dumps(answer) + "\n")
 
 
 if __name__ == "__main__":

@@ -109,9 +109,9 @@ class Group(Generic[File]):
 def quantisation(path: str) -> str:
     """The quantisation in a file's name or else in its folders' names, in capitals; empty if there is none."""
     for part in reversed(path.removesuffix(".gguf").split("/")):
-        found = _QUANTISATION.findall(part)
-        if found:
-            name: str = found[-1].upper()
+        names = _QUANTISATION.findall(part)
+        if names:
+            name: str = names[-1].upper()
             return name.replace("FP", "F") if name.startswith("FP") else name
     return ""
 
@@ -139,13 +139,13 @@ def choose(groups: Iterable[Group[File]], wanted: str) -> Group[File] | None:
 
     A quantisation that is not there may be there as its dynamic variant: UD-Q4_K_M for Q4_K_M.
     """
-    found = list(groups)
+    models = list(groups)
     if not wanted:
-        by_quantisation = {one.quantisation: one for one in reversed(found)}
+        by_quantisation = {model.quantisation: model for model in reversed(models)}
         preferred = next((by_quantisation[name] for name in PREFERRED if name in by_quantisation), None)
-        return preferred or (found[0] if found else None)
-    for one in found:
-        name = one.path.rsplit("/", 1)[-1]
-        if wanted.upper() == one.quantisation or wanted in (one.path, name, name.removesuffix(".gguf")):
-            return one
-    return next((one for one in found if one.quantisation == f"UD-{wanted.upper()}"), None)
+        return preferred or (models[0] if models else None)
+    for model in models:
+        name = model.path.rsplit("/", 1)[-1]
+        if wanted.upper() == model.quantisation or wanted in (model.path, name, name.removesuffix(".gguf")):
+            return model
+    return next((model for model in models if model.quantisation == f"UD-{wanted.upper()}"), None)

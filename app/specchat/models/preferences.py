@@ -48,14 +48,14 @@ class Preferences:
         if alias not in self.aliases:
             known = ", ".join(sorted(self.aliases)) or "none"
             raise LibraryError(f"there is no alias {alias!r}: known are {known}")
-        return replace(self, aliases={one: name for one, name in self.aliases.items() if one != alias})
+        return replace(self, aliases={known: name for known, name in self.aliases.items() if known != alias})
 
     def with_folder(self, folder: Path) -> Preferences:
         """Adds a folder to search for models. Raises LibraryError if it is not a folder."""
         whole = expanded(folder).absolute()
         if not whole.is_dir():
             raise LibraryError(f"{whole} is not a folder: name one that holds .gguf files")
-        return replace(self, folders=(*(one for one in self.folders if one != str(whole)), str(whole)))
+        return replace(self, folders=(*(known for known in self.folders if known != str(whole)), str(whole)))
 
     def with_default(self, pair: Pair | None) -> Preferences:
         """Sets the pair for commands without -m; None is the built-in pair."""
@@ -63,7 +63,7 @@ class Preferences:
 
     def with_pair(self, pair: Pair) -> Preferences:
         """Puts a pair first among the pairs used last."""
-        return replace(self, pairs=(pair, *(one for one in self.pairs if one != pair))[:_LAST_PAIRS])
+        return replace(self, pairs=(pair, *(earlier for earlier in self.pairs if earlier != pair))[:_LAST_PAIRS])
 
 
 def preferences_file() -> Path:
@@ -97,7 +97,7 @@ def write_preferences(preferences: Preferences) -> None:
 
 def remember_pair(target: Path, draft: Path) -> None:
     """Records a pair as the one used last. A folder that cannot be written is only logged."""
-    names = [str(one.absolute()) if one.is_file() else one.as_posix() for one in (target, draft)]
+    names = [str(path.absolute()) if path.is_file() else path.as_posix() for path in (target, draft)]
     try:
         write_preferences(read_preferences().with_pair(Pair(*names)))
     except LibraryError as error:

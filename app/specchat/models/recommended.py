@@ -48,33 +48,33 @@ _MUCH_CHEAPER: Final = 1.2
 """16 bits are offered where lookup can gain at least this many times what it can in the small format."""
 
 
-def suggestions(place: Place, measured: Measured, limit: int = 60) -> list[Suggestion]:
+def suggestions(device: Place, measured: Measured, limit: int = 60) -> list[Suggestion]:
     """The targets that fit this machine, the most capable first. `measured` has its pass costs by quantisation."""
-    models = (one for one in catalog().models.values() if one.parameters >= _SMALLEST and _is_usable(one))
-    by_size = sorted(models, key=lambda one: -one.parameters)
-    return [one for model in by_size for one in _offers(model, place, measured)][:limit]
+    models = (model for model in catalog().models.values() if model.parameters >= _SMALLEST and _is_usable(model))
+    by_size = sorted(models, key=lambda model: -model.parameters)
+    return [offer for model in by_size for offer in _offers(model, device, measured)][:limit]
 
 
-def basis(place: Place) -> str:
+def basis(device: Place) -> str:
     """A line that says what the expected speeds are based on."""
-    if place.on_gpu:
+    if device.on_gpu:
         return "These fit the GPU's memory. Its speed is not known before a model has run."
-    if place.bandwidth is None:
+    if device.bandwidth is None:
         return "The memory bandwidth of this machine could not be measured."
-    return f"Speeds are the most that its memory bandwidth of {format_size(place.bandwidth)}/s allows."
+    return f"Speeds are the most that its memory bandwidth of {format_size(device.bandwidth)}/s allows."
 
 
-def note(place: Place, known: Sequence[Suggestion]) -> str:
+def note(device: Place, known: Sequence[Suggestion]) -> str:
     """For a CPU: whether no draft is known to gain there, and whether other programs used it; else empty."""
-    if place.on_gpu or not known:
+    if device.on_gpu or not known:
         return ""
-    return f"{_gains(known)} {_BUSY if place.disturbed else ''}".strip()
+    return f"{_gains(known)} {_BUSY if device.disturbed else ''}".strip()
 
 
 def _gains(known: Sequence[Suggestion]) -> str:
-    if any(one.gains for one in known):
+    if any(suggestion.gains for suggestion in known):
         return ""
-    if any(one.speedup for one in known):
+    if any(suggestion.speedup for suggestion in known):
         return "No draft is known to gain on this CPU. Lookup does, on edits."
     return "Neither a draft nor lookup is known to gain on this CPU."
 
@@ -82,15 +82,21 @@ def _gains(known: Sequence[Suggestion]) -> str:
 def few(known: list[Suggestion], count: int = 3) -> list[Suggestion]:
     """A few that are fast enough to read along: known gains of drafts, one of each kind, then other families."""
     chosen: list[Suggestion] = []
-    ordered = sorted(known, key=lambda one: (one.pace < _COMFORTABLE, -(one.speedup or 0.0) if one.gains else 0.0))
+    ordered = sorted(
+        known,
+        key=lambda suggestion: (
+            suggestion.pace < _COMFORTABLE,
+            -(suggestion.speedup or 0.0) if suggestion.gains else 0.0,
+        ),
+    )
     traits: tuple[Callable[[Suggestion], object], ...] = (
-        lambda one: (one.kind, one.model.family) if one.gains else one.kind,
-        lambda one: one.model.family,
+        lambda suggestion: (suggestion.kind, suggestion.model.family) if suggestion.gains else suggestion.kind,
+        lambda suggestion: suggestion.model.family,
     )
     for trait in traits:
-        for one in ordered:
-            if one not in chosen and trait(one) not in [trait(other) for other in chosen]:
-                chosen.append(one)
+        for suggestion in ordered:
+            if suggestion not in chosen and trait(suggestion) not in [trait(other) for other in chosen]:
+                chosen.append(suggestion)
     return chosen[:count]
 
 
@@ -120,7 +126,7 @@ class _Target:
 
     def with_draft(self, pair: Pair) -> Suggestion | None:
         """It with a draft and the most that this can gain; None if they do not fit."""
-        quantisation = next((one for one in ("Q8_0", *_SMALL) if one in pair.draft.quantisations), "")
+        quantisation = next((name for name in ("Q8_0", *_SMALL) if name in pair.draft.quantisations), "")
         if not (quantisation and _is_usable(pair.draft)):
             return None
         draft = outline(pair.draft, quantisation, catalog().bits[quantisation])
@@ -162,16 +168,16 @@ class _Target:
         )
 
 
-def _offers(model: Model, place: Place, measured: Measured) -> Iterator[Suggestion]:
+def _offers(model: Model, device: Place, measured: Measured) -> Iterator[Suggestion]:
     """The target in a small format, and in 16 bits where checking several tokens is much cheaper."""
 
     def offer(formats: tuple[str, ...]) -> Suggestion | None:
-        name = next((one for one in formats if one in model.quantisations), None)
+        name = next((known for known in formats if known in model.quantisations), None)
         if name is None:
             return None
-        passes = pass_costs(name, place.machine, measured)
+        passes = pass_costs(name, device.machine, measured)
         header = outline(model, name, catalog().bits[name])
-        target = _Target(place, model, name, header, passes.relative if passes else [])
+        target = _Target(device, model, name, header, passes.relative if passes else [])
         return _best(target) if target.pace >= _FAST_ENOUGH else None
 
     small, large = offer(_SMALL), offer(_LARGE)
@@ -184,11 +190,11 @@ def _offers(model: Model, place: Place, measured: Measured) -> Iterator[Suggesti
 
 def _best(target: _Target) -> Suggestion | None:
     """The target with the draft that gains most, else with one of which nothing is known on a GPU, else alone."""
-    tried = [one for pair in catalog().drafts_for(target.model) if (one := target.with_draft(pair))]
-    gaining = [one for one in tried if one.gains and (one.speedup or 0.0) >= GAIN]
-    unknown = [one for one in tried if one.speedup is None]
+    tried = [paired for pair in catalog().drafts_for(target.model) if (paired := target.with_draft(pair))]
+    gaining = [paired for paired in tried if paired.gains and (paired.speedup or 0.0) >= GAIN]
+    unknown = [paired for paired in tried if paired.speedup is None]
     if gaining or unknown:
-        return max(gaining, key=lambda one: one.speedup or 0.0) if gaining else unknown[0]
+        return max(gaining, key=lambda paired: paired.speedup or 0.0) if gaining else unknown[0]
     alone = target.alone()
     return replace(alone, notes=(*alone.notes, *map(_about_draft, tried))) if alone else None
 
@@ -207,9 +213,9 @@ def _memory(n_ctx: int, own: int, size: int, *, on_gpu: bool) -> str:
     return f"{format_size(size)} of memory with a context of {n_ctx:,} tokens{shorter}"
 
 
-def _about_draft(one: Suggestion) -> str:
+def _about_draft(suggestion: Suggestion) -> str:
     """What a draft would bring that is not offered."""
-    name, most = short_name(one.pair.draft) if one.pair else "", one.speedup or 0.0
+    name, most = short_name(suggestion.pair.draft) if suggestion.pair else "", suggestion.speedup or 0.0
     if most < GAIN:
         return f"{name} as a draft gains nothing here"
     return f"{name} as a draft: not measured, {most:.1f} × here if every token were accepted"

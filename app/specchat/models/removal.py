@@ -12,24 +12,24 @@ from specchat.models.cache import PART, repository_name
 from specchat.models.sources import Found, Source
 
 
-def check_removable(found: Found) -> None:
+def check_removable(model: Found) -> None:
     """Raises LibraryError for a model that another program has to remove."""
-    if found.source is Source.OLLAMA:
-        name = found.name.removeprefix(f"{Source.OLLAMA}:")
-        raise LibraryError(f"{found.name} belongs to Ollama: remove it with `ollama rm {name}`")
+    if model.source is Source.OLLAMA:
+        name = model.name.removeprefix(f"{Source.OLLAMA}:")
+        raise LibraryError(f"{model.name} belongs to Ollama: remove it with `ollama rm {name}`")
 
 
-def remove(found: Found) -> None:
+def remove(model: Found) -> None:
     """Removes a model's files and, in the Hugging Face cache, the bytes that nothing else links to.
 
     Raises LibraryError if that is not allowed or not possible.
     """
-    check_removable(found)
+    check_removable(model)
     try:
-        folder = _cache_folder(found.files[0])
+        folder = _cache_folder(model.files[0])
         if folder is not None:
-            _remove_shared(found.files, folder)
-        for file in found.files:
+            _remove_shared(model.files, folder)
+        for file in model.files:
             for path in [*_with_its_bytes(file, folder)]:
                 path.unlink(missing_ok=True)
         if folder is not None:

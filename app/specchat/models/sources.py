@@ -175,22 +175,22 @@ def _snapshots(folder: Path) -> list[Path]:
         main = (folder / "refs" / "main").read_text("utf-8").strip()
     except (OSError, ValueError):
         main = ""
-    found = [(snapshot.name == main, _modified(snapshot), snapshot) for snapshot in _folders(folder / "snapshots")]
-    return [snapshot for *_, snapshot in sorted(found, reverse=True)]
+    snapshots = [(snapshot.name == main, _modified(snapshot), snapshot) for snapshot in _folders(folder / "snapshots")]
+    return [snapshot for *_, snapshot in sorted(snapshots, reverse=True)]
 
 
 def _files(folder: Path) -> list[_LocalFile]:
     """The GGUF files in a folder, up to five levels deep. Links to files are followed, links to folders are not."""
-    found: list[_LocalFile] = []
-    for place, inner, names in os.walk(folder):
-        here = Path(place)
+    files: list[_LocalFile] = []
+    for inside, inner, names in os.walk(folder):
+        here = Path(inside)
         if len(here.relative_to(folder).parts) >= _DEEPEST:
             inner.clear()
         for name in names:
             path = here / name
             if name.lower().endswith(".gguf") and not name.startswith(".") and path.is_file():
-                found.append(_LocalFile(path.relative_to(folder).as_posix(), path.stat().st_size, path))
-    return sorted(found, key=lambda file: file.path)
+                files.append(_LocalFile(path.relative_to(folder).as_posix(), path.stat().st_size, path))
+    return sorted(files, key=lambda file: file.path)
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -130,4 +130,4 @@ def _line(report: Report) -> str:
         f"{report.speedup:.2f} ×" if report.speedup is not None else "",
         f"k {report.k}" if report.k is not None else "",
     ]
-    return f"{', '.join(one for one in figures if one)} ({report.setting}): {report.source}"
+    return f"{', '.join(figure for figure in figures if figure)} ({report.setting}): {report.source}"

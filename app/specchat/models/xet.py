@@ -70,10 +70,10 @@ def xet_name(file: HubFile, timeout: float) -> str | None:
     try:
         for _ in range(_REDIRECTS):
             with request(url, method="HEAD", redirects=False, timeout=timeout) as response:
-                found = response.headers.get(HUGGINGFACE_HEADER_X_XET_HASH, "")
+                name = response.headers.get(HUGGINGFACE_HEADER_X_XET_HASH, "")
                 to = response.headers.get("Location", "")
-            if _NAME.fullmatch(found):
-                return found
+            if _NAME.fullmatch(name):
+                return name
             if not to or urlsplit(to).netloc:
                 return None
             url = urljoin(url, to)  # the repository was renamed

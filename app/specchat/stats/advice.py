@@ -70,8 +70,8 @@ class Answered:
         speedup = self.view.speedup
         if speedup is None or self.view.disturbed:
             return None
-        found = what_if(self.rounds, self.fitted_costs, self.settings.k, self.k_max, speedup=speedup)
-        return found if found and found.fits else None
+        prediction = what_if(self.rounds, self.fitted_costs, self.settings.k, self.k_max, speedup=speedup)
+        return prediction if prediction and prediction.fits else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +114,18 @@ class Memory:
     told: Mapping[Cause, Reported] = field(default_factory=dict)
 
 
-def advise(found: Mapping[Cause, Advice], memory: Memory) -> tuple[Advice | None, Memory]:
+def advise(causes: Mapping[Cause, Advice], memory: Memory) -> tuple[Advice | None, Memory]:
     """The advice to give after a turn with these causes, or None, and what to remember."""
     answers = memory.answers + 1
-    seen = {cause: _times_seen(found.get(cause), memory.seen.get(cause, 0)) for cause in Cause}
+    seen = {cause: _times_seen(causes.get(cause), memory.seen.get(cause, 0)) for cause in Cause}
     due = [
         advice
-        for cause, advice in found.items()
+        for cause, advice in causes.items()
         if _worth_telling(advice, seen[cause]) and not _silent(advice, memory.told.get(cause), answers)
     ]
     chosen = max(due, key=lambda advice: advice.gain, default=None)
-    told = {**memory.told, chosen.cause: Reported(answers, chosen.gain)} if chosen else memory.told
-    return chosen, Memory(answers, {cause: times for cause, times in seen.items() if times}, told)
+    reported = {**memory.told, chosen.cause: Reported(answers, chosen.gain)} if chosen else memory.told
+    return chosen, Memory(answers, {cause: times for cause, times in seen.items() if times}, reported)
 
 
 def _times_seen(advice: Advice | None, before: int) -> int:
@@ -139,8 +139,8 @@ def _worth_telling(advice: Advice, seen: int) -> bool:
     return advice.gain >= AT_ONCE or (advice.gain >= WORTH and seen >= _ANSWERS)
 
 
-def _silent(advice: Advice, told: Reported | None, answers: int) -> bool:
-    return told is not None and answers - told.answer <= _SILENCE and advice.gain < _WORSE * told.gain
+def _silent(advice: Advice, reported: Reported | None, answers: int) -> bool:
+    return reported is not None and answers - reported.answer <= _SILENCE and advice.gain < _WORSE * reported.gain
 
 
 CHANCE = 0.002

@@ -49,8 +49,8 @@ def causes(turn: Answered) -> dict[Cause, Advice]:
     """All advice for a turn, however small its gain; none for one that other programs disturbed."""
     if not turn.rounds or turn.view.disturbed:
         return {}
-    found = (*_drafts(turn), *_copies(turn), *_cold(turn), *_other(turn), *_threads(turn))
-    return {advice.cause: advice for advice in found}
+    all_advice = (*_drafts(turn), *_copies(turn), *_cold(turn), *_other(turn), *_threads(turn))
+    return {advice.cause: advice for advice in all_advice}
 
 
 def _drafts(turn: Answered) -> Iterator[Advice]:
@@ -86,19 +86,19 @@ def _length(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
     other = "With this verifier another k may give another text."
     why = (*_comparison(prediction, best), same if turn.settings.verifier == "coupled" else other)
     if best.k == 0 and ran != AUTO:
-        found = turn.view.break_even
-        needed = "" if found is None or found.needed is None else f", needs {found.needed:.2f}"
+        gauge = turn.view.break_even
+        needed = "" if gauge is None or gauge.needed is None else f", needs {gauge.needed:.2f}"
         yield Advice(
             Cause.LOW_ALPHA,
             f"drafting cost {per_cent(gain / (1 + gain))} on this text (α {turn.view.figures.alpha or 0:.2f}{needed}): "
             "k auto stops when it does not pay off",
             gain,
-            (*why, *([f"Break-even: {found.sentence()}."] if found else [])),
+            (*why, *([f"Break-even: {gauge.sentence()}."] if gauge else [])),
             lambda settings: replace(settings, k=AUTO),
         )
         return
-    told = "plain decoding" if best.k == 0 else f"k {best.k}"
-    sentence = f"{told} would have been {per_cent(gain)} faster{' than auto' if ran == AUTO else ''} here"
+    choice = "plain decoding" if best.k == 0 else f"k {best.k}"
+    sentence = f"{choice} would have been {per_cent(gain)} faster{' than auto' if ran == AUTO else ''} here"
     yield Advice(Cause.LENGTH, sentence, gain, why, lambda settings: replace(settings, k=best.k))
 
 
@@ -188,13 +188,13 @@ def _told(prediction: WhatIf, point: Point) -> str:
 
 def copied_share(answer: str, prompt: str) -> float:
     """The share of the answer's words within six consecutive words that also occur in the prompt."""
-    said, given = answer.split(), prompt.split()
+    words, given = answer.split(), prompt.split()
     runs = {tuple(given[start : start + _RUN]) for start in range(len(given) - _RUN + 1)}
-    copied = [False] * len(said)
-    for start in range(len(said) - _RUN + 1):
-        if tuple(said[start : start + _RUN]) in runs:
+    copied = [False] * len(words)
+    for start in range(len(words) - _RUN + 1):
+        if tuple(words[start : start + _RUN]) in runs:
             copied[start : start + _RUN] = [True] * _RUN
-    return sum(copied) / len(said) if said else 0.0
+    return sum(copied) / len(words) if words else 0.0
 
 
 def _copies(turn: Answered) -> Iterator[Advice]:
@@ -261,7 +261,7 @@ def _other(turn: Answered) -> Iterator[Advice]:
         return
     gain = (share - _OTHER_USUAL) / (1 - share + _OTHER_USUAL)
     between_ms = figures.other_ms / figures.num_rounds
-    told = f"{per_cent(share)} of the time went into neither drafting nor verifying"
+    sentence = f"{per_cent(share)} of the time went into neither drafting nor verifying"
     why = [
         f"{figures.other_ms:.0f} of {figures.decode_ms:.0f} ms of decoding were spent outside the models' passes, "
         f"{between_ms:.2f} ms a round. About {per_cent(_OTHER_USUAL)} are usual.",
@@ -270,13 +270,13 @@ def _other(turn: Answered) -> Iterator[Advice]:
     ]
     if sampling.grammar:
         why.append("A grammar checks tokens in every round; a simpler one is faster.")
-        yield Advice(Cause.OTHER, f"{told}: the grammar is checked in every round", gain, tuple(why))
+        yield Advice(Cause.OTHER, f"{sentence}: the grammar is checked in every round", gain, tuple(why))
     elif sampling.top_k == 0 or sampling.top_k > 1000:
         many = "all tokens" if sampling.top_k == 0 else f"{sampling.top_k} tokens"
         why.append("Fewer candidates change the text a little: those removed had almost no probability.")
         yield Advice(
             Cause.OTHER,
-            f"{told}: top-k keeps {many} at every position; 40 is usual",
+            f"{sentence}: top-k keeps {many} at every position; 40 is usual",
             gain,
             tuple(why),
             lambda settings: replace(settings, sampling=replace(settings.sampling, top_k=40)),
@@ -285,7 +285,7 @@ def _other(turn: Answered) -> Iterator[Advice]:
         why.append(f"All {turn.cores} cores compute. One that is left free can draw the screen and do the rest.")
         yield Advice(
             Cause.OTHER,
-            f"{told}, and all {turn.cores} cores compute: leave one free",
+            f"{sentence}, and all {turn.cores} cores compute: leave one free",
             gain,
             tuple(why),
             command=f"/set threads {turn.cores - 1}",

@@ -66,10 +66,10 @@ def position_bars(figures: Figures, width: int) -> list[Line]:
     """A bar for each place of the drafts: the share of drafts whose token there was accepted, and their number."""
     room = max(width, _LEAST) - 19
     lines: list[Line] = []
-    for place, (drafted, share) in enumerate(zip(figures.drafted_at, figures.accepted_by_place, strict=True), 1):
+    for position, (drafted, share) in enumerate(zip(figures.drafted_at, figures.accepted_by_place, strict=True), 1):
         lines.append(
             (
-                (f"{place:>3} ", Style.QUIET),
+                (f"{position:>3} ", Style.QUIET),
                 (bar(share, room), Style.ACCEPTED),
                 (f" {percent(share)}", Style.PLAIN),
                 (f" of {drafted}"[:9], Style.QUIET),
@@ -95,9 +95,9 @@ def k_chart(rounds: Sequence[Round], width: int) -> list[Line]:
         *wrapped(f"k {_ks(rounds)} in {len(rounds)} rounds", width, Style.QUIET, indent="    "),
     ]
     for events, share in zip(common[:_REASONS], shares, strict=False):
-        told = clean_line(events[-1].reason) or "no reason given"
+        reason = clean_line(events[-1].reason) or "no reason given"
         begin = f"{share:>3} % "
-        first, *rest = wrapped(f"k {_ks(events)}: {told}", width - len(begin), Style.QUIET)
+        first, *rest = wrapped(f"k {_ks(events)}: {reason}", width - len(begin), Style.QUIET)
         lines += [((begin, Style.PLAIN), *first), *(((" " * len(begin), Style.PLAIN), *line) for line in rest)]
     if others := sum(shares[_REASONS:]):
         lines.append(((f"{others:>3} % ", Style.PLAIN), ("other reasons", Style.QUIET)))
@@ -119,8 +119,10 @@ def histogram(spread: Spread, width: int, rows: int = 8) -> list[Line]:
         )
         for low, high, count in bins
     ]
-    told = [f"p{share * 100:.0f} {_ms(value)}" for share in (0.5, 0.9, 0.99) if (value := spread.quantile(share))]
-    return lines + wrapped("ms  " + "  ".join(told), max(width, _LEAST), Style.STRONG, hang="    ")
+    percentiles = [
+        f"p{share * 100:.0f} {_ms(value)}" for share in (0.5, 0.9, 0.99) if (value := spread.quantile(share))
+    ]
+    return lines + wrapped("ms  " + "  ".join(percentiles), max(width, _LEAST), Style.STRONG, hang="    ")
 
 
 def kinds_table(by_name: Iterable[tuple[str, Figures]], width: int) -> list[Line]:
@@ -189,12 +191,12 @@ class Plot:
 
 
 def _kind(name: str, figures: Figures, share: int, width: int) -> list[Line]:
-    told = (
+    sentence = (
         f"{name}: {figures.num_tokens} tokens, {share} %, "
         f"α {number(figures.alpha, 1, 2)}, τ {number(figures.block_efficiency, 1, 2)}, "
         f"{figures.tokens_per_second or 0:.0f} tok/s"
     )
-    return wrapped(told, width, hang="  ")
+    return wrapped(sentence, width, hang="  ")
 
 
 def _ks(events: Sequence[Round]) -> str:

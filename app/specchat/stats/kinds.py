@@ -46,35 +46,35 @@ def kinds_of(texts: Sequence[str], *, thinking: bool = False) -> list[ContentKin
     only closes it.
     """
     characters = _kinds_of_characters("".join(texts), thinking=thinking)
-    found: list[ContentKind] = []
-    place = 0
+    kinds: list[ContentKind] = []
+    start = 0
     for text in texts:
         blank = len(text) - len(text.lstrip())
-        told = place + (blank if blank < len(text) else 0)
-        found.append(characters[min(told, len(characters) - 1)] if characters else ContentKind.PROSE)
-        place += len(text)
-    return found
+        first = start + (blank if blank < len(text) else 0)
+        kinds.append(characters[min(first, len(characters) - 1)] if characters else ContentKind.PROSE)
+        start += len(text)
+    return kinds
 
 
 def _kinds_of_characters(text: str, *, thinking: bool) -> list[ContentKind]:
     kinds: list[ContentKind] = []
     closing = _CLOSING if thinking else ()
     fence, last = "", ContentKind.PROSE
-    while (place := len(kinds)) < len(text):
+    while (begin := len(kinds)) < len(text):
         if closing:
-            ends = [at + len(tag) for tag in closing if (at := text.find(tag, place)) >= 0]
-            kinds += [ContentKind.THINKING] * (min(ends, default=len(text)) - place)
+            ends = [at + len(tag) for tag in closing if (at := text.find(tag, begin)) >= 0]
+            kinds += [ContentKind.THINKING] * (min(ends, default=len(text)) - begin)
             closing, last = (), ContentKind.PROSE
             continue
-        length = (text.find("\n", place) + 1 or len(text)) - place
-        call = None if fence else _CALL.search(text, place, place + length) or _bare_call(text, place, kinds)
-        if call is not None and call.start() == place:
-            kinds += [ContentKind.TOOLS] * (_end_of_call(text, call) - place)
+        length = (text.find("\n", begin) + 1 or len(text)) - begin
+        call = None if fence else _CALL.search(text, begin, begin + length) or _bare_call(text, begin, kinds)
+        if call is not None and call.start() == begin:
+            kinds += [ContentKind.TOOLS] * (_end_of_call(text, call) - begin)
             last = ContentKind.PROSE
             continue
         if call is not None:
-            length = call.start() - place
-        line = text[place : place + min(length, _KEPT)]
+            length = call.start() - begin
+        line = text[begin : begin + min(length, _KEPT)]
         start = line.lstrip()
         if fence:
             kinds += [ContentKind.CODE] * length
@@ -94,9 +94,9 @@ def _kinds_of_characters(text: str, *, thinking: bool) -> list[ContentKind]:
     return kinds
 
 
-def _bare_call(text: str, place: int, kinds: Sequence[ContentKind]) -> re.Match[str] | None:
+def _bare_call(text: str, start: int, kinds: Sequence[ContentKind]) -> re.Match[str] | None:
     """A call without a mark, if only thinking and white space come before it."""
-    call = _BARE_CALL.match(text, place)
+    call = _BARE_CALL.match(text, start)
     alone = call and all(kind is ContentKind.THINKING or text[at].isspace() for at, kind in enumerate(kinds))
     return call if alone else None
 
@@ -130,8 +130,8 @@ def kinds_of_rounds(rounds: Sequence[Round]) -> list[ContentKind]:
     texts = [[token.text for token in event.emitted] for event in rounds]
     answer = [text for emitted in texts for text in emitted]
     kinds = iter(kinds_of(answer, thinking=closes_unopened_thinking("".join(answer))))
-    found: list[ContentKind] = []
+    chosen: list[ContentKind] = []
     for emitted in texts:
         own = [next(kinds) for _ in emitted]
-        found.append(max(own, key=own.count) if own else found[-1] if found else ContentKind.PROSE)
-    return found
+        chosen.append(max(own, key=own.count) if own else chosen[-1] if chosen else ContentKind.PROSE)
+    return chosen

@@ -60,11 +60,11 @@ def limits(rounds: Sequence[Round]) -> list[str]:
     causes = Counter(
         (bool(event.drafted), event.limited_by, "" if event.limited_by else event.reason) for event in rounds
     )
-    told = []
+    sentences = []
     for (drafted, cause, reason), count in causes.most_common():
         why = _DRAFTED.get(cause, "") if drafted else _PLAIN.get(cause, reason)
         if why and count >= _OFTEN * len(rounds):
             what = "drafted no more" if drafted else "drafted nothing"
             change = f"; {_CHANGES[cause]}" if cause in _CHANGES else ""
-            told.append(f"{count} of {len(rounds)} rounds {what}: {why}{change}.")
-    return told
+            sentences.append(f"{count} of {len(rounds)} rounds {what}: {why}{change}.")
+    return sentences

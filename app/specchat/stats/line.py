@@ -86,10 +86,10 @@ def time_shares(stats: Mapping[str, Any]) -> dict[str, float]:
 
 def shown_shares(shares: Mapping[str, float], least: float = 0.005) -> dict[str, float]:
     """The shares of the time as they are shown: a rollback below `least` counts as `other`."""
-    found = dict(shares)
-    if found.get("rollback", 1.0) < least:
-        found["other"] += found.pop("rollback")
-    return found
+    combined = dict(shares)
+    if combined.get("rollback", 1.0) < least:
+        combined["other"] += combined.pop("rollback")
+    return combined
 
 
 def reading_words(progress: PromptProgress) -> str:

@@ -60,37 +60,36 @@ def chance(value: float) -> str:
     return f"{value:.2f}" if value else "0"
 
 
-def accepted_by(verifier: str, found: Chances, *, greedy: bool) -> str:
+def accepted_by(verifier: str, chances: Chances, *, greedy: bool) -> str:
     """Why a rule accepted a token."""
     if greedy:
-        return f"At temperature 0 the target takes its likeliest token. That was {found.text}, so it was accepted."
+        return f"At temperature 0 the target takes its likeliest token. That was {chances.text}, so it was accepted."
     match verifier:
         case "coupled":
-            return f"The target, drawing with the same random numbers, drew {found.text} too, so it was accepted."
-        case "rejection" if found.ratio == 1:
+            return f"The target, drawing with the same random numbers, drew {chances.text} too, so it was accepted."
+        case "rejection" if chances.ratio == 1:
             return "The target gave it at least as much as the draft, so the rule always accepts it."
-        case "rejection" if found.ratio is not None:
-            return f"{_tested(found.q, found.ratio)} the draw was below, so it was accepted."
+        case "rejection" if chances.ratio is not None:
+            return f"{_tested(chances.q, chances.ratio)} the draw was below, so it was accepted."
         case "block":
             return "The rule judges the draft as a whole: this is part of the longest beginning that passed its test."
         case "typical":
             return f"That is above {_THRESHOLD}. So it was accepted (≈ lossy)."
-    return f"The target accepted {found.text}."
+    return f"The target accepted {chances.text}."
 
 
-def rejected_by(verifier: str, found: Chances, *, greedy: bool) -> str:
+def rejected_by(verifier: str, chances: Chances, *, greedy: bool) -> str:
     """Why a rule rejected a token."""
-    text, drawn = found.text, found.drawn
+    text, drawn = chances.text, chances.drawn
     if greedy:
         return f"At temperature 0 the target takes its likeliest token. That was {drawn}, so {text} was rejected."
     redrawn = f"{drawn} was drawn in its place, from what the target gives more than the draft."
     match verifier:
         case "coupled":
-            return (
-                f"The target, drawing with the same random numbers, drew {drawn}, so {text} was rejected.{_odds(found)}"
-            )
-        case "rejection" if found.ratio is not None:
-            return f"{_tested(found.q, found.ratio)} the draw was above, so it was rejected. {redrawn}"
+            drew = f"The target, drawing with the same random numbers, drew {drawn}"
+            return f"{drew}, so {text} was rejected.{_odds(chances)}"
+        case "rejection" if chances.ratio is not None:
+            return f"{_tested(chances.q, chances.ratio)} the draw was above, so it was rejected. {redrawn}"
         case "block":
             judged = "The rule judges the draft as a whole"
             return f"{judged}: the longest beginning that passed its test ended before this token. {redrawn}"
@@ -107,11 +106,13 @@ def _tested(q: float | None, ratio: float) -> str:
     return f"The rule accepts it with probability {formula} = {chance(ratio)};"
 
 
-def _odds(found: Chances) -> str:
+def _odds(chances: Chances) -> str:
     """How often the coupled rule accepts a token with these probabilities: at most min(1, p / q)."""
-    if found.ratio is None:
+    if chances.ratio is None:
         return ""
-    if found.ratio == 1:
+    if chances.ratio == 1:
         return " The target finds it at least as likely as the draft, but a draw does not always take a likely token."
-    often = f"at most {found.ratio * 100:.0f} times in 100" if found.ratio >= 0.005 else "less than once in 100 times"
+    often = (
+        f"at most {chances.ratio * 100:.0f} times in 100" if chances.ratio >= 0.005 else "less than once in 100 times"
+    )
     return f" With these probabilities it is accepted {often}."

@@ -44,10 +44,10 @@ class Spread:
     def quantile(self, share: float) -> float | None:
         """The value that this share of the values does not exceed, within 1 %; None without values."""
         rank = max(1, math.ceil(share * self.count))
-        for place in sorted(self.counts):
-            rank -= self.counts[place]
+        for bin_class in sorted(self.counts):
+            rank -= self.counts[bin_class]
             if rank <= 0:
-                return _middle(place)
+                return _middle(bin_class)
         return None
 
     def bins(self, most: int) -> list[tuple[float, float, int]]:
@@ -61,20 +61,22 @@ class Spread:
             (
                 _upper(start - 1),
                 _upper(min(start + width - 1, last)),
-                sum(self.counts.get(place, 0) for place in range(start, start + width)),
+                sum(self.counts.get(bin_class, 0) for bin_class in range(start, start + width)),
             )
             for start in starts
         ]
 
     def to_json(self) -> list[list[int]]:
         """Pairs of a class and its count, as JSON."""
-        return [[place, self.counts[place]] for place in sorted(self.counts)]
+        return [[bin_class, self.counts[bin_class]] for bin_class in sorted(self.counts)]
 
     @classmethod
-    def from_json(cls, kept: Any) -> Spread:
+    def from_json(cls, stored: Any) -> Spread:
         """Reads what `to_json` wrote. Raises ValueError for anything else."""
-        counts = dict(from_json(list[tuple[int, int]], kept))
-        if any(count < 1 or not _class(_LOWEST) <= place <= _class(_HIGHEST) for place, count in counts.items()):
+        counts = dict(from_json(list[tuple[int, int]], stored))
+        if any(
+            count < 1 or not _class(_LOWEST) <= bin_class <= _class(_HIGHEST) for bin_class, count in counts.items()
+        ):
             raise ValueError("these are not the counts of a distribution")
         return cls(counts)
 
@@ -84,10 +86,10 @@ def _class(value: float) -> int:
     return math.ceil(math.log(min(max(value, _LOWEST), _HIGHEST)) / _GROWTH)
 
 
-def _upper(place: int) -> float:
-    return math.exp(place * _GROWTH)
+def _upper(bin_class: int) -> float:
+    return math.exp(bin_class * _GROWTH)
 
 
-def _middle(place: int) -> float:
+def _middle(bin_class: int) -> float:
     """A value within 1 % of all values of its class."""
-    return 2 * _upper(place) / (1 + math.exp(_GROWTH))
+    return 2 * _upper(bin_class) / (1 + math.exp(_GROWTH))

@@ -76,8 +76,10 @@ class Figures(Timed):
         """The figures of all rounds of both."""
         return Figures(
             **{
-                one.name: _added(getattr(self, one.name), getattr(other, one.name), by_place=one.name.endswith("_at"))
-                for one in fields(self)
+                each.name: _added(
+                    getattr(self, each.name), getattr(other, each.name), by_place=each.name.endswith("_at")
+                )
+                for each in fields(self)
             }
         )
 

@@ -45,31 +45,31 @@ def explain_round(event: Round, decided: Decided, in_thought: Sequence[bool] = (
     tokens: list[DraftedToken | TargetToken] = [*event.drafted]
     tokens += [event.token] if event.token.kind is not TokenKind.NONE else []
     thoughts = iter(in_thought)
-    found = []
-    for place, token in enumerate(tokens):
-        explanation = explain_token(event, place, decided)
+    explanations = []
+    for index, token in enumerate(tokens):
+        explanation = explain_token(event, index, decided)
         if token in event.emitted and next(thoughts, False):
             thought = "It belongs to the model's thought, which is drafted and verified like the answer."
             explanation = replace(explanation, paragraphs=(*explanation.paragraphs, thought))
-        found.append(explanation)
-    return found
+        explanations.append(explanation)
+    return explanations
 
 
-def explain_token(event: Round, place: int, decided: Decided) -> Explanation:
-    """The explanation of drafted token `place`, or of the target's own for the place after the last drafted one."""
-    if place >= len(event.drafted):
+def explain_token(event: Round, index: int, decided: Decided) -> Explanation:
+    """The explanation of drafted token `index`, or of the target's own for the index after the last drafted one."""
+    if index >= len(event.drafted):
         return Explanation(
             f"{LOOKS[event.token.kind].glyph} {_sign(event.token)}",
             _own(event, decided),
             _TOKENS,
             event.token.kind.value,
         )
-    token = event.drafted[place]
+    token = event.drafted[index]
     match token.outcome:
         case Outcome.ACCEPTED:
             paragraphs, more = _accepted(event, token, decided), _TOKENS
         case Outcome.REJECTED:
-            paragraphs, more = _rejected(event, place, decided), _RULES
+            paragraphs, more = _rejected(event, index, decided), _RULES
         case Outcome.DISCARDED:
             paragraphs, more = _discarded(event, token), _TOKENS
     return Explanation(f"{LOOKS[token.outcome].glyph} {_sign(token)}", paragraphs, more, token.outcome.value)
@@ -77,19 +77,19 @@ def explain_token(event: Round, place: int, decided: Decided) -> Explanation:
 
 def explain_alternatives(inspection: Inspection) -> list[Explanation]:
     """The explanations of all tokens of an inspection, in its order."""
-    said = next((token for token in inspection.tokens if token.id == inspection.said), None)
-    return [_explained_alternative(token, said) for token in inspection.tokens]
+    answered = next((token for token in inspection.tokens if token.id == inspection.said), None)
+    return [_explained_alternative(token, answered) for token in inspection.tokens]
 
 
 def _accepted(event: Round, token: DraftedToken, decided: Decided) -> tuple[str, ...]:
-    found = Chances(_quoted(token), token.q, token.p, _quoted(token))
-    why = accepted_by(decided.verifier, found, greedy=decided.greedy)
+    chances = Chances(_quoted(token), token.q, token.p, _quoted(token))
+    why = accepted_by(decided.verifier, chances, greedy=decided.greedy)
     gave = f"The round's one target pass gave {counted(event.num_emitted, 'token')}."
     return f"{_proposed(event, token, decided)} {why}", f"{gave} Without a draft each takes a pass of its own."
 
 
-def _rejected(event: Round, place: int, decided: Decided) -> tuple[str, ...]:
-    token, depth = event.drafted[place], event.depths[place]
+def _rejected(event: Round, index: int, decided: Decided) -> tuple[str, ...]:
+    token, depth = event.drafted[index], event.depths[index]
     text, taken = _quoted(token), _quoted(event.emitted[depth]) if depth < event.num_emitted else "another token"
     stage = (decided.removed or {}).get(token.id) if token.id is not None else None
     if stage == "grammar":
@@ -100,8 +100,8 @@ def _rejected(event: Round, place: int, decided: Decided) -> tuple[str, ...]:
     elif depth < event.num_accepted:
         why = f"The draft tree had several tokens for this place. The target took another one of them, {taken}."
     else:
-        found = Chances(text, token.q, token.p, taken)
-        why = rejected_by(decided.verifier, found, greedy=decided.greedy)
+        chances = Chances(text, token.q, token.p, taken)
+        why = rejected_by(decided.verifier, chances, greedy=decided.greedy)
     lost = sum(other.outcome is Outcome.DISCARDED for other in event.drafted)
     after = f"{counted(lost, 'token')} drafted after it {'was' if lost == 1 else 'were'} discarded."
     return (f"{_proposed(event, token, decided)} {why}", *([after] if lost and not event.parents else []))
@@ -143,7 +143,7 @@ def _own(event: Round, decided: Decided) -> tuple[str, ...]:
     return first, rest
 
 
-def _explained_alternative(token: InspectedToken, said: InspectedToken | None) -> Explanation:
+def _explained_alternative(token: InspectedToken, answered: InspectedToken | None) -> Explanation:
     text = _quoted(token)
     first = f"The target ranks {text} number {token.rank} here and gives it {chance(token.raw_p)} before sampling"
     if token.removed_by:
@@ -153,12 +153,12 @@ def _explained_alternative(token: InspectedToken, said: InspectedToken | None) -
     paragraphs = [first + after]
     if token.draft_rank is not None and token.raw_q is not None:
         paragraphs.append(f"The draft ranks it number {token.draft_rank} and gives it {chance(token.raw_q)}.")
-    if said is not None and token.id == said.id:
+    if answered is not None and token.id == answered.id:
         paragraphs.append("This is the token of the answer.")
-    elif said is not None:
+    elif answered is not None:
         paragraphs.append(
-            f"The answer has {_quoted(said)} here, to which the target gives {chance(said.raw_p)} before sampling. "
-            f"Enter in the inspector continues the answer with {text} instead."
+            f"The answer has {_quoted(answered)} here, to which the target gives {chance(answered.raw_p)} before "
+            f"sampling. Enter in the inspector continues the answer with {text} instead."
         )
     return Explanation(
         f"  {_sign(token)}",

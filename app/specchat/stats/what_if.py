@@ -164,7 +164,7 @@ def what_if(
     emitted = sum(event.num_emitted for event in rounds)
     steps = {name: _step_ms(rounds, name, costs) or 0.0 for name in {event.source for event in rounds}}
     calm = sum(curve.at(len(event.drafted) + 1) + len(event.drafted) * steps[event.source] for event in rounds)
-    found = WhatIf(
+    prediction = WhatIf(
         points=predicted(chain, curve, step_ms, between_ms, k_max),
         ran=ran,
         measured=emitted / spent * 1000,
@@ -175,10 +175,10 @@ def what_if(
         between_ms=between_ms,
     )
     if speedup is None:
-        return found
-    plain = Point(0, 1.0, speedup / found.now * 1000, Basis.MEASURED)
+        return prediction
+    plain = Point(0, 1.0, speedup / prediction.now * 1000, Basis.MEASURED)
     plain_ms = curve.at(1) + between_ms * len(rounds) / emitted  # time between passes, as in `speedup_over_plain`
-    return replace(found, points=(plain, *found.points[1:]), plain_off=plain.round_ms / plain_ms - 1)
+    return replace(prediction, points=(plain, *prediction.points[1:]), plain_off=plain.round_ms / plain_ms - 1)
 
 
 def predicted(chain: Chain, curve: CostLine, step_ms: float, between_ms: float, k_max: int) -> tuple[Point, ...]:
@@ -216,11 +216,11 @@ def chain_of(rounds: Sequence[Round], source: str) -> Chain:
 def _reach(rounds: Sequence[Round]) -> tuple[float, ...]:
     """For each position that k allowed, the share of rounds that drafted a token there, without passes."""
     drafts = [(event.k, len(event.drafted)) for event in rounds if not by_model(event.source)]
-    found: list[float] = []
+    shares: list[float] = []
     for position in range(max((k for k, _ in drafts), default=0)):
         lengths = [length for k, length in drafts if k > position]
-        found.append(sum(length > position for length in lengths) / len(lengths))
-    return tuple(found)
+        shares.append(sum(length > position for length in lengths) / len(lengths))
+    return tuple(shares)
 
 
 def main_source(rounds: Sequence[Round]) -> str | None:

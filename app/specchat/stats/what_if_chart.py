@@ -67,13 +67,13 @@ def _axis(points: tuple[Point, ...], gap: int, prediction: WhatIf) -> list[Line]
 def _legend(prediction: WhatIf, width: int) -> list[Line]:
     best, ran = prediction.best, prediction.ran
     likely = "" if prediction.firm(best.k) else ", extrapolated"
-    told = f"best: k {best.k}, {best.tokens_per_second:.0f} tok/s ({_change(prediction.gain(best.k))}{likely})"
+    best_words = f"best: k {best.k}, {best.tokens_per_second:.0f} tok/s ({_change(prediction.gain(best.k))}{likely})"
     had = f"ran: k {ran}, {prediction.measured:.0f} tok/s measured"
     if ran != AUTO and ran < len(prediction.points):
         had += f", {prediction.now:.0f} predicted"
     names = {Basis.MEASURED: "measured", Basis.INTERPOLATED: "between measured", Basis.EXTRAPOLATED: "extrapolated"}
     signs = "  ".join(f"{POINTS[basis]} {name}" for basis, name in names.items())
-    texts = ((told, Style.STRONG), (had, Style.PLAIN), (signs, Style.QUIET))
+    texts = ((best_words, Style.STRONG), (had, Style.PLAIN), (signs, Style.QUIET))
     return [line for text, style in texts for line in wrapped(text, width, style)]
 
 

@@ -214,7 +214,9 @@ class _ByPosition(Figure):
         yield self.sentence(view)
         if figures.drafted_at:
             places = zip(figures.accepted_by_place, figures.drafted_at, strict=True)
-            shares = [f"{place}: {per_cent(share)} of {drafts}" for place, (share, drafts) in enumerate(places, 1)]
+            shares = [
+                f"{position}: {per_cent(share)} of {drafts}" for position, (share, drafts) in enumerate(places, 1)
+            ]
             yield f"{', '.join(shares)}."
         yield "Where the share becomes small, longer drafts are mostly wasted: that is what a smaller k saves."
 

@@ -57,8 +57,8 @@ class _Memory(Figure):
                 "The memory that models and caches take. A cache is reserved for the whole context when a model is "
                 "loaded."
             )
-        told = ", ".join(f"{name} {_bytes(size)}" for name, size in sizes.items())
-        return f"{told}: {_bytes(sum(sizes.values()))} in all. The caches are reserved for the whole context."
+        words = ", ".join(f"{name} {_bytes(size)}" for name, size in sizes.items())
+        return f"{words}: {_bytes(sum(sizes.values()))} in all. The caches are reserved for the whole context."
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         yield self.sentence(view)
@@ -107,8 +107,8 @@ class _SoFar(Figure):
             )
 
     def rows(self, view: TurnView, width: int) -> Iterator[Row]:
-        told = f"{view.figures.num_tokens} tokens in {view.figures.num_rounds} rounds"
-        yield self.row((told, Style.PLAIN), spare=8)
+        text = f"{view.figures.num_tokens} tokens in {view.figures.num_rounds} rounds"
+        yield self.row((text, Style.PLAIN), spare=8)
         yield GAP
 
 

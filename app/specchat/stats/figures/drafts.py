@@ -23,10 +23,10 @@ class _Sources(Figure):
                 "Where drafts come from: a draft model, a head of the target, or lookup, which copies from earlier "
                 "text."
             )
-        told = " and ".join(f"{share} % from {name}" for name, share in self._shares(view))
+        sources = " and ".join(f"{share} % from {name}" for name, share in self._shares(view))
         return (
-            f"{view.figures.num_drafts} drafts: {told}. A draft model and a head predict; lookup copies what followed "
-            "the same words before."
+            f"{view.figures.num_drafts} drafts: {sources}. A draft model and a head predict; lookup copies what "
+            "followed the same words before."
         )
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
@@ -41,8 +41,8 @@ class _Sources(Figure):
 
     def rows(self, view: TurnView, width: int) -> Iterator[Row]:
         none = "none" if view.final else "none yet"
-        told = "  ".join(f"{name} {share:>3} %" for name, share in self._shares(view))
-        yield self.row((told, Style.PLAIN) if told else (none, Style.QUIET), spare=4)
+        sources = "  ".join(f"{name} {share:>3} %" for name, share in self._shares(view))
+        yield self.row((sources, Style.PLAIN) if sources else (none, Style.QUIET), spare=4)
 
     def _shares(self, view: TurnView) -> Iterator[tuple[str, int]]:
         whole = percents(share for _, share in view.sources)
