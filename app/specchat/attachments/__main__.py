@@ -26,7 +26,7 @@ from specchat.attachments.protocol import (
     decode_request,
     encode,
 )
-from specchat.engine_process.streams import events_pipe, write_all
+from specchat.pipes import events_pipe, write_all
 
 MEMORY: Final = 2 * 2**30
 SECONDS: Final = 60

@@ -23,8 +23,8 @@ from specchat.attachments.protocol import (
     decode_reply,
     encode,
 )
-from specchat.engine_process.process import command_of
 from specchat.errors import AttachmentError
+from specchat.pipes import command_of
 from specchat.terminal.filter import clean_line, without_sequences
 
 PATIENCE: Final = 60.0

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, get_args
 
-from specchat.engine_process import lines
-from specchat.engine_process.lines import Decoder
+from specchat import pipes
+from specchat.pipes import Decoder
 
 LARGEST_FILE: Final = 32 * 2**20
 """Bytes of a file, or of a page, that is read."""
@@ -78,6 +78,6 @@ class Failed:
 Request = Convert | Fetch | Grab | Unpack
 Reply = Text | Picture | Failed
 
-encode: Callable[[Request | Reply], bytes] = lines.encode
+encode: Callable[[Request | Reply], bytes] = pipes.encode
 decode_request = Decoder[Request](get_args(Request)).decode
 decode_reply = Decoder[Reply](get_args(Reply)).decode

@@ -2,15 +2,15 @@
 
 import sys
 
-from specchat.engine_process.streams import events_pipe
+from specchat.pipes import events_pipe
 
 
 def main() -> int:
     """Serves commands from standard input until it closes."""
     events = events_pipe()
 
-    from specchat.engine_process.lines import encode
     from specchat.engine_process.protocol import TaskFailed
+    from specchat.pipes import encode
     from specchat_engine.errors import NativeLibraryError
 
     try:

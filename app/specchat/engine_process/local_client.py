@@ -10,8 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.engine_process.process import CLOSED, EngineProcess
-from specchat.engine_process.process_log import ENDED
+from specchat.engine_process.process import CLOSED, ENDED, EngineProcess
 from specchat.engine_process.protocol import (
     Cancel,
     Command,

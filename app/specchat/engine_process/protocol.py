@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from specchat.bench.samples import Gain
-from specchat.engine_process.lines import Decoder
 from specchat.models.formatting import brief_pair, model_name, pair_name
+from specchat.pipes import Decoder
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.thoughts import split_thinking, with_thought

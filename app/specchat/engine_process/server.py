@@ -16,7 +16,6 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import BinaryIO
 
-from specchat.engine_process.lines import encode
 from specchat.engine_process.open_task import OpenTask
 from specchat.engine_process.protocol import (
     Cancel,
@@ -34,8 +33,8 @@ from specchat.engine_process.protocol import (
     Threads,
     decode_command,
 )
-from specchat.engine_process.streams import write_all
 from specchat.engine_process.work import Work
+from specchat.pipes import encode, write_all
 
 _PATIENCE_S = 3.0
 """Running passes get this long to end after the commands ended."""

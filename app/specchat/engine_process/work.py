@@ -51,8 +51,8 @@ from specchat.engine_process.protocol import (
 )
 from specchat.engine_process.reading import told_while_reading
 from specchat.engine_process.records import recall
-from specchat.engine_process.streams import unexpected
 from specchat.engine_process.summary import split, system_of, with_summary, write_summary
+from specchat.pipes import unexpected
 from specchat_assets import is_guide
 from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.errors import (

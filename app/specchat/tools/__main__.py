@@ -10,7 +10,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from specchat.engine_process.streams import events_pipe
+from specchat.pipes import events_pipe
 
 
 def main() -> int:

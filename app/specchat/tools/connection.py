@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from specchat.engine_process.process import command_of
 from specchat.errors import ToolError
+from specchat.pipes import command_of
 from specchat.tools.declared import ToolServer
 from specchat.tools.protocol import (
     LONGEST_MESSAGE,

@@ -9,7 +9,7 @@ import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client import Transport
 
-from specchat.engine_process.streams import write_all
+from specchat.pipes import write_all
 from specchat.terminal.filter import clean_line
 from specchat.tools.bounded_http import http_transport
 from specchat.tools.bounded_stdio import StdioTransport

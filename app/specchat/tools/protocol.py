@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from specchat.engine_process import lines
-from specchat.engine_process.lines import Decoder
+from specchat import pipes
+from specchat.pipes import Decoder
 from specchat.tools.declared import ToolServer
 from specchat.tools.tool import Tool, ToolResult
 
@@ -55,6 +55,6 @@ class Broke:
 Command = Connect | Call
 Event = Connected | Called | Broke
 
-encode: Callable[[Command | Event], bytes] = lines.encode
+encode: Callable[[Command | Event], bytes] = pipes.encode
 decode_command = Decoder[Command](get_args(Command)).decode
 decode_event = Decoder[Event](get_args(Event)).decode

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from specchat.attachments.show import is_key
-from specchat.engine_process.process import command_of
+from specchat.pipes import command_of
 from support.documents import write_picture
 
 pytest.importorskip("textual_image", reason="needs the extra specchat[files]")

@@ -8,7 +8,7 @@ from queue import Empty, Queue
 
 import pytest
 
-from specchat.engine_process.gate import Gate
+from specchat.engine_process.open_task import Gate
 
 
 class Walker:

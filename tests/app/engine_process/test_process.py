@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, answer, process_of
-from specchat.engine_process.lines import encode
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import Ended, Event, Generate, Load, TaskFailed
+from specchat.pipes import encode
 from specchat_engine import LoadOptions
 from support.tiny_models import TinyModels
 

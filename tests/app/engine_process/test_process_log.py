@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.engine_process.process_log import describe_death, telling_line
+from specchat.engine_process.process import describe_death, telling_line
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.bench.samples import Estimate, Gain
-from specchat.engine_process.lines import encode
 from specchat.engine_process.protocol import (
     Cancel,
     ChatMessage,
@@ -50,6 +49,7 @@ from specchat.engine_process.protocol import (
     decode_command,
     decode_event,
 )
+from specchat.pipes import encode
 from specchat_engine import LoadOptions, Settings
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.costs import MeasuredCosts

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from app.engine_process.conftest import records
-from specchat.engine_process.lines import encode
 from specchat.engine_process.protocol import (
     ChatMessage,
     Command,
@@ -28,6 +27,7 @@ from specchat.engine_process.protocol import (
     decode_event,
 )
 from specchat.engine_process.server import Server
+from specchat.pipes import encode
 from specchat_engine import Engine, LoadOptions, Session, Settings
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from support.processes import wait_until

@@ -17,7 +17,6 @@ import pytest
 
 from app.engine_process.conftest import records
 from specchat.engine_process import work
-from specchat.engine_process.lines import encode
 from specchat.engine_process.open_task import OpenTask
 from specchat.engine_process.prompts import tokens_of
 from specchat.engine_process.protocol import (
@@ -35,6 +34,7 @@ from specchat.engine_process.protocol import (
 )
 from specchat.engine_process.records import Record
 from specchat.engine_process.server import Server
+from specchat.pipes import encode
 from specchat_engine import Engine, LoadOptions, Round, Session
 from specchat_engine.errors import DecodeError
 from support.serving import ENDLESS, SHORT, asking

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from specchat.engine_process.gate import Gate
+from specchat.engine_process.open_task import Gate
 from specchat.engine_process.protocol import (
     ChatMessage,
     Ended,
