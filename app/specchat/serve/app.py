@@ -27,7 +27,6 @@ from specchat.serve.metrics import Metrics
 from specchat.serve.pictures import Pictures
 from specchat.serve.requests.base import ModelOffer
 from specchat.serve.running import Runner
-from specchat.serve.watch import Watch
 from specchat.settings.serving import Serving
 
 _log = logging.getLogger(__name__)
@@ -62,7 +61,7 @@ def build_app(
         Route("/v1/messages/count_tokens", endpoints.count_tokens, methods=["POST"]),
         Route("/v1/models", about.models),
         Route("/v1/models/{name:path}", about.model),
-        Route("/v1/watch", Watch(broadcast).watch),
+        Route("/v1/watch", endpoints.watch),
         Route("/health", about.health),
         Route("/metrics", about.metrics),
         Route("/openapi.json", about.openapi),

@@ -9,7 +9,7 @@ from typing import Any
 
 from specchat.engine_process.protocol import Ended, Started
 from specchat.serve.answers.deltas import trace_line
-from specchat.serve.answers.events import event as encoded
+from specchat.serve.answers.shape import event as encoded
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Round
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sse_starlette import EventSourceResponse
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from specchat.engine_process.protocol import Generate
@@ -21,7 +21,7 @@ from specchat.serve.answers.responses import ResponsesShape
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
 from specchat.serve.body import read_as, read_body, read_json
-from specchat.serve.clients import while_there
+from specchat.serve.broadcast import MOST_WATCHERS
 from specchat.serve.pictures import Pictures
 from specchat.serve.requests.base import ModelOffer
 from specchat.serve.requests.chat import ChatRequest
@@ -30,8 +30,13 @@ from specchat.serve.requests.messages import CountRequest, MessagesRequest
 from specchat.serve.requests.responses import ResponsesRequest
 from specchat.serve.running import Runner, Step
 
+T = TypeVar("T")
+
 PATIENCE = 60.0
 """Seconds in which a client has to send its body, and to take each part of an answer."""
+
+_RETRY_SECONDS = 5
+"""When a watcher should come again if too many watch."""
 
 Answerable = ChatRequest | CompletionRequest | ResponsesRequest | MessagesRequest
 PromptLog = Callable[[str, Mapping[str, Any], Shape], None]
@@ -71,6 +76,17 @@ class Endpoints:
         counted = await while_there(request, self.pictures.unpacked(counted))
         tokens = await while_there(request, self.runner.count(counted))
         return JSONResponse({"input_tokens": tokens})
+
+    async def watch(self, request: Request) -> Response:
+        """GET /v1/watch: a stream of the traces of all answers. Raises ApiError unless the server allows it: what
+        others say is private."""
+        broadcast = self.runner.broadcast
+        if not broadcast.allowed:
+            raise ApiError(403, "watching is off here: `specchat serve --watch on` allows it", code="watching_off")
+        if broadcast.is_full:
+            message = f"{MOST_WATCHERS} clients are watching, which is the limit"
+            raise ApiError(429, message, code="too_many_watchers", retry_after=_RETRY_SECONDS)
+        return EventSourceResponse(broadcast.events(), sep="\n", send_timeout=PATIENCE)
 
     async def _answer(self, request: Request, kind: type[Answerable]) -> Response:
         given = await self._body(request)
@@ -147,4 +163,25 @@ async def _stream(
 
 async def _exhaust(told: AsyncGenerator[list[bytes], None]) -> None:
     async for _ in told:
+        pass
+
+
+async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """What the work returns. Ends it and raises ClientDisconnect if the client goes first."""
+    working, gone = asyncio.create_task(work), asyncio.create_task(_gone(request))
+    try:
+        await asyncio.wait((working, gone), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise ClientDisconnect
+    finally:
+        for task in (working, gone):
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+
+
+async def _gone(request: Request) -> None:
+    """Returns when the client has closed its connection."""
+    while (await request.receive())["type"] != "http.disconnect":
         pass

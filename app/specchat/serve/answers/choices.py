@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from specchat.engine_process.protocol import Generate
 from specchat.serve.answers.deltas import Delta, Told
-from specchat.serve.answers.events import DONE, event
 from specchat.serve.answers.figures import usage
-from specchat.serve.answers.shape import Shape
+from specchat.serve.answers.shape import DONE, Shape, event
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.base import Sampling
 

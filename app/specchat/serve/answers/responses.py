@@ -7,8 +7,7 @@ from typing import Any
 
 from specchat.engine_process.protocol import Generate
 from specchat.serve.answers.deltas import Delta
-from specchat.serve.answers.events import event
-from specchat.serve.answers.shape import Shape
+from specchat.serve.answers.shape import Shape, event
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.responses import ResponsesRequest
 from specchat_engine.answers.parts import AnswerPart, PartKind

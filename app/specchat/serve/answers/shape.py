@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from specchat.engine_process.protocol import Generate
 from specchat.serve.answers.deltas import Delta, Told
 from specchat.serve.answers.figures import Figures
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.base import Sampling
+
+DONE: Final = b"data: [DONE]\n\n"
+"""The last event of a stream of OpenAI's two older APIs."""
+
+
+def event(data: Mapping[str, Any], name: str = "") -> bytes:
+    """One event with JSON, and a name if the API gives events names."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    return f"event: {name}\ndata: {text}\n\n".encode() if name else f"data: {text}\n\n".encode()
 
 
 class Shape(ABC):
