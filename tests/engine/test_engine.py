@@ -25,6 +25,7 @@ from specchat_engine import (
 )
 from specchat_engine.codec import to_json
 from specchat_engine.memory.placement import DeviceMemory, Machine
+from specchat_engine.settings import UNAIDED
 from support.controllers import taught
 from support.tiny_models import EngineFiles, write_tiny_model
 
@@ -169,7 +170,7 @@ def test_a_draft_with_a_smaller_context_stops_drafting_and_says_so(files: Engine
 
 def test_without_a_draft_lookup_is_the_best_at_hand(files: EngineFiles) -> None:
     with Engine.load(files.target, options=ONE_THREAD) as engine:
-        assert (engine.drafters, engine.draft) == (("lookup", "recycling", "lookahead", "none"), None)
+        assert (engine.drafters, engine.draft) == (("lookup", *UNAIDED, "none"), None)
         assert engine.session().settings.drafter == "lookup"
         with pytest.raises(SettingError, match=r"'model' needs a draft model: name one with -d"):
             engine.session(settings=Settings(drafter="model"))

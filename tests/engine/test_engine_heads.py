@@ -13,6 +13,7 @@ import pytest
 
 from specchat_engine import DecodeError, Engine, LoadOptions, Message, PairError, SamplingParams, Session, Settings
 from specchat_engine.codec import to_json
+from specchat_engine.settings import UNAIDED
 from support.heads import random_eagle, random_medusa, random_predicting, random_speculator
 from support.tiny_models import EngineFiles, write_tiny_model
 
@@ -228,9 +229,9 @@ def test_a_target_drafts_for_itself_unless_told_otherwise(target: Path, tmp_path
     path = tmp_path / "predicting.gguf"
     random_predicting(path, target)
     with Engine.load(path, None, OPTIONS) as engine:
-        assert engine.drafters == ("hybrid", "mtp", "lookup", "recycling", "lookahead", "none")
+        assert engine.drafters == ("hybrid", "mtp", "lookup", *UNAIDED, "none")
     with Engine.load(path, None, replace(OPTIONS, head="none")) as engine:
-        assert engine.drafters == ("lookup", "recycling", "lookahead", "none")
+        assert engine.drafters == ("lookup", *UNAIDED, "none")
         assert engine.head is None
 
 

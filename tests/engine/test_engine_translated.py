@@ -18,6 +18,7 @@ from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.drafters.translated_text import Entries, GrowingText
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.settings import UNAIDED
 from support.conversations import ask
 from support.memory_models import write_memory_model
 from support.other_tokens import OtherTokens, write_other_tokens, write_shuffled_draft
@@ -126,7 +127,7 @@ def test_the_reason_is_given(files: EngineFiles) -> None:
     ):
         with Engine.load(files.target, draft, ONE_THREAD) as engine:
             assert engine.translated_because.startswith(f"{words}; drafting through text")
-            assert engine.drafters == ("hybrid", "model", "lookup", "recycling", "lookahead", "none")
+            assert engine.drafters == ("hybrid", "model", "lookup", *UNAIDED, "none")
     with Engine.load(files.target, files.draft, ONE_THREAD) as engine:
         assert engine.translated_because == ""
 

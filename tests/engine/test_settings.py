@@ -27,7 +27,7 @@ def test_a_k_out_of_range_is_rejected(k: int) -> None:
 @pytest.mark.parametrize(
     ("values", "named"),
     [
-        ({"drafter": ""}, "lookup, store, recycling, lookahead, none or the name of a drafter of your own"),
+        ({"drafter": ""}, "none or the name of a drafter of your own"),
         ({"max_tokens": -1}, "max_tokens is -1: use a whole number from 0"),
         ({"ngram_min": 0}, "0 to 32"),
         ({"ngram_min": 33}, "33 to 32"),

@@ -18,6 +18,7 @@ from specchat_engine.analysis.recording import Pass, Recording
 from specchat_engine.errors import DecodeError
 from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.llama.mtmd import has_mtmd
+from specchat_engine.settings import NEED_TREES, UNAIDED
 from specchat_engine.threads.processors import read_processors
 from support.thinking_models import write_thinking_pair
 from support.tiny_models import TinyModels
@@ -101,9 +102,9 @@ def test_json_has_a_line_for_every_answer_and_one_for_the_result(
     assert (audited["type"], audited["answers"], audited["unexplained"], audited["seed"]) == ("audit", len(cases), 0, 7)
     ways = {(line["temperature"], line["drafter"], line["k"], line["verifier"]) for line in cases}
     verifiers = ("coupled", "rejection", "block")
-    drafters = ("model", "lookup", "recycling")
-    coupled = {(t, d, k, "coupled") for t in (0, 0.8) for d in (*drafters, "lookahead") for k in (1, 4, 16)}
-    others = {(t, d, 4, v) for t in (0, 0.8) for d in drafters for v in verifiers[1:]}
+    drafters = ("model", "lookup", *UNAIDED)
+    coupled = {(t, d, k, "coupled") for t in (0, 0.8) for d in drafters for k in (1, 4, 16)}
+    others = {(t, d, 4, v) for t in (0, 0.8) for d in drafters for v in verifiers[1:] if d not in NEED_TREES}
     hybrid = {(t, "hybrid", "auto", v) for t in (0, 0.8) for v in verifiers}
     misleading = {(t, "adversary", k, "coupled") for t in (0, 0.8, 1.5) for k in (1, 4, 16)} | {
         (t, "adversary", 4, v) for t in (0, 0.8, 1.5) for v in verifiers[1:]
@@ -160,10 +161,10 @@ def test_a_tree_that_is_asked_for_is_what_all_drafts_are_compared_with(
             ["-k", "2", "--temp", "0.3"],
             {
                 (0.3, d, 2, v)
-                for d in ("hybrid", "model", "lookup", "recycling", "adversary")
+                for d in ("hybrid", "model", "lookup", *UNAIDED, "adversary")
                 for v in ("coupled", "rejection", "block")
-            }
-            | {(0.3, "lookahead", 2, "coupled")},
+                if d not in NEED_TREES or v == "coupled"
+            },
         ),
         (["-k", "2", "--drafter", "lookup", "--verifier", "block"], {(t, "lookup", 2, "block") for t in (0, 0.8)}),
         (["-k", "32", "--drafter", "model", "--verifier", "coupled", "--temp", "0"], {(0, "model", 32, "coupled")}),

@@ -15,6 +15,7 @@ from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import ChatMessage, Ended, Event, Loaded, Loading, Prepare, Started, TaskFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.settings import UNAIDED
 from support.tiny_models import TinyModels, write_tiny_model
 
 
@@ -51,7 +52,7 @@ def test_a_pair_is_loaded_with_progress_and_its_description(client: LocalClient,
     assert isinstance(last, Loaded)
     assert (last.target.name, last.drafters, last.refusal, last.n_ctx) == (
         "target",
-        ("hybrid", "model", "lookup", "recycling", "lookahead", "none"),
+        ("hybrid", "model", "lookup", *UNAIDED, "none"),
         None,
         4096,
     )
@@ -130,7 +131,7 @@ def test_a_draft_that_does_not_fit_is_left_out_with_a_reason(
     draft = write_tiny_model(tmp_path / "silent.gguf", merges=())
     last = list(client.load(tiny_models.target, draft, OPTIONS))[-1]
     assert isinstance(last, Loaded)
-    assert (last.draft, last.drafters) == (None, ("lookup", "recycling", "lookahead", "none"))
+    assert (last.draft, last.drafters) == (None, ("lookup", *UNAIDED, "none"))
     assert last.refusal is not None
     assert "lists no tokens" in last.refusal
     assert isinstance(list(answer(client, replace(SHORT, drafter="lookup")))[-1], Ended)

@@ -15,7 +15,7 @@ from specchat_engine import Draft, Drafter, Engine, EngineError, LoadOptions, Se
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters import MakeDrafter, with_installed
 from specchat_engine.models import SessionVocabulary
-from specchat_engine.settings import DraftLength
+from specchat_engine.settings import UNAIDED, DraftLength
 from support.controllers import knowing
 from support.conversations import GREEDY, ask, conversation, letters, model_of, read_by_a_fresh_session
 from support.installed import install_drafter
@@ -189,7 +189,7 @@ def test_a_name_that_is_taken_is_refused(name: str) -> None:
 
 def test_a_drafter_that_is_not_there_is_refused(files: EngineFiles) -> None:
     nobody = Settings(drafter="nobody")
-    refusal = "there is no drafter 'nobody': use hybrid, model, .*, lookup, store, recycling, lookahead, none"
+    refusal = "there is no drafter 'nobody': use hybrid, model, .*, lookup, store, .*, none"
     with (
         Engine.load(files.target, options=LoadOptions(threads=1)) as engine,
         pytest.raises(SettingError, match=refusal),
@@ -208,7 +208,7 @@ def test_an_installed_one_is_there_by_its_name_and_imported_when_it_drafts(
 ) -> None:
     monkeypatch.syspath_prepend(install_drafter(tmp_path, "eager", "raise RuntimeError('imported')"))
     with Engine.load(files.target, options=LoadOptions(threads=1)) as engine:
-        assert engine.drafters == ("lookup", "recycling", "lookahead", "eager", "none")
+        assert engine.drafters == ("lookup", *UNAIDED, "eager", "none")
         session = engine.session(settings=Settings(max_tokens=2, k=2), seed=1)
         ask(session)
         session.settings = Settings(drafter="eager", k=2, max_tokens=4)
