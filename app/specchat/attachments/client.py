@@ -111,6 +111,6 @@ def _reply_to(request: Request, stopped: Stopped, patience: float) -> Reply:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE)
             process.kill()
-        said, _ = answer.result()
-    reply = decode_reply(said) if len(said) <= _LONGEST_REPLY else None
+        output, _ = answer.result()
+    reply = decode_reply(output) if len(output) <= _LONGEST_REPLY else None
     return reply or Failed(_NO_ANSWER)

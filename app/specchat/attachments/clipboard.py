@@ -28,7 +28,7 @@ def picture_in_clipboard(seconds: float) -> Picture:
         raise Unreadable("cannot be reached: there is no desktop here, as over SSH; name a file with @ instead")
     try:
         with _within(seconds):
-            found = ImageGrab.grabclipboard()
+            content = ImageGrab.grabclipboard()
     except NotImplementedError:
         package = "wl-clipboard" if os.environ.get("WAYLAND_DISPLAY") else "xclip"
         raise Unreadable(f"cannot be read: install the package {package}") from None
@@ -38,12 +38,12 @@ def picture_in_clipboard(seconds: float) -> Picture:
         raise Unreadable(f"cannot be read: {error}") from None
     except Image.DecompressionBombError:
         raise Unreadable(f"has an image that is too large: the limit is {MOST_PIXELS:,} pixels") from None
-    if isinstance(found, list):
-        pictures = [path for path in found if kind_of_name(path) == "image"]
+    if isinstance(content, list):
+        pictures = [path for path in content if kind_of_name(path) == "image"]
         if pictures:
             return picture_of(Path(pictures[0]))
-    elif found is not None:
-        return reduced(found)
+    elif content is not None:
+        return reduced(content)
     raise Unreadable("has no image")
 
 

@@ -32,14 +32,14 @@ def text_of(path: Path, kind: str, longest: int) -> str:
 
 def joined(pieces: Iterator[str], longest: int) -> str:
     """Pieces of a text, as one text without runs of blank lines. Raises Unreadable if it is too long or empty."""
-    found: list[str] = []
+    texts: list[str] = []
     left = longest
     for piece in pieces:
-        found.append(piece)
+        texts.append(piece)
         left -= len(piece) + 1
         if left < 0:
             raise Unreadable(f"has more than {longest:,} characters of text; attach a part of it")
-    text = _BLANK.sub(lambda match: "\n\n" if match[0].startswith("\n") else "", "\n".join(found)).strip()
+    text = _BLANK.sub(lambda match: "\n\n" if match[0].startswith("\n") else "", "\n".join(texts)).strip()
     if not text:
         raise Unreadable("has no text: it may consist of pictures, such as scanned pages")
     return text

@@ -26,10 +26,10 @@ def picture_of(file: Path | BytesIO) -> Picture:
 
     Image.MAX_IMAGE_PIXELS = None  # the limit below says how large it is
     try:
-        found = Image.open(file, formats=_FORMATS)
+        image = Image.open(file, formats=_FORMATS)
     except UnidentifiedImageError:
         raise Unreadable(f"is damaged, or no picture of a known format: use {', '.join(_FORMATS)}") from None
-    with found as opened:
+    with image as opened:
         width, height = opened.size
         if width * height > MOST_PIXELS:
             raise Unreadable(f"has {width:,} × {height:,} pixels: the limit is {MOST_PIXELS:,} in all")

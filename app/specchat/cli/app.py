@@ -29,11 +29,11 @@ class Commands(TyperGroup):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """What the shell offers for the first word."""
-        found: list[Any] = [*super().shell_complete(ctx, incomplete)]
+        words: list[Any] = [*super().shell_complete(ctx, incomplete)]
         chat = self.get_command(ctx, "chat")
         if chat is not None and incomplete.startswith("-"):
-            found += chat.shell_complete(typer.Context(chat, info_name="chat", parent=ctx), incomplete)
-        return found
+            words += chat.shell_complete(typer.Context(chat, info_name="chat", parent=ctx), incomplete)
+        return words
 
 
 app = typer.Typer(

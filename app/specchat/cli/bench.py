@@ -67,14 +67,14 @@ def bench(options: ChatOptions, request: Request) -> int:
     for temperature in temperatures:
         SamplingParams(temperature=temperature)
     prompts = read_prompts(request.prompts)
-    asked = parse_arms(request.arms) if request.arms else ()
+    requested = parse_arms(request.arms) if request.arms else ()
     if options.draft is None:
-        check_arms(asked, [arm.drafter for arm in asked if arm.drafter != "model"])
+        check_arms(requested, [arm.drafter for arm in requested if arm.drafter != "model"])
     one_line_from_native_code()
-    needs_models = not asked or any(arm.drafter in NEED_MODELS for arm in asked)
+    needs_models = not requested or any(arm.drafter in NEED_MODELS for arm in requested)
     draft, load = (options.draft, options.options) if needs_models else (None, replace(options.options, head="none"))
     with Engine.load(options.target, draft, load) as engine:
-        arms = asked or default_arms(engine.drafters)
+        arms = requested or default_arms(engine.drafters)
         check_arms(arms, engine.drafters)
         if engine.plain_because:
             say(f"there is nothing to compare, speculation is off: {engine.plain_because}")

@@ -65,10 +65,10 @@ def _begun(options: ChatOptions) -> LocalClient:
     return client
 
 
-def _session(asked: str) -> int:
+def _session(name: str) -> int:
     from specchat.chat.archive import session_to_resume
 
-    return session_to_resume(asked, sessions_db())
+    return session_to_resume(name, sessions_db())
 
 
 class Looks:

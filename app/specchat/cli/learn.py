@@ -50,15 +50,15 @@ def show(json: Json = False, debug: Debug = False) -> None:
         from specchat.learning import Learning, learned_lines
 
         learning = Learning()
-        known = [(one, one.history) for one in learning.all()]
+        known = [(learned, learned.history) for learned in learning.all()]
         if json:
-            print_json(*(_as_json(one, history) for one, history in known))
+            print_json(*(_as_json(learned, history) for learned, history in known))
             return
         say(f"learning is {'on' if learning.is_on else 'off'}")
-        rows = ((one.base.name, one.in_use(history).name, history.told()) for one, history in known)
+        rows = ((learned.base.name, learned.in_use(history).name, history.told()) for learned, history in known)
         print_rows(("draft", "in use", "learned"), rows)
-        for one, history in known:
-            print_lines(f"\n{one.base.name}", partial(learned_lines, history))
+        for learned, history in known:
+            print_lines(f"\n{learned.base.name}", partial(learned_lines, history))
 
 
 @learn.command()
@@ -99,14 +99,14 @@ def _as_json(learned: Learned, history: History) -> Mapping[str, object]:
         "undone": [*map(_adoption, history.undone)],
         "alphas": [
             {
-                "tokens": one.tokens,
-                "kind": one.kind,
-                "draft": "learned" if one.learned else "original",
-                "accepted": one.num_accepted_tokens,
-                "rejected": one.num_rejected_tokens,
-                "alpha": one.alpha,
+                "tokens": entry.tokens,
+                "kind": entry.kind,
+                "draft": "learned" if entry.learned else "original",
+                "accepted": entry.num_accepted_tokens,
+                "rejected": entry.num_rejected_tokens,
+                "alpha": entry.alpha,
             }
-            for one in history.alphas
+            for entry in history.alphas
         ],
     }
 

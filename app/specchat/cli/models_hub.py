@@ -29,27 +29,27 @@ _Show = Callable[[PullProgress], None]
 
 def search(text: str, limit: int, *, as_json: bool) -> None:
     """Prints the repositories. Raises HubError."""
-    found = Hub().search(text, limit)
+    repositories = Hub().search(text, limit)
     if as_json:
-        print_json(*({"type": "repository", **asdict(one)} for one in found))
+        print_json(*({"type": "repository", **asdict(repository)} for repository in repositories))
         return
-    if not found:
+    if not repositories:
         say(f"the hub has no GGUF repository with {text!r} in its name: try fewer words")
         return
-    known = {one.id: catalog().of(one.id) for one in found}
+    known = {repository.id: catalog().of(repository.id) for repository in repositories}
     itself = {name for name, model in known.items() if model and "mtp" in model.heads}
     print_rows(
         ("repository", "downloads", "parameters", "architecture", "access", "drafts"),
         (
             (
-                one.id,
-                str(one.downloads),
-                format_parameters(one.parameters),
-                one.architecture,
-                "gated" if one.gated else "",
-                "for itself" if one.id in itself else "",
+                repository.id,
+                str(repository.downloads),
+                format_parameters(repository.parameters),
+                repository.architecture,
+                "gated" if repository.gated else "",
+                "for itself" if repository.id in itself else "",
             )
-            for one in found
+            for repository in repositories
         ),
     )
 

@@ -53,25 +53,27 @@ def show(name: str, *, everything: bool, as_json: bool) -> None:
     if everything:
         header = info.header
         _print("Values", ((key, _short(value)) for key, value in header.metadata.items()))
-        shapes = ((one.name, f"{one.type_name} {' x '.join(map(str, one.shape))}") for one in header.tensors)
+        shapes = (
+            (tensor.name, f"{tensor.type_name} {' x '.join(map(str, tensor.shape))}") for tensor in header.tensors
+        )
         _print("Tensors", shapes)
 
 
 def rm(name: str, *, yes: bool) -> int:
     """Removes a model after a question and returns the exit code. Raises LibraryError."""
-    found = find(name)
-    check_removable(found)
+    model = find(name)
+    check_removable(model)
     if not yes:
         if not sys.stdin.isatty():
-            say(f"removing {found.name} has to be confirmed: add --yes")
+            say(f"removing {model.name} has to be confirmed: add --yes")
             return WRONG_USAGE
-        sys.stderr.write(f"remove {found.name} ({format_size(found.size)}) from {found.files[0].parent}? [y/N] ")
+        sys.stderr.write(f"remove {model.name} ({format_size(model.size)}) from {model.files[0].parent}? [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             say("nothing was removed")
             return FAILED
-    remove(found)
-    say(f"removed {found.name}, {format_size(found.size)}")
+    remove(model)
+    say(f"removed {model.name}, {format_size(model.size)}")
     return 0
 
 
@@ -202,9 +204,13 @@ def _short(value: Value) -> str:
     if isinstance(value, str):
         return value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}… ({len(value)} characters)"
     if isinstance(value, TextArray | np.ndarray):
-        first = ", ".join(str(one) for one in value[:_FIRST_ELEMENTS].tolist()) if isinstance(value, np.ndarray) else ""
+        first = (
+            ", ".join(str(element) for element in value[:_FIRST_ELEMENTS].tolist())
+            if isinstance(value, np.ndarray)
+            else ""
+        )
         if isinstance(value, TextArray):
-            first = ", ".join(repr(value[place][:40]) for place in range(min(_FIRST_ELEMENTS, len(value))))
+            first = ", ".join(repr(value[index][:40]) for index in range(min(_FIRST_ELEMENTS, len(value))))
         return f"{len(value)}: {first}{', …' if len(value) > _FIRST_ELEMENTS else ''}"
     return f"{len(value)} arrays" if isinstance(value, tuple) else str(value)
 
@@ -215,7 +221,7 @@ def _header_json(info: ModelInfo, *, everything: bool) -> dict[str, object]:
     arrays = {
         key: len(value) for key, value in header.metadata.items() if key not in small and hasattr(value, "__len__")
     }
-    found: dict[str, object] = {
+    described: dict[str, object] = {
         "type": "header",
         "name": info.name,
         "place": info.place,
@@ -229,7 +235,8 @@ def _header_json(info: ModelInfo, *, everything: bool) -> dict[str, object]:
         "bytes_per_type": header.bytes_per_type,
     }
     if everything:
-        found["tensors"] = [
-            {"name": one.name, "shape": one.shape, "type": one.type_name, "size": one.size} for one in header.tensors
+        described["tensors"] = [
+            {"name": tensor.name, "shape": tensor.shape, "type": tensor.type_name, "size": tensor.size}
+            for tensor in header.tensors
         ]
-    return found
+    return described

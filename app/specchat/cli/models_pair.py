@@ -48,15 +48,27 @@ def pair(target: str, draft: str, config: Config, *, as_json: bool) -> int:
     Raises LibraryError, HubError or ModelFileError if a header cannot be read.
     """
     no_native_debugger()
-    one, two = model_info(target), model_info(draft)
-    pair = known_pair(one.name, two.name)
-    verdict = judge_here(one.header, two.header, load_options(config), this_machine(), kept_costs(), pair)
+    target_info, draft_info = model_info(target), model_info(draft)
+    pair = known_pair(target_info.name, draft_info.name)
+    verdict = judge_here(
+        target_info.header, draft_info.header, load_options(config), this_machine(), kept_costs(), pair
+    )
     if as_json:
         print_json(
             {
                 "type": "verdict",
-                "target": {"name": one.name, "place": one.place, "size": one.size, "is_here": one.is_here},
-                "draft": {"name": two.name, "place": two.place, "size": two.size, "is_here": two.is_here},
+                "target": {
+                    "name": target_info.name,
+                    "place": target_info.place,
+                    "size": target_info.size,
+                    "is_here": target_info.is_here,
+                },
+                "draft": {
+                    "name": draft_info.name,
+                    "place": draft_info.place,
+                    "size": draft_info.size,
+                    "is_here": draft_info.is_here,
+                },
                 "fits": verdict.fits,
                 "grade": verdict.grade,
                 "same_tokens": verdict.same_tokens,
@@ -69,11 +81,11 @@ def pair(target: str, draft: str, config: Config, *, as_json: bool) -> int:
         console = Console(highlight=False, soft_wrap=True)
         for line in verdict.lines:
             console.print(_line(line))
-        say(_conclusion(one, two, verdict))
+        say(_conclusion(target_info, draft_info, verdict))
         if verdict.fits and not verdict.pays:
             say(
                 "this draft would gain nothing here: without one, `chat` drafts by lookup, and "
-                f"`specchat train {trainable_head(one.header)} -m {one.name}` trains a head"
+                f"`specchat train {trainable_head(target_info.header)} -m {target_info.name}` trains a head"
             )
     return 0 if verdict.fits else FAILED
 
@@ -89,7 +101,7 @@ def _line(line: Finding) -> Text:
 def _conclusion(target: ModelInfo, draft: ModelInfo, verdict: Verdict) -> str:
     if not verdict.fits:
         return f"{draft.name} does not fit {target.name}: see ✗"
-    away = [one.name for one in (target, draft) if not one.is_here]
+    away = [model.name for model in (target, draft) if not model.is_here]
     if away:
         return f"they fit: `specchat models pull {' '.join(away)}` downloads what is not here"
     return f"they fit: `specchat chat -m {target.name} -d {draft.name}`"
@@ -113,12 +125,12 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
             _keep(path, results)
     except KeyboardInterrupt:
         stopped = True
-    order = sorted(results, key=lambda one: -(one.timed.speedup.value if one.timed else 0.0))
+    order = sorted(results, key=lambda result: -(result.timed.speedup.value if result.timed else 0.0))
     if as_json:
-        print_json(*(_result_json(one) for one in order))
+        print_json(*(_result_json(result) for result in order))
     else:
-        print_rows(("draft", "speed-up", "tokens/s", "plain", "α"), (_row(one) for one in order if one.timed))
-    best = next((one for one in order if one.timed and one.timed.speedup.value > 1), None)
+        print_rows(("draft", "speed-up", "tokens/s", "plain", "α"), (_row(result) for result in order if result.timed))
+    best = next((result for result in order if result.timed and result.timed.speedup.value > 1), None)
     if best is None:
         head = trainable_head(model_info(target).header)
         say(
@@ -134,7 +146,7 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
     if stopped:
         say(f"stopped after {len(results)} of {len(chosen)} drafts")
         return INTERRUPTED
-    return 0 if any(one.timed for one in results) else FAILED
+    return 0 if any(result.timed for result in results) else FAILED
 
 
 def _chosen(target: Path, draft: str, config: Config) -> list[Candidate]:
@@ -142,8 +154,8 @@ def _chosen(target: Path, draft: str, config: Config) -> list[Candidate]:
     also = (target, find_path(draft).absolute()) if draft else (target,)
     judged = ranked(judge_drafts(target, loadable_models(also), load_options(config), this_machine(), kept_costs()))
     if draft:
-        judged = [one for one in judged if one.entry.path.absolute() == also[-1]]
-    fitting = [one for one in judged if one.fits] if draft else worth_timing(judged)
+        judged = [candidate for candidate in judged if candidate.entry.path.absolute() == also[-1]]
+    fitting = [candidate for candidate in judged if candidate.fits] if draft else worth_timing(judged)
     if not fitting:
         why = f": {judged[0].reason}" if draft and judged else "; `specchat models search` finds some"
         raise LibraryError(f"no model on this machine can draft for {target.stem}{why}")
@@ -168,9 +180,9 @@ def _keep(target: Path, results: list[_Result]) -> None:
     write_timings(
         target,
         [
-            Timing(str(one.candidate.entry.path.absolute()), one.timed.speedup.value, drafter, k)
-            for one in results
-            if one.timed
+            Timing(str(result.candidate.entry.path.absolute()), result.timed.speedup.value, drafter, k)
+            for result in results
+            if result.timed
         ],
     )
 

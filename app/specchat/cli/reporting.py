@@ -118,6 +118,6 @@ def print_lines(title: str, lines: Callable[[int], Sequence[Line]]) -> None:
 
 def print_json(*objects: Mapping[str, object]) -> None:
     """Prints one object a line."""
-    for one in objects:
-        sys.stdout.write(json.dumps(one, ensure_ascii=True) + "\n")
+    for line in objects:
+        sys.stdout.write(json.dumps(line, ensure_ascii=True) + "\n")
     sys.stdout.flush()

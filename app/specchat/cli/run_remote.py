@@ -46,8 +46,8 @@ def answer_remotely(
                 # A trace waits for its end if the server tells its rounds again there.
                 recounts = loaded.server is not None and loaded.server.recounts
                 waits = recounts and isinstance(output, JsonOutput)
-                asked = _asked(client, options, loaded, _messages(options, prompt, images), prediction)
-                return _stream(asked, output, waits=waits)
+                events = _asked(client, options, loaded, _messages(options, prompt, images), prediction)
+                return _stream(events, output, waits=waits)
             except BrokenPipeError:
                 return 0
     finally:
@@ -97,8 +97,8 @@ def _stream(events: Iterator[Event], output: Output, *, waits: bool) -> int:
             case Recounted(again):
                 rounds = [*again]
             case Ended() | TaskFailed():
-                for one in rounds if waits else ():
-                    output.round(one)
+                for each in rounds if waits else ():
+                    output.round(each)
                 if started:
                     _end(event, rounds, output)
                 break

@@ -55,10 +55,10 @@ class Request:
 
 def read_precision(text: str) -> Precision:
     """The precision of this name. Raises ConfigError if there is none."""
-    found = next((one for one in PRECISIONS if one == text.upper()), None)
-    if found is None:
+    precision = next((name for name in PRECISIONS if name == text.upper()), None)
+    if precision is None:
         raise ConfigError(f"there is no precision {text!r}: use {', '.join(PRECISIONS)}")
-    return found
+    return precision
 
 
 def read_rank(text: str) -> int | None:

@@ -47,13 +47,13 @@ def answer(options: ChatOptions, texts: Sequence[Text] | None, out: Path, minute
         with out.open("a", encoding="utf-8") as file:
             params, limit = options.sampled(writer.recommended), options.chosen.get("max_tokens") or MAX_TOKENS
             system = (Message("system", options.system),) if options.system else ()
-            for asked in _rounds(writer, given, done):
-                answers = writer.answers(([*system, *messages] for messages in asked), params, limit, count)
-                for messages in asked:
+            for batch in _rounds(writer, given, done):
+                answers = writer.answers(([*system, *messages] for messages in batch), params, limit, count)
+                for messages in batch:
                     if monotonic() > end or (text := next(answers, None)) is None:
                         break
-                    said = [*messages, Message("assistant", text)]
-                    file.write(json.dumps({"messages": to_json(said)}, ensure_ascii=False) + "\n")
+                    conversation = [*messages, Message("assistant", text)]
+                    file.write(json.dumps({"messages": to_json(conversation)}, ensure_ascii=False) + "\n")
                     file.flush()
                     count += 1
                     line.show(f"{count}{of} answers")
@@ -82,10 +82,10 @@ def _rounds(
 
 def prompts(texts: Sequence[Text]) -> list[tuple[Message, ...]]:
     """What to ask: the first question of each chat with what stands before it, and each line of a plain text."""
-    found: list[tuple[Message, ...]] = []
+    conversations: list[tuple[Message, ...]] = []
     for text in texts:
         if isinstance(text, Chat):
-            found.append(text.asked)
+            conversations.append(text.asked)
         else:
-            found += [(Message("user", line.strip()),) for line in text.splitlines() if line.strip()]
-    return found
+            conversations += [(Message("user", line.strip()),) for line in text.splitlines() if line.strip()]
+    return conversations

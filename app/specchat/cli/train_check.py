@@ -86,7 +86,7 @@ def check(result: Result, seconds: float) -> int:
             say(f"with {before.name}, its draft so far: {best_before.words}")
     if result.draft != "mtp":
         path = str(Path(result.draft).absolute())
-        others = [one for one in read_timings(result.target) if one.draft != path]
+        others = [timing for timing in read_timings(result.target) if timing.draft != path]
         write_timings(result.target, [*others, Timing(path, speedup, BEST.drafter, str(BEST.k), alphas)])
         if speedup > to_beat:
             remember_pair(result.target, Path(result.draft))
@@ -117,7 +117,7 @@ def gained(best: Estimate, lookup: Estimate) -> float:
 def _overall(benchmark: Benchmark, arm: Arm) -> Estimate:
     """The speed over all kinds relative to plain decoding; 1 if nothing was measured."""
     nothing = Estimate(1.0, None, None, 0)
-    return next((one.end_to_end_ratio for one in benchmark.overall(None) if one.arm == arm), nothing)
+    return next((mean.end_to_end_ratio for mean in benchmark.overall(None) if mean.arm == arm), nothing)
 
 
 def _ratio(estimate: Estimate | None) -> str:

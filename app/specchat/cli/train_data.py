@@ -22,17 +22,17 @@ def read_data(names: Sequence[str]) -> list[Text]:
     """
     texts: list[Text] = []
     left_out = 0
-    found: Sequence[Text]
+    read: Sequence[Text]
     for name in names:
         if name == CHATS:
-            found = [Chat(messages) for messages in reversed(own_chats())]
-            if not found:
+            read = [Chat(messages) for messages in reversed(own_chats())]
+            if not read:
                 raise ConfigError("there are no stored chats yet: chat first, or name files with --data")
-            texts += found
+            texts += read
             continue
         paths = dataset_files(name.removeprefix(HUB)) if name.startswith(HUB) else [Path(name)]
-        found, more = read_texts(paths)
-        texts += found
+        read, more = read_texts(paths)
+        texts += read
         left_out += more
     if left_out:
         say(f"left out because they are no text: {left_out} file{'s' * (left_out > 1)}")

@@ -108,27 +108,27 @@ def verify(
             return session
 
         report = report_for(engine, cases, seed, as_json=as_json)
-        kept = _DifferenceFile()
+        differences = _DifferenceFile()
 
         def hear(case: Case, finding: Finding | None) -> None:
             if finding and not finding.explained:
-                kept.add(finding, session_for(case.settings), options)
+                differences.add(finding, session_for(case.settings), options)
             report.case(case, finding)
 
         try:
             result = audit(session_for, engine.memory, engine.vocabulary, cases, hear, adversary)
         except KeyboardInterrupt:
-            say(" · ".join(part for part in (report.stopped(), kept.summary()) if part))
+            say(" · ".join(part for part in (report.stopped(), differences.summary()) if part))
             return INTERRUPTED
         except EngineError:
             report.stopped()
-            if kept.summary():
-                say(kept.summary())
+            if differences.summary():
+                say(differences.summary())
             raise
     report.finish(result)
     if not result.unexplained:
         return 0
-    say(kept.summary())
+    say(differences.summary())
     return FAILED
 
 
@@ -189,9 +189,9 @@ def all_cases(
     samplings = [replace(own, temperature=temperature) for temperature in scope.temperatures]
     if scope.hard and scope.temperatures == TEMPERATURES:
         samplings.append(replace(own, **OPEN))
-    for (kind, asked), sampling in product(asks.items(), samplings):
+    for (kind, asks_of_kind), sampling in product(asks.items(), samplings):
         is_open = sampling not in samplings[: len(scope.temperatures)]
-        for ask, verifier in product(asked, scope.verifiers):
+        for ask, verifier in product(asks_of_kind, scope.verifiers):
             base = ask.settings(replace(chosen, sampling=sampling))
             for drafter, k in _drafts(scope, first=verifier == scope.verifiers[0], is_open=is_open):
                 settings = replace(base, drafter=drafter, k=k, verifier=verifier, tree=scope.tree)

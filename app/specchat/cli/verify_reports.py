@@ -48,10 +48,10 @@ def described(case: Case) -> dict[str, Any]:
 
 def measured(difference: Finding) -> dict[str, Any]:
     """A finding as JSON; an infinite number becomes null."""
-    told = {"place": difference.place, "explained": difference.explained, "reason": difference.reason}
+    common = {"place": difference.place, "explained": difference.explained, "reason": difference.reason}
     if not isinstance(difference, Difference):
-        return told
-    return told | {
+        return common
+    return common | {
         "tokens": difference.tokens,
         "logit_difference": _finite(difference.logit_difference),
         "noise": _finite(difference.noise),
@@ -106,7 +106,7 @@ class _TextReport:
 
     def __init__(self, engine: Engine, cases: Sequence[Case], seed: int) -> None:
         self._console = Console(highlight=False, soft_wrap=True)
-        self._groups = [(group, len([*found])) for group, found in groupby(cases, key=_group)]
+        self._groups = [(group, len([*members])) for group, members in groupby(cases, key=_group)]
         self._all = len(cases)
         self._done = 0
         self._in_group = 0

@@ -38,11 +38,11 @@ def findings(*, with_texts: bool) -> list[dict[str, Any]]:
     """The doctor's findings. Without texts, the message about a wrong configuration, which may repeat values, is left
     out.
     """
-    found = [asdict(finding) for finding in examine()]
-    for finding in found:
+    described = [asdict(finding) for finding in examine()]
+    for finding in described:
         if finding["name"] == "configuration" and finding["status"] is Status.LACK and not with_texts:
             finding["value"] = "cannot be used (message left out)"
-    return found
+    return described
 
 
 def configuration(*, with_texts: bool) -> dict[str, Any]:
@@ -72,29 +72,29 @@ def configuration(*, with_texts: bool) -> dict[str, Any]:
 
 def records() -> list[dict[str, Any]]:
     """The records of pairs: costs of passes, and how many drafted tokens were tested on each kind of text."""
-    found: list[dict[str, Any]] = []
+    described: list[dict[str, Any]] = []
     for file in _files(paths.cache_folder() / "pairs", "*.json"):
         try:
-            kept = json.loads(file.read_text("utf-8"))
-            learned = Controller.from_json(kept).to_json()
+            record = json.loads(file.read_text("utf-8"))
+            learned = Controller.from_json(record).to_json()
         except (OSError, ValueError, RecursionError) as error:
-            found.append({"record": file.stem, "cannot be read": type(error).__name__})
+            described.append({"record": file.stem, "cannot be read": type(error).__name__})
             continue
         known_kinds = ("prose", "code", "free", "pasted")
         accepted = {kind: shares for kind, shares in learned["acceptance"].items() if kind in known_kinds}
         costs = {role: learned[role] for role in ("target", "drafts")}
-        found.append({"record": file.stem, **costs, "acceptance": accepted})
-    return found
+        described.append({"record": file.stem, **costs, "acceptance": accepted})
+    return described
 
 
 def sizes() -> dict[str, Any]:
     """The number of files and bytes in each of the application's folders, and the size of the database."""
     folders = {"data": paths.data_folder(), "cache": paths.cache_folder(), "log": paths.log_folder()}
-    told: dict[str, Any] = {
+    counted: dict[str, Any] = {
         name: {"files": len(files := [*_files(folder, "**/*")]), "bytes": sum(_size(file) for file in files)}
         for name, folder in folders.items()
     }
-    return told | {"sessions.db": _size(paths.sessions_db())}
+    return counted | {"sessions.db": _size(paths.sessions_db())}
 
 
 def last_trace() -> list[str] | None:
@@ -106,8 +106,8 @@ def last_trace() -> list[str] | None:
     except StoreError:
         return None
     try:
-        kept = (store.trace(turn.message) for turn in store.turns(limit=_RECENT_TURNS))
-        return next((lines for lines in kept if lines), None)
+        traces = (store.trace(turn.message) for turn in store.turns(limit=_RECENT_TURNS))
+        return next((lines for lines in traces if lines), None)
     except StoreError:
         return None
     finally:
@@ -117,10 +117,10 @@ def last_trace() -> list[str] | None:
 def _files(folder: Path, pattern: str) -> Iterator[Path]:
     """The readable files below a folder, by name."""
     try:
-        found: Iterable[Path] = sorted(folder.glob(pattern))
+        files: Iterable[Path] = sorted(folder.glob(pattern))
     except OSError:
         return
-    for path in found:
+    for path in files:
         if path.is_file() and not path.is_symlink():
             yield path
 
@@ -193,18 +193,18 @@ def _parts(with_conversation: bool) -> Iterator[Part]:
     yield _json("records.json", records(), "the records of pairs: costs of passes, acceptance")
     yield _json("sizes.json", sizes(), "files and bytes in specchat's folders")
     log = log_tail(paths.worker_log())
-    said = log if with_conversation else [*filtered(log)]
+    shown = log if with_conversation else [*filtered(log)]
     yield Part(
         "engine.log",
-        "".join(f"{hidden(line)}\n" for line in said),
-        f"the last {len(said)} lines of the engine's log",
+        "".join(f"{hidden(line)}\n" for line in shown),
+        f"the last {len(shown)} lines of the engine's log",
         "" if with_conversation else "messages of exceptions, quoted texts, and lines of unknown shape",
     )
     if (lines := last_trace()) is not None:
-        kept = [hidden(line) for line in (map(json.loads, lines) if with_conversation else blanked(lines))]
+        trace = [hidden(line) for line in (map(json.loads, lines) if with_conversation else blanked(lines))]
         yield Part(
             "trace.jsonl",
-            "".join(json.dumps(line) + "\n" for line in kept),
+            "".join(json.dumps(line) + "\n" for line in trace),
             "the last answer with its conversation" if with_conversation else "the rounds and times of the last answer",
             "" if with_conversation else "messages, texts, token ids, grammars and biases",
         )

@@ -78,13 +78,13 @@ def _tiles(built_in: bool, fault: str) -> Finding:
 
 
 def _cores() -> Finding:
-    found = read_processors()
-    told = [f"{found.cores} physical, {os.cpu_count() or 1} logical"]
-    if found.fast < found.cores:
-        told.append(f"{found.fast} of them fast")
-    if found.limit:
-        told.append(f"a control group grants {found.limit}")
-    return Finding("Devices", "cores", ", ".join(told))
+    processors = read_processors()
+    parts = [f"{processors.cores} physical, {os.cpu_count() or 1} logical"]
+    if processors.fast < processors.cores:
+        parts.append(f"{processors.fast} of them fast")
+    if processors.limit:
+        parts.append(f"a control group grants {processors.limit}")
+    return Finding("Devices", "cores", ", ".join(parts))
 
 
 def _package(name: str) -> Finding:

@@ -85,8 +85,8 @@ def _cost(usual: Engine, exact: Engine, text: Sequence[int]) -> str:
     width = min(USUAL_K + 1, exact.memory.max_rows)
     turns = [[_times(engine, text, width) for engine in (usual, exact)] for _ in range(_REPEATS)]
     ratios = [[after / before for before, after in zip(*pair, strict=True)] for pair in turns]
-    one, drafted, reading = (f"{median(each):.2f} ×" for each in zip(*ratios, strict=True))
-    return f"a token takes {one} the time, a pass over {width} tokens {drafted}, reading a prompt {reading}"
+    token, drafted, reading = (f"{median(each):.2f} ×" for each in zip(*ratios, strict=True))
+    return f"a token takes {token} the time, a pass over {width} tokens {drafted}, reading a prompt {reading}"
 
 
 def _times(engine: Engine, text: Sequence[int], width: int) -> tuple[float, float, float]:

@@ -88,7 +88,7 @@ def _terminal() -> Iterator[Finding]:
 
 
 def _tool(name: str, commands: tuple[str, ...], remedy: str) -> Finding:
-    found = next((path for command in commands if (path := shutil.which(command))), None)
-    if found:
-        return Finding("Tools", name, found)
+    program = next((path for command in commands if (path := shutil.which(command))), None)
+    if program:
+        return Finding("Tools", name, program)
     return Finding("Tools", name, "not found; needed only to build llama.cpp", Status.NOTE, remedy)

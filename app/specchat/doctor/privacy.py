@@ -119,9 +119,9 @@ def blanked(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """The trace's lines without texts, token ids and messages; lines that cannot be read are left out."""
     for line in lines:
         try:
-            found = json.loads(line)
-            if isinstance(found, dict) and (kept := _blank(found)):
-                yield kept
+            fields = json.loads(line)
+            if isinstance(fields, dict) and (blank := _blank(fields)):
+                yield blank
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
 
@@ -156,8 +156,8 @@ def _start(line: Mapping[str, Any]) -> dict[str, Any]:
         for message in line.get("messages", ())
     ]
     params = {name: value for name, value in line.get("params", {}).items() if _is_number(value) or value == "auto"}
-    kept = {name: line[name] for name in _START if name in line}
-    return {"type": "start", **kept, **models, "params": params, "messages": messages}
+    start = {name: line[name] for name in _START if name in line}
+    return {"type": "start", **start, **models, "params": params, "messages": messages}
 
 
 def _round(event: Round) -> Round:

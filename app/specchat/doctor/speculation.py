@@ -56,5 +56,5 @@ def _limit(weights: str, passes: PassCosts) -> Finding:
     draft = f"by a perfect draft of {k} tokens"
     if not passes.is_here:
         return Finding(_SECTION, weights, f"not measured here: {most:.1f} × {draft} {passes.basis}", Status.NOTE)
-    one = dict(passes.costs.verify)[1]
-    return Finding(_SECTION, weights, f"at most {most:.1f} × {draft}, {passes.basis}; a token takes {one:.3g} ms")
+    token_ms = dict(passes.costs.verify)[1]
+    return Finding(_SECTION, weights, f"at most {most:.1f} × {draft}, {passes.basis}; a token takes {token_ms:.3g} ms")

@@ -51,14 +51,14 @@ def _newest(nodes: Mapping[str, Any]) -> str | None:
 def _message(message: Mapping[str, Any]) -> ImportedMessage:
     """A message; one without text is not part of the conversation."""
     content = fields(message.get("content"))
-    said = (
+    spoken = (
         content.get("content_type") in _SPOKEN
         and message.get("recipient") in (None, "all")
         and fields(message.get("metadata")).get("is_visually_hidden_from_conversation") is not True
     )
     return ImportedMessage(
         text(fields(message.get("author")).get("role")),
-        "\n\n".join(filter(None, map(_part, items(content.get("parts"))))) if said else "",
+        "\n\n".join(filter(None, map(_part, items(content.get("parts"))))) if spoken else "",
         moment(message.get("create_time")),
     )
 

@@ -83,8 +83,8 @@ class _Source:
 
     def wrong(self, why: str, at: int | None = None) -> UnreadableExport:
         """The error for what is wrong at a position in the text."""
-        place = self._forgotten + (self._at if at is None else at)
-        return UnreadableExport(f"it is not valid JSON at character {place + 1:,}: {why[:1].lower()}{why[1:]}")
+        position = self._forgotten + (self._at if at is None else at)
+        return UnreadableExport(f"it is not valid JSON at character {position + 1:,}: {why[:1].lower()}{why[1:]}")
 
     def _read_on(self) -> bool:
         """Reads as much again as waits, so that long values are not decoded too often. Returns False at the end."""
@@ -108,5 +108,5 @@ class _Source:
 
 
 def _end_of_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
+    space = _SPACE.match(text, at)
+    return at if space is None else space.end()

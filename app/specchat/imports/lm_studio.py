@@ -42,10 +42,10 @@ def read_chat(element: Mapping[str, Any]) -> ImportedChat:
 def _message(message: object) -> ImportedMessage:
     version = _selected(fields(message))
     if version.get("type") == "multiStep":
-        said = "\n\n".join(filter(None, map(_step, items(version.get("steps")))))
+        content = "\n\n".join(filter(None, map(_step, items(version.get("steps")))))
     else:
-        said = parts(version.get("content"))
-    return ImportedMessage(text(version.get("role")), said)
+        content = parts(version.get("content"))
+    return ImportedMessage(text(version.get("role")), content)
 
 
 def _selected(message: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -53,27 +53,27 @@ def _shown(element: Mapping[str, Any], chat: Mapping[str, Any]) -> Iterable[Mapp
 
 
 def _message(message: Mapping[str, Any]) -> ImportedMessage:
-    said = parts(message.get("content")) or _output(items(message.get("output")))
+    content = parts(message.get("content")) or _output(items(message.get("output")))
     return ImportedMessage(
-        text(message.get("role")), _without_details(said).strip("\n"), moment(message.get("timestamp"))
+        text(message.get("role")), _without_details(content).strip("\n"), moment(message.get("timestamp"))
     )
 
 
-def _without_details(said: str) -> str:
+def _without_details(content: str) -> str:
     """The text without reasoning and calls of tools, which Open WebUI writes into it as tags. Takes linear time."""
-    kept: list[str] = []
+    retained: list[str] = []
     at = 0
-    while begin := _DETAILS.search(said, at):
-        inside = said.find(">", begin.end())
-        end = _DETAILS_END.search(said, inside) if inside >= 0 else None
+    while begin := _DETAILS.search(content, at):
+        inside = content.find(">", begin.end())
+        end = _DETAILS_END.search(content, inside) if inside >= 0 else None
         if end is None:
             break
-        kept.append(said[at : begin.start()])
+        retained.append(content[at : begin.start()])
         at = end.end()
-    return "".join(kept) + said[at:]
+    return "".join(retained) + content[at:]
 
 
 def _output(steps: Iterable[Any]) -> str:
     """The text of an answer that is kept as steps, as in OpenAI's Responses API."""
-    said = (parts(fields(step).get("content")) for step in steps if fields(step).get("type") == "message")
-    return "\n\n".join(filter(None, said))
+    messages = (parts(fields(step).get("content")) for step in steps if fields(step).get("type") == "message")
+    return "\n\n".join(filter(None, messages))

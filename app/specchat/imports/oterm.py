@@ -55,8 +55,8 @@ def _reads_tables(action: int, *of: str | None) -> int:
 
 def _messages(store: sqlite3.Connection, chat: object, longest: int) -> Iterator[ImportedMessage]:
     length = 0
-    for author, said in store.execute("SELECT author, text FROM message WHERE chat_id = ? ORDER BY rowid", (chat,)):
-        length += len(text(said))
+    for author, content in store.execute("SELECT author, text FROM message WHERE chat_id = ? ORDER BY rowid", (chat,)):
+        length += len(text(content))
         if length > longest:
             raise UnreadableExport(f"conversation {chat} has more than {longest:,} characters")
-        yield ImportedMessage(_ROLES.get(text(author), text(author)), text(said))
+        yield ImportedMessage(_ROLES.get(text(author), text(author)), text(content))

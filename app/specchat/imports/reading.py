@@ -45,12 +45,12 @@ def files_in(path: Path) -> list[Path]:
     """The exports that a path stands for: itself, or those below a folder. Raises UnreadableExport if it has none."""
     if not path.is_dir():
         return [path]
-    found = sorted({file for pattern in _IN_FOLDER for file in path.rglob(pattern) if file.is_file()})
-    if not found:
+    files = sorted({file for pattern in _IN_FOLDER for file in path.rglob(pattern) if file.is_file()})
+    if not files:
         raise UnreadableExport(
             f"{path}: this folder has no conversations.json, chat-export-*.json or *.conversation.json"
         )
-    return found
+    return files
 
 
 def read_export(path: Path) -> Iterator[ImportedChat | SkippedChat]:

@@ -51,8 +51,8 @@ class ImportedChat:
 
 def in_turn(messages: Iterable[ImportedMessage]) -> tuple[ImportedMessage, ...]:
     """The messages that have text, with neighbours of the same role joined: chat templates expect the roles in turn."""
-    said = (message for message in messages if message.content.strip() and message.role in ROLES)
-    turns = ([*turn] for _, turn in groupby(said, key=lambda message: message.role))
+    spoken = (message for message in messages if message.content.strip() and message.role in ROLES)
+    turns = ([*turn] for _, turn in groupby(spoken, key=lambda message: message.role))
     return tuple(replace(turn[0], content="\n\n".join(message.content for message in turn)) for turn in turns)
 
 
@@ -84,8 +84,8 @@ def parts(value: object) -> str:
     """The text of a message's content: a text, or a list whose texts and objects with a `text` are joined."""
     if isinstance(value, str):
         return value
-    found = (part if isinstance(part, str) else text(fields(part).get("text")) for part in items(value))
-    return "\n".join(part for part in found if part)
+    texts = (part if isinstance(part, str) else text(fields(part).get("text")) for part in items(value))
+    return "\n".join(part for part in texts if part)
 
 
 def branch(nodes: Mapping[str, Any], last: object, parent: str) -> list[Mapping[str, Any]]:

@@ -85,9 +85,9 @@ def background_from_environment() -> Background:
 
 def read_answers(heard: str) -> Background:
     """Separates the answers in the terminal's input from what was typed."""
-    found = ANSWER.search(heard)
+    answer = ANSWER.search(heard)
     typed = LAST_ANSWER.sub("", ANSWER.sub("", heard))
-    return Background(_is_light(found[1] if found else None), typed, LAST_ANSWER.search(heard) is None)
+    return Background(_is_light(answer[1] if answer else None), typed, LAST_ANSWER.search(heard) is None)
 
 
 def _is_light(colour: str | None) -> bool:

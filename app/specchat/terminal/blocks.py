@@ -58,11 +58,11 @@ def percents(shares: Iterable[float]) -> list[int]:
     the larger one, so that the order of the shares does not matter.
     """
     exact = [100 * share for share in shares]
-    found = [math.floor(value) for value in exact]
-    left = round(sum(exact)) - sum(found)
-    for place in sorted(range(len(exact)), key=lambda place: (found[place] - exact[place], -exact[place]))[:left]:
-        found[place] += 1
-    return found
+    rounded = [math.floor(value) for value in exact]
+    left = round(sum(exact)) - sum(rounded)
+    for index in sorted(range(len(exact)), key=lambda index: (rounded[index] - exact[index], -exact[index]))[:left]:
+        rounded[index] += 1
+    return rounded
 
 
 def cut(text: str, width: int) -> str:

@@ -30,8 +30,8 @@ def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
             return shlex.split(value)
         raise EditorError(f"${variable} is {value!r}: close its quotes")
     for name in _USUAL:
-        if found := shutil.which(name, path=environment.get("PATH")):
-            return [found]
+        if path := shutil.which(name, path=environment.get("PATH")):
+            return [path]
     raise EditorError("no editor is set or installed: set $VISUAL or $EDITOR to one, such as nano")
 
 

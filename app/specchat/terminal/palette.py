@@ -78,19 +78,19 @@ def strands(event: Round) -> Iterator[Strand]:
         yield Strand(event.drafted)
         return
     following: dict[int, list[int]] = {}
-    for place, parent in enumerate(event.parents):
-        following.setdefault(parent, []).append(place)
+    for index, parent in enumerate(event.parents):
+        following.setdefault(parent, []).append(index)
 
-    def branch(place: int, *, aside: bool) -> Strand:
-        found, waiting = [], [place]
+    def branch(start: int, *, aside: bool) -> Strand:
+        taken, waiting = [], [start]
         while waiting:
-            found.append(waiting.pop())
-            waiting += reversed(following.get(found[-1], ()))
-        return Strand(tuple(event.drafted[one] for one in found), aside)
+            taken.append(waiting.pop())
+            waiting += reversed(following.get(taken[-1], ()))
+        return Strand(tuple(event.drafted[index] for index in taken), aside)
 
     accepted = event.num_accepted
     for depth in range(accepted):
-        yield from (branch(place, aside=True) for place in following[depth - 1] if place != depth)
+        yield from (branch(index, aside=True) for index in following[depth - 1] if index != depth)
         yield Strand((event.drafted[depth],))
-    for number, place in enumerate(following.get(accepted - 1, ())):
-        yield branch(place, aside=number > 0)
+    for number, index in enumerate(following.get(accepted - 1, ())):
+        yield branch(index, aside=number > 0)

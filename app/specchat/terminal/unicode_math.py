@@ -63,8 +63,8 @@ def unicode_math(formula: str) -> str | None:
         return None
     except (AttributeError, LookupError, TypeError):  # pylatexenc's own, of a command that lacks its arguments
         return None
-    found = [" ".join(line.replace(_CELL, "").split()) for line in lines]
-    return "\n".join(line for line in found if line) or None
+    rows = [" ".join(line.replace(_CELL, "").split()) for line in lines]
+    return "\n".join(line for line in rows if line) or None
 
 
 def _depth(formula: str) -> int:
@@ -78,16 +78,16 @@ def _depth(formula: str) -> int:
 def _rendered(nodes: Sequence[Any]) -> str:
     """The nodes one after the other, with what follows `^` and `_` raised or lowered."""
     atoms = _atoms(nodes)
-    found: list[str] = []
+    written: list[str] = []
     for atom in atoms:
         if atom not in ("^", "_"):
-            found.append(atom)
+            written.append(atom)
             continue
         script = next((other for other in atoms if other.strip()), None)
         if script is None:
             raise _Unknown(atom)
-        found.append(_script(atom, script))
-    return "".join(found)
+        written.append(_script(atom, script))
+    return "".join(written)
 
 
 def _atoms(nodes: Sequence[Any]) -> Iterator[str]:

@@ -42,13 +42,13 @@ def drawn(text: str) -> str:
     text = _JOINERS.sub("", text)
     if len(text) <= MARKS_KEPT:
         return text
-    kept: list[str] = []
+    letters: list[str] = []
     marks = 0
     for character in text:
         marks = 0 if width_of(character) else marks + 1
         if marks <= MARKS_KEPT:
-            kept.append(character)
-    return "".join(kept)
+            letters.append(character)
+    return "".join(letters)
 
 
 def fit(text: str, room: int, begin: int = 0) -> int:
@@ -112,9 +112,9 @@ class Wrapper:
                     self._word(piece, chunk)
         return first
 
-    def row_at(self, place: int) -> int:
+    def row_at(self, offset: int) -> int:
         """The row of a character of the text; the last row for a place after its end."""
-        return max(0, bisect_right(self.lines, place, key=lambda line: line.start) - 1)
+        return max(0, bisect_right(self.lines, offset, key=lambda line: line.start) - 1)
 
     def _append(self, piece: Piece, text: str, width: int) -> None:
         row = self.lines[-1].pieces
@@ -163,15 +163,15 @@ class Wrapper:
     def _carry_word(self) -> None:
         """Move the word that is being written, which may span several pieces, to a new row."""
         room = self._word_at or 0
-        kept: list[Piece] = []
+        staying: list[Piece] = []
         carried: list[Piece] = []
         for piece in self.lines[-1].pieces:
             if piece.text[:room]:
-                kept.append(Piece(piece.text[:room], piece.ink))
+                staying.append(Piece(piece.text[:room], piece.ink))
             if piece.text[room:]:
                 carried.append(Piece(piece.text[room:], piece.ink))
             room = max(0, room - len(piece.text))
-        self.lines[-1].pieces = kept
+        self.lines[-1].pieces = staying
         self._length = self._word_at or 0
         self._break("")
         self.lines[-1].pieces = carried

@@ -81,8 +81,8 @@ class Playhead:
 
     def played(self, now: float) -> Self:
         """Continues from here, or from the beginning if it was at the end."""
-        place = self.position(now)
-        return self._moved(0.0 if place >= self.duration else place, now, playing=True)
+        position = self.position(now)
+        return self._moved(0.0 if position >= self.duration else position, now, playing=True)
 
     def paused(self, now: float) -> Self:
         """Pauses here."""
@@ -98,8 +98,8 @@ class Playhead:
             raise ValueError(f"the speed of the replay is {speed}: it must be above 0")
         return type(self)(self.duration, speed, self.playing, self.position(now), now)
 
-    def _moved(self, place: float, now: float, *, playing: bool) -> Self:
-        return type(self)(self.duration, self.speed, playing, place, now)
+    def _moved(self, position: float, now: float, *, playing: bool) -> Self:
+        return type(self)(self.duration, self.speed, playing, position, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +153,13 @@ class Race:
             return Verdict(True, f"texts equal: {len(ours)} characters")
         character = _first_difference(ours, theirs) or 0
         ids = _ids(left), _ids(right)
-        token = None if any(None in one for one in ids) else _first_difference(*ids)
-        place = f"character {character}" + ("" if token is None else f", token {token}")
+        token = None if any(None in tokens for tokens in ids) else _first_difference(*ids)
+        where = f"character {character}" + ("" if token is None else f", token {token}")
         if character == min(len(ours), len(theirs)):
             shorter = "plain" if len(ours) < len(theirs) else "speculative"
             reason = (left if shorter == "plain" else right).reason or "no end recorded"
-            return Verdict(False, f"equal up to {place}, where the {shorter} one stops ({reason})", character, token)
-        words = f"the texts differ from {place}: {_excerpt(ours, character)} and {_excerpt(theirs, character)}"
+            return Verdict(False, f"equal up to {where}, where the {shorter} one stops ({reason})", character, token)
+        words = f"the texts differ from {where}: {_excerpt(ours, character)} and {_excerpt(theirs, character)}"
         if other := _other_conditions(left.start, right.start):
             words += f"; not the same: {', '.join(other)}"
         else:
@@ -181,14 +181,14 @@ def _ids(trace: Trace) -> list[int | None]:
 
 def _first_difference(ours: Sequence[object], theirs: Sequence[object]) -> int | None:
     """The first place that differs or that only one of them has; None if they are equal."""
-    for place, (one, other) in enumerate(zip(ours, theirs, strict=False)):
-        if one != other:
-            return place
+    for index, (own, other) in enumerate(zip(ours, theirs, strict=False)):
+        if own != other:
+            return index
     return None if len(ours) == len(theirs) else min(len(ours), len(theirs))
 
 
-def _excerpt(text: str, place: int) -> str:
-    return f"“{clean_line(text[place : place + 16])}”"
+def _excerpt(text: str, start: int) -> str:
+    return f"“{clean_line(text[start : start + 16])}”"
 
 
 def _other_conditions(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:

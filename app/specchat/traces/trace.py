@@ -81,20 +81,20 @@ class Trace(NamedTuple):
     @property
     def question(self) -> str:
         """The user's message in this turn, without the passage that the built-in guide gets with it."""
-        asked = (
+        spoken = (
             question_in(str(message["content"]))
             for message in reversed(self.start["messages"])
             if message["role"] == "user"
         )
-        return next(asked, "")
+        return next(spoken, "")
 
     @property
     def asked(self) -> str:
         """What the answer follows: the user's message or, if tools were called, their results."""
         messages = self.start["messages"]
         results = list(takewhile(lambda message: message["role"] == "tool", reversed(messages)))
-        told = (f"Result of {message.get('name') or 'a call'}: {message['content']}" for message in reversed(results))
-        return "\n".join(told) or self.question
+        texts = (f"Result of {message.get('name') or 'a call'}: {message['content']}" for message in reversed(results))
+        return "\n".join(texts) or self.question
 
     @property
     def images(self) -> tuple[str, ...]:
@@ -166,9 +166,9 @@ def read_trace(
             if len(line) > LONGEST_LINE or size > LARGEST_FILE:
                 raise ValueError(_too_large(len(line)))
             if line.strip():
-                found = _object(line)
-                half = found is None
-                turns.take(found or {})
+                parsed = _object(line)
+                half = parsed is None
+                turns.take(parsed or {})
     except ValueError as fault:
         raise TraceError(f"{label}, line {number}: {clean_line(str(fault))}") from None
     if not (traces := turns.finished()):

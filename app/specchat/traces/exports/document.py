@@ -41,20 +41,20 @@ def figures_of(trace: Trace) -> str:
 
 def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:
     """The messages of recorded turns, each answer with its figures. Repeated messages appear once."""
-    said: list[SaidMessage] = []
+    transcript: list[SaidMessage] = []
     for trace in traces:
         messages = trace.start["messages"]
-        asked = [_told(message) for message in messages]
-        goes_on = len(said) <= len(asked) and all(
-            message.get("tool_calls") or known[:2] == told
-            for known, told, message in zip(said, asked, messages, strict=False)
+        sent = [_told(message) for message in messages]
+        goes_on = len(transcript) <= len(sent) and all(
+            message.get("tool_calls") or known[:2] == turn
+            for known, turn, message in zip(transcript, sent, messages, strict=False)
         )
-        begin = len(said) if goes_on else 0
-        for place, told in enumerate(asked[:begin]):
-            said[place] = (*told, said[place][2])  # an answer that is sent again has its calls apart
-        said += [(*told, "") for told in asked[begin:]]
-        said.append(("assistant", trace.text, figures_of(trace)))
-    return said
+        begin = len(transcript) if goes_on else 0
+        for index, turn in enumerate(sent[:begin]):
+            transcript[index] = (*turn, transcript[index][2])  # an answer that is sent again has its calls apart
+        transcript += [(*turn, "") for turn in sent[begin:]]
+        transcript.append(("assistant", trace.text, figures_of(trace)))
+    return transcript
 
 
 def _told(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -116,14 +116,14 @@ _SHAPES = {
 def values(*, dark: bool) -> dict[str, str]:
     """The colours of the parts of the page and of each ink, by name."""
     page = _DARK if dark else _LIGHT
-    found = dict(page)
+    colours = dict(page)
     for ink in Ink:
         look = look_of(ink)
         if look.colour:
-            found[ink.value] = look.colour if dark else ON_LIGHT[look.colour]
+            colours[ink.value] = look.colour if dark else ON_LIGHT[look.colour]
         else:
-            found[ink.value] = page["strong" if "bold" in look.attributes else "text"]
-    return found
+            colours[ink.value] = page["strong" if "bold" in look.attributes else "text"]
+    return colours
 
 
 def when_dark(rules: str) -> str:
@@ -133,8 +133,8 @@ def when_dark(rules: str) -> str:
 
 def shapes() -> str:
     """A rule with the shape of each ink that differs by more than colour. The class is the name of the ink."""
-    told = {ink: [_SHAPES[name] for name in look_of(ink).attributes if name in _SHAPES] for ink in Ink}
-    rules = [f".{ink.value} {{ {'; '.join(ways)} }}" for ink, ways in told.items() if ways]
+    shapes_by_ink = {ink: [_SHAPES[name] for name in look_of(ink).attributes if name in _SHAPES] for ink in Ink}
+    rules = [f".{ink.value} {{ {'; '.join(ways)} }}" for ink, ways in shapes_by_ink.items() if ways]
     return "\n".join([*rules, f".{FOLD} {{ text-decoration: none }}"])
 
 

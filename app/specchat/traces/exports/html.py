@@ -71,7 +71,7 @@ def turn_data(trace: Trace) -> dict[str, Any]:
 
 def _images(traces: Sequence[Trace], room: int) -> dict[str, str]:
     """The images of questions as data: URLs, by their hashes, as far as they are kept and the page has room."""
-    found: dict[str, str] = {}
+    embedded: dict[str, str] = {}
     for name in dict.fromkeys(name for trace in traces for name in trace.images):
         try:
             data = StoredImage("", name).path.read_bytes()
@@ -79,8 +79,8 @@ def _images(traces: Sequence[Trace], room: int) -> dict[str, str]:
             continue
         if len(data) <= room:
             room -= len(data)
-            found[name] = f"data:image/png;base64,{b64encode(data).decode()}"
-    return found
+            embedded[name] = f"data:image/png;base64,{b64encode(data).decode()}"
+    return embedded
 
 
 def _round_data(event: Round, inker: Inker) -> dict[str, Any]:

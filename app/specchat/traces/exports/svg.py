@@ -115,9 +115,9 @@ def _fills(*, dark: bool) -> str:
 
 def _turn(page: _Page, trace: Trace) -> None:
     page.rule()
-    asked = with_images(trace.asked, map(short_name, trace.images))
-    for place, line in enumerate(_wrapped(clean(asked), COLUMNS - 2)):
-        page.line([("› " if place == 0 else "  ", "quiet"), (line, "quiet")])
+    question = with_images(trace.asked, map(short_name, trace.images))
+    for index, line in enumerate(_wrapped(clean(question), COLUMNS - 2)):
+        page.line([("› " if index == 0 else "  ", "quiet"), (line, "quiet")])
     page.rows += 1
     for pieces in _answer(trace):
         page.line((piece.text, _kind(piece)) for piece in pieces)
