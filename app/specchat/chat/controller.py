@@ -10,10 +10,19 @@ from typing import Any, Protocol
 from specchat.chat.archive import Archive
 from specchat.chat.conversation import Conversation
 from specchat.chat.history import History, as_typed
+from specchat.chat.knobs import settings_from
 from specchat.chat.saved_texts import saved_prompts, saved_roles
-from specchat.chat.session import ChatSession
+from specchat.chat.session import ChatSession, Question
+from specchat.chat.tool_turn import ChatTools
+from specchat.engine_process.protocol import NO_TOOLS, Offer, Prefix, Summarised
+from specchat.errors import StoreError
 from specchat.settings.presets import preset_names
+from specchat.store.images import StoredImage
 from specchat.store.records import StoredMessage
+from specchat.tools.tool import ToolResult
+from specchat.traces.trace import Trace
+from specchat_engine.errors import EngineError, SettingError
+from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import DRAFTERS, Settings
 
 STILL_LOADING = "the model is still loading"
@@ -91,6 +100,7 @@ class ChatController:
     session: ChatSession
     archive: Archive
     history: History = field(default_factory=History)
+    tools: ChatTools = field(default_factory=ChatTools)
 
     @property
     def conversation(self) -> Conversation:
@@ -129,7 +139,85 @@ class ChatController:
             roles=saved_roles().names,
             tags=self.archive.tags,
             own_tags=dict.fromkeys(self.conversation.session.tags, "").items,
+            tools=self.tools.names,
         )
+
+    def ask(self, text: str, instead_of: int | None = None, images: tuple[StoredImage, ...] = ()) -> StoredMessage:
+        """Adds the user's message, or an edited version of an earlier one."""
+        message = self.session.ask(text, instead_of, images)
+        self.archive.said(self.conversation, message)
+        return message
+
+    def close_calls(self) -> list[StoredMessage]:
+        """Adds a result to each call of the last answer that was left before it was made."""
+        results = self.conversation.close_calls()
+        for result in results:
+            self.archive.said(self.conversation, result)
+        return results
+
+    def begin(
+        self,
+        prefix: Prefix = (),
+        *,
+        frozen: bool = False,
+        waiting: StoredMessage | None = None,
+        tools: Offer = NO_TOOLS,
+    ) -> tuple[StoredMessage, Question]:
+        """Begins an answer, or the empty one that waited. Returns it with the request to the engine."""
+        message, question = self.session.begin(prefix, frozen=frozen, answer=waiting, tools=tools)
+        if waiting is None:
+            self.archive.said(self.conversation, message)
+        return message, question
+
+    def summarise(self, answer: int, event: Summarised) -> None:
+        """Puts a summary in place of the oldest turns, from this answer on."""
+        message = self.conversation.summarise(answer, event.num_messages, event.text)
+        if message is not None:
+            self.archive.summarised(message)
+
+    def store_ended(self, answer: StoredMessage, trace: Trace | None) -> None:
+        """Stores an answer that has ended, or that it was withdrawn."""
+        conversation, loaded = self.conversation, self.session.loaded
+        if not conversation.holds(answer.id):
+            question = answer.parent
+            gone = [] if question is None or conversation.holds(question) else [question]
+            self.archive.unsaid([answer.id, *gone])
+            self.archive.changed(conversation.session)
+        elif trace is not None and loaded is not None:
+            self.archive.answered(conversation.message(answer.id), loaded.pair_name, trace)
+        else:
+            self.archive.left(conversation.message(answer.id))
+
+    def add_result(self, call: ToolCall, result: ToolResult) -> StoredMessage:
+        """Adds what a call of the last answer returned."""
+        message = self.conversation.add_result(call, result.text, failed=result.failed, seconds=result.seconds)
+        self.archive.said(self.conversation, message)
+        return message
+
+    async def stored(self, session: int) -> Conversation:
+        """A stored conversation. Raises StoreError if it is not there any more or cannot be read."""
+        conversation = await self.archive.open(session)
+        if conversation is None:
+            raise StoreError("this session is not there any more")
+        return conversation
+
+    def enter(self, conversation: Conversation) -> None:
+        """Goes on with another conversation and the same pair; what was allowed in the last one is forgotten."""
+        self.session = self.session.renewed(conversation)
+        self.tools.forget()
+
+    def stored_settings(self) -> Settings | None:
+        """The settings of a stored conversation, as far as the pair has them; None if there are none.
+
+        Raises SettingError if they cannot be used.
+        """
+        loaded, stored = self.session.loaded, self.conversation.session.settings
+        if loaded is None or stored is None:
+            return None
+        try:
+            return settings_from(stored, loaded.drafters, self.session.k_max)
+        except EngineError as error:
+            raise SettingError(f"the session's settings cannot be used: {error}") from None
 
     def change(self, **changes: object) -> None:
         """Changes and stores what belongs to the conversation as a whole: its system prompt or its seed."""

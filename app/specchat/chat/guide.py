@@ -8,9 +8,6 @@ from specchat.chat.mentions import mentions
 from specchat.terminal.filter import clean_line
 from specchat_assets import is_guide
 
-NO_CALLS = "The built-in guide never learned to call tools: it answers without them. Other models get them."
-"""What to say once where tools are on for the guide."""
-
 
 def with_help(question: str, target: Path) -> tuple[str, str]:
     """A question as this target gets it, and what the answer then quotes: `from the help: the draft model`, or nothing.

@@ -14,22 +14,30 @@ from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.controller import ChatController
 from specchat.chat.guide import docs_words
 from specchat.chat.session import ChatSession
+from specchat.chat.turn import RunningTurn
 from specchat.engine_process.engine_client import EngineClient
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import Ended, Loaded, Notice, Offer, Recounted, Started, Summarised, TaskFailed
+from specchat.engine_process.protocol import (
+    NO_TOOLS,
+    Ended,
+    Loaded,
+    Notice,
+    Offer,
+    Recounted,
+    Started,
+    Summarised,
+    TaskFailed,
+)
 from specchat.errors import FAILED, INTERRUPTED
 from specchat.plain.front_end import PlainFrontEnd
-from specchat.plain.paper import Paper, spoken, spoken_figures
-from specchat.plain.tools import PlainTools, spoken_parts
+from specchat.plain.paper import Paper, SpokenAnswer, spoken, spoken_figures
+from specchat.plain.tools import PlainTools
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
-from specchat.stats.line import ending, limit_words, reading_words, repeating_words, with_ending
-from specchat.stats.turn import TurnModel
-from specchat.store.records import StoredMessage
+from specchat.stats.line import ending, limit_words, reading_words, repeating_words
 from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import PromptProgress, Round
-from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
 
@@ -65,25 +73,23 @@ class PlainChat:
     """One conversation at a time. Lines that begin with a slash are commands."""
 
     def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive, paper: Paper) -> None:
-        self._session = ChatSession(options)
+        self._chat = ChatController(ChatSession(options), archive)
         self._client = client
-        self._archive = archive
         self._paper = paper
 
     def run(self, source: TextIO, resume: int | None = None) -> int:
         """Reads messages and commands until there are no more, and returns the exit code."""
         if not self._load():
             return FAILED
-        tools = PlainTools(self._paper, source)
         try:
-            self._chat(source, tools, resume)
+            self._read(source, resume)
         finally:
-            tools.close()
+            self._chat.tools.close()
         return 0
 
-    def _chat(self, source: TextIO, tools: PlainTools, resume: int | None) -> None:
-        chat = ChatController(self._session, self._archive)
-        front_end = PlainFrontEnd(chat, self._paper, partial(self._answer, tools), tools)
+    def _read(self, source: TextIO, resume: int | None) -> None:
+        tools = PlainTools(self._chat, self._paper, source)
+        front_end = PlainFrontEnd(self._chat, self._paper, partial(self._answer, tools), tools)
         if resume is not None:
             front_end.resume(resume)
         for text in _messages(source, self._paper):
@@ -91,7 +97,7 @@ class PlainChat:
                 front_end.files.fetch()
                 continue
             try:
-                command = parse(text, chat.sources())
+                command = parse(text, self._chat.sources())
             except Refusal as refusal:
                 self._paper.say(str(refusal))
                 continue
@@ -101,13 +107,13 @@ class PlainChat:
                 break
 
     def _load(self) -> bool:
-        options = self._session.options
+        options = self._chat.session.options
         for event in self._client.load(options.target, options.draft, options.options):
             if isinstance(event, TaskFailed):
                 self._paper.say(event.message)
                 return False
             if isinstance(event, Loaded):
-                self._session.ready(event)
+                self._chat.session.ready(event)
                 self._paper.say(f"specchat, {spoken(event.pair_name)}. /help lists commands.")
                 if event.refusal is not None:
                     self._paper.say(f"Not loaded: {event.refusal}")
@@ -121,114 +127,85 @@ class PlainChat:
                     self._paper.say(f"Speculation is off: {event.plain_because}")
         return True
 
-    def _answer(self, tools: PlainTools, session: ChatSession, settings: Settings, prefix: str = "") -> Trace | None:
+    def _answer(self, tools: PlainTools, prefix: str = "") -> Trace | None:
         """Answers the last message, and again after each answer that calls tools. Returns None if no answer began.
 
         The first answer begins with `prefix`.
         """
         turn = tools.turn()
-        trace, calls = self._one_answer(session, settings, turn.offer, prefix)
-        while calls:
-            for result in tools.answered(session, turn, calls):
-                self._archive.said(session.conversation, result)
-            trace, calls = self._one_answer(session, settings, turn.offer)
+        trace, calls = self._one_answer(turn.offer if turn else NO_TOOLS, prefix)
+        while calls and turn is not None:
+            tools.answer(turn, calls)
+            trace, calls = self._one_answer(turn.offer)
         return trace
 
-    def _one_answer(
-        self, session: ChatSession, settings: Settings, offer: Offer, prefix: str = ""
-    ) -> tuple[Trace | None, tuple[ToolCall, ...]]:
+    def _one_answer(self, offer: Offer, prefix: str = "") -> tuple[Trace | None, tuple[ToolCall, ...]]:
         """Writes one answer and says its figures in one line. Returns its trace, if it began, and its calls.
 
-        What was written is saved, whatever ends the answer.
+        What was written is stored, whatever ends the answer.
         """
-        message, question = session.begin(prefix, tools=offer)
-        self._archive.said(session.conversation, message)
-        model, rounds, started = TurnModel(), list[Round](), dict[str, object]()
+        chat, session, say = self._chat, self._chat.session, self._paper.say
+        settings = session.settings or Settings()
+        message, question = chat.begin(prefix, tools=offer)
+        spoken_answer = SpokenAnswer(self._paper, session.loaded, question.tools)
+        turn = RunningTurn(session, message, question, settings, spoken_answer)
         last: Ended | TaskFailed = TaskFailed("the engine gave no answer: try again")
         late: list[str] = []
         saved_at, read_at, repeats = time.monotonic(), 0.0, 0
-        asked = self._client.generate(question.request(settings))
-        spoken_text = spoken_parts(session.loaded, question.tools)
         self._paper.begin_answer()
+        events = self._client.generate(question.request(settings))
         with stops_on_interrupt(self._client.cancel):
-            for event in asked:
+            for event in events:
                 if isinstance(event, Round):
-                    model.observe([event])
-                    rounds.append(event)
-                    self._paper.stream(spoken_text.feed(event.text))
-                    if model.repeats and not repeats:
-                        self._paper.say_within(f"The answer {repeating_words(model.repeats)}: Ctrl+C stops it.")
-                    repeats = model.repeats
+                    turn.take([event])
+                    if turn.repeats and not repeats:
+                        self._paper.say_within(f"The answer {repeating_words(turn.repeats)}: Ctrl+C stops it.")
+                    repeats = turn.repeats
                     if time.monotonic() - saved_at > _SAVING_PAUSE:
                         saved_at = time.monotonic()
-                        self._archive.grew(message, prefix + _text(rounds))
+                        chat.archive.grew(message, turn.text)
                 elif isinstance(event, Recounted):
-                    model, rounds = TurnModel(), [*event.rounds]
-                    model.observe(rounds)
+                    turn.recount(event.rounds)
                 elif isinstance(event, Started):
-                    started = event.line
-                    session.started(event.line)
-                    spoken_text = spoken_parts(session.loaded, offer, event.line)
-                    self._paper.stream(spoken_text.feed(str(event.line.get("prefix_text", ""))))
+                    turn.started(event.line)
                 elif isinstance(event, Loaded):
                     session.ready(event)
                 elif isinstance(event, PromptProgress):
                     if time.monotonic() - read_at > _READING_PAUSE:
                         read_at = time.monotonic()
-                        self._paper.say(f"{reading_words(event)}…")
+                        say(f"{reading_words(event)}…")
                 elif isinstance(event, Notice):
-                    if rounds:
+                    if turn.num_tokens:
                         late.append(event.text)
                     else:
-                        self._paper.say(event.text)
+                        say(event.text)
                 elif isinstance(event, Summarised):
-                    kept = session.conversation.summarise(message.id, event.num_messages, event.text)
-                    if kept is not None:
-                        self._archive.summarised(kept)
-                    self._paper.say(f"From now on the model reads this in place of the oldest turns: {event.text}")
+                    chat.summarise(message.id, event)
+                    say(f"From now on the model reads this in place of the oldest turns: {event.text}")
                 elif isinstance(event, Ended | TaskFailed):
                     last = event
-        self._paper.stream(spoken_text.finish())
-        self._paper.end_answer()
+        outcome = turn.finish(last)
         for text in late:
-            self._paper.say(text)
-        ended = last if isinstance(last, Ended) else None
-        view = model.final_view(ended.stats if ended else None)
-        text = ended.text if ended and (ended.text or not prefix) else prefix + _text(rounds)
-        source = question.quoted_in(text)
-        figures = with_ending(ended.reason if ended else "error", view.line(), source)
-        unanswered = session.answered(message.id, text, view.figures.num_tokens, ended, figures)
+            say(text)
         if isinstance(last, TaskFailed):
-            self._paper.say(last.message)
-            if session.broke(last.died):
-                self._paper.say(_SPECULATION_OFF)
-        if unanswered is not None:
-            self._paper.say("Nothing was answered: the message was withdrawn.")
-        trace = _trace(started, rounds, last) if started else None
-        self._save(session, message, trace)
-        if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):
-            figures_spoken = spoken_figures(trace.stats, trace.start)
-            self._paper.say(f"[{', '.join(part for part in (ending(ended.reason), figures_spoken, source) if part)}.]")
-        if ended and (words := limit_words(ended.reason, settings.max_tokens, "/set max-tokens")):
-            self._paper.say(words)
-        said = session.conversation.last("user")
-        if ended and said and not said.images:
-            words = docs_words(said.content, ended.text, session.options.target)
-            if words:
-                self._paper.say(f"/help {words} searches the docs.")
-        return trace, ended.calls if ended else ()
-
-    def _save(self, session: ChatSession, message: StoredMessage, trace: Trace | None) -> None:
-        conversation, loaded = session.conversation, session.loaded
-        if not conversation.holds(message.id):
-            question = message.parent
-            gone = [] if question is None or conversation.holds(question) else [question]
-            self._archive.unsaid([message.id, *gone])
-        elif trace is not None and loaded is not None:
-            node = conversation.message(message.id)
-            self._archive.answered(node, loaded.pair_name, trace)
-        else:
-            self._archive.left(conversation.message(message.id))
+            say(last.message)
+            if outcome.gave_up:
+                say(_SPECULATION_OFF)
+        if outcome.unanswered is not None:
+            say("Nothing was answered: the message was withdrawn.")
+        trace = turn.trace(last)
+        chat.store_ended(message, trace)
+        if isinstance(last, TaskFailed):
+            return trace, ()
+        if trace is not None and (last.stats["num_tokens"] or last.reason == "cancelled"):
+            parts = (ending(last.reason), spoken_figures(trace.stats, trace.start), outcome.source)
+            say(f"[{', '.join(filter(None, parts))}.]")
+        if words := limit_words(last.reason, settings.max_tokens, "/set max-tokens"):
+            say(words)
+        asked = chat.last_question
+        if asked and not asked.images and (words := docs_words(asked.content, last.text, session.options.target)):
+            say(f"/help {words} searches the docs.")
+        return trace, last.calls
 
 
 def _messages(source: TextIO, paper: Paper) -> Iterator[str]:
@@ -256,13 +233,3 @@ def _about_saving(problem: str | None) -> str:
     if problem is None:
         return "Conversations are being saved again."
     return f"The chat continues, but it is not being saved: {problem}"
-
-
-def _text(rounds: list[Round]) -> str:
-    return "".join(event.text for event in rounds)
-
-
-def _trace(start: dict[str, object], rounds: list[Round], last: Ended | TaskFailed) -> Trace:
-    if isinstance(last, TaskFailed):
-        return Trace(start, tuple(rounds), None, last.message)
-    return Trace(start, tuple(rounds), end_line(last.reason, last.text, last.stats, last.costs))

@@ -11,10 +11,7 @@ from specchat.chat.commands.command import Invocation
 from specchat.chat.controller import ChatController
 from specchat.chat.conversation import Conversation
 from specchat.chat.explaining import view_of
-from specchat.chat.guide import NO_CALLS
-from specchat.chat.knobs import settings_from
 from specchat.chat.outbox import with_outputs
-from specchat.chat.session import ChatSession
 from specchat.chat.variables import variables
 from specchat.errors import SpecchatError
 from specchat.manual.search import key_words
@@ -34,7 +31,6 @@ from specchat.store.records import StoredMessage
 from specchat.store.tags import with_signs
 from specchat.terminal.editor import edited, editor_command
 from specchat.traces.trace import Trace, read_trace
-from specchat_assets import is_guide
 from specchat_engine.errors import EngineError
 from specchat_engine.settings import Settings
 
@@ -45,24 +41,22 @@ _NEEDS_SCREEN = "This command needs the screen: start specchat without --plain."
 class PlainFrontEnd:
     """Does what a line asks for, in the conversation that it was given or in one that it opens.
 
-    `answer` answers the last message of a session; the answer begins with the text that it is given.
+    `answer` answers the last message; the answer begins with the text that it is given.
     """
 
     def __init__(
         self,
         chat: ChatController,
         paper: Paper,
-        answer: Callable[[ChatSession, Settings, str], Trace | None],
+        answer: Callable[[str], Trace | None],
         tools: PlainTools,
     ) -> None:
         self._chat = chat
         self._paper = paper
         self._answered_by = answer
-        self._tools = tools
         self._last: Trace | None = None
         self._listed: tuple[int, ...] = ()
         """The sessions that /sessions listed last."""
-        self._said_no_calls = False
         self._given: Invocation[Any] | None = None
         self._unconfirmed: Invocation[Any] | None = None
         """The command before this one, if a file existed that it would have replaced."""
@@ -80,8 +74,8 @@ class PlainFrontEnd:
             "sessions": self._sessions,
             "!": self._shell.take,
             "stats": self._say_statistics,
-            "tool file": self._name_file,
-            "tools": self._use_tools,
+            "tool file": tools.allow_file,
+            "tools": tools.use,
         }
 
     def ask(self, text: str, images: tuple[StoredImage, ...] = ()) -> None:
@@ -93,9 +87,8 @@ class PlainFrontEnd:
         for image in images:
             self._paper.say(f"With the image {image.label}.")
         text = with_outputs(text, self._shell.take_outputs())
-        for result in chat.conversation.close_calls():
-            chat.archive.said(chat.conversation, result)
-        chat.archive.said(chat.conversation, session.ask(text, images=images))
+        chat.close_calls()
+        chat.ask(text, images=images)
         self._answer()
 
     def perform(self, invocation: Invocation[Any]) -> bool:
@@ -170,47 +163,27 @@ class PlainFrontEnd:
         """Ends the chat after this command."""
         self._ended = True
 
-    def _use_tools(self, name: str, on: bool) -> None:
-        self._tools.use(name, on=on)
-        self._say_no_calls()
-
-    def _name_file(self, path: Path) -> None:
-        self._tools.name_file(path)
-        self._say_no_calls()
-
-    def _say_no_calls(self) -> None:
-        """Says once that the built-in guide does not get the tools that are on."""
-        on = bool(self._tools.turn().offer.functions)
-        if on and not self._said_no_calls and is_guide(self._chat.session.options.target):
-            self._said_no_calls = True
-            self._paper.say(NO_CALLS)
-
     def _answer(self, prefix: str = "") -> None:
         if self._chat.settings is not None:
-            self._last = self._answered_by(self._chat.session, self._chat.settings, prefix)
+            self._last = self._answered_by(prefix)
 
     def _enter(self, conversation: Conversation) -> None:
-        self._chat.session, self._last = self._chat.session.renewed(conversation), None
-        self._tools.ask_again()
+        self._chat.enter(conversation)
+        self._last = None
 
     async def _resume(self, stored: int) -> None:
+        chat = self._chat
         try:
-            conversation = await self._chat.archive.open(stored)
+            self._enter(await chat.stored(stored))
         except SpecchatError as error:
             self._paper.say(str(error))
             return
-        if conversation is None:
-            self._paper.say("This session is not there any more.")
-            return
-        self._enter(conversation)
-        session, kept = self._chat.session, conversation.session.settings
-        if session.loaded is not None and kept is not None:
-            try:
-                session.settings = settings_from(kept, session.loaded.drafters, session.k_max)
-            except EngineError as error:
-                self._paper.say(f"The session's settings cannot be used: {error}")
-        count = len(conversation.path())
-        self._paper.say(f"Continuing “{conversation.session.title}”: {count} message{'' if count == 1 else 's'}.")
+        try:
+            chat.session.settings = chat.stored_settings() or chat.settings
+        except EngineError as error:
+            self._paper.say(str(error))
+        count, title = len(chat.conversation.path()), chat.conversation.session.title
+        self._paper.say(f"Continuing “{title}”: {count} message{'' if count == 1 else 's'}.")
 
     async def _sessions(self, words: str) -> None:
         """Continues the session that was listed with this number; else lists the latest, or those with these words."""

@@ -6,13 +6,16 @@ Figures and outcomes become words, since screen readers leave signs out or spell
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import TextIOWrapper
 from typing import Any, TextIO
 
+from specchat.engine_process.protocol import Loaded, Offer
 from specchat.stats.line import rule_in
 from specchat.terminal.filter import TerminalFilter, clean_line
 from specchat.traces.trace import Trace
+from specchat_engine.answers.parser import AnswerParser
+from specchat_engine.answers.parts import AnswerPart, PartKind
 from specchat_engine.decoding.rounds import Outcome, Round
 from specchat_engine.decoding.stats import TurnStats
 
@@ -96,6 +99,48 @@ class Paper:
             self._answers.write(text)
             self._answers.flush()
             self._line_open = not text.endswith("\n")
+
+
+class SpokenAnswer:
+    """An answer that is read out without its calls, which are said when it has ended, and without marks of thoughts."""
+
+    def __init__(self, paper: Paper, loaded: Loaded | None, offer: Offer) -> None:
+        self._paper = paper
+        self._format = loaded.answer_format if loaded is not None and offer.functions else None
+        self._functions = offer.functions
+        self._parser = self._new_parser(thinking=False)
+
+    def begin_inside(self, closing: str) -> None:
+        """Begins inside a thought."""
+        self._parser = self._new_parser(thinking=True)
+
+    def begin_with(self, text: str) -> None:
+        """Reads out what the answer begins with."""
+        self._paper.stream(self._certain(text))
+
+    def append(self, rounds: Sequence[Round]) -> None:
+        """Reads out what is certain after these rounds."""
+        for event in rounds:
+            self._paper.stream(self._certain(event.text))
+
+    def recount(self, rounds: Sequence[Round]) -> None:
+        """Reads nothing out again."""
+
+    def finish(self, figures: str, text: str | None = None, *, calls: bool = False) -> None:
+        """Reads out the rest."""
+        if self._parser is not None:
+            self._paper.stream(_said(self._parser.finish()))
+        self._paper.end_answer()
+
+    def _new_parser(self, *, thinking: bool) -> AnswerParser | None:
+        return None if self._format is None else AnswerParser(self._format, self._functions, thinking=thinking)
+
+    def _certain(self, text: str) -> str:
+        return text if self._parser is None else _said(self._parser.feed(text))
+
+
+def _said(parts: Sequence[AnswerPart]) -> str:
+    return "".join(part.text for part in parts if part.kind in (PartKind.REASONING, PartKind.CONTENT))
 
 
 def spoken(text: str) -> str:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from specchat.chat.session import ChatSession
+from specchat.chat.controller import ChatController
 from specchat.chat.tool_turn import ToolTurn
-from specchat.engine_process.protocol import Loaded, Offer
-from specchat.errors import SpecchatError
 from specchat.plain.paper import Paper
-from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean_line
 from specchat.terminal.process import stops_on_interrupt
-from specchat.tools.builtin import named_file
-from specchat.tools.consent import Consent, Verdict
-from specchat.tools.declared import read_servers
+from specchat.tools.consent import Verdict
 from specchat.tools.tool import Tool, ToolResult
-from specchat.tools.toolbox import BUILT_IN, Toolbox
-from specchat_engine.answers.parser import AnswerParser
-from specchat_engine.answers.parts import AnswerPart, PartKind
 from specchat_engine.prompt.messages import ToolCall
 
 _LONGEST = 300
@@ -33,73 +24,46 @@ _VERDICTS = {"o": Verdict.ONCE, "once": Verdict.ONCE, "a": Verdict.ALWAYS, "alwa
 
 
 class PlainTools:
-    """The tools of one chat, and what the user allowed."""
+    """Asks for consent line by line, and says what calls give."""
 
-    def __init__(self, paper: Paper, source: TextIO) -> None:
+    def __init__(self, chat: ChatController, paper: Paper, source: TextIO) -> None:
         """`source` is where the user answers. Nobody is asked, and nothing allowed, if it is no terminal."""
+        self._chat = chat
         self._paper = paper
         self._source = source
-        self._consent = Consent()
-        self._toolbox: Toolbox | None = None
-        self._files: tuple[Path, ...] = ()
 
-    def turn(self) -> ToolTurn:
-        """The calls of one turn."""
-        return ToolTurn(self._toolbox or Toolbox(), self._consent, self._ask)
+    def turn(self) -> ToolTurn | None:
+        """The calls of one turn; None as long as no tool was turned on."""
+        return self._chat.tools.turn(self._ask)
 
-    def use(self, name: str, *, on: bool) -> None:
+    def use(self, name: str, on: bool) -> None:
         """Turns a server or the built-in tools on or off, or tells all if no name is given."""
-        try:
-            toolbox = self._opened()
-            if name and on:
-                with stops_on_interrupt(toolbox.stop):
-                    refused = toolbox.turn_on(name)
-                for line in refused:
-                    self._paper.say(f"{line}: it is left out.")
-            elif name:
-                toolbox.turn_off(name)
-        except SpecchatError as error:
-            self._paper.say(str(error))
-            return
-        for line in toolbox.told(name):
-            self._paper.say(line)
-
-    def name_file(self, path: Path) -> None:
-        """Lets the model read a file in this chat, with the built-in tool for it."""
-        try:
-            self._files = tuple(dict.fromkeys((*self._files, named_file(path))))
-            self._opened().turn_on(BUILT_IN)
-        except SpecchatError as error:
-            self._paper.say(str(error))
+        tools = self._chat.tools
+        if name:
+            with stops_on_interrupt(tools.stop):
+                lines = tools.turn_on_or_off(name, on=on)
         else:
-            self._paper.say(f"The model may read {path.name} in this chat.")
+            lines = [*tools.opened().told()]
+        for line in lines:
+            self._paper.say(line)
+        self._say_no_calls()
 
-    def ask_again(self) -> None:
-        """Allows nothing any more: another chat begins."""
-        self._consent, self._files = Consent(), ()
-        if self._toolbox is not None:
-            self._toolbox.use_files(self._files)
+    def allow_file(self, path: Path) -> None:
+        """Lets the model read a file in this chat."""
+        self._paper.say(self._chat.tools.allow_file(path))
+        self._say_no_calls()
 
-    def _opened(self) -> Toolbox:
-        self._toolbox = self._toolbox or Toolbox(read_servers())
-        self._toolbox.use_files(self._files)
-        return self._toolbox
+    def _say_no_calls(self) -> None:
+        if note := self._chat.tools.guide_note(self._chat.session.options.target):
+            self._paper.say(note)
 
-    def answered(self, session: ChatSession, turn: ToolTurn, calls: tuple[ToolCall, ...]) -> list[StoredMessage]:
+    def answer(self, turn: ToolTurn, calls: tuple[ToolCall, ...]) -> None:
         """Makes the calls of an answer and adds their results to the conversation."""
         with stops_on_interrupt(turn.stop):
             results = list(turn.results(calls))
-        added = []
         for call, result in zip(calls, results, strict=True):
             self._paper.say(_told(call, result))
-            kept = session.conversation.add_result(call, result.text, failed=result.failed, seconds=result.seconds)
-            added.append(kept)
-        return added
-
-    def close(self) -> None:
-        """Ends all servers."""
-        if self._toolbox is not None:
-            self._toolbox.close()
+            self._chat.add_result(call, result)
 
     def _ask(self, tool: Tool, call: ToolCall) -> Verdict:
         where = f" of {tool.server}" if tool.server else ""
@@ -118,44 +82,3 @@ def _told(call: ToolCall, result: ToolResult) -> str:
 def _short(text: str, longest: int = _LONGEST) -> str:
     line = clean_line(text[: 4 * longest])
     return line if len(line) <= longest else f"{line[:longest]}… ({len(text)} characters)"
-
-
-class WholeText:
-    """An answer as it is."""
-
-    def feed(self, text: str) -> str:
-        """The text itself."""
-        return text
-
-    def finish(self) -> str:
-        """Nothing more."""
-        return ""
-
-
-class WithoutCalls:
-    """An answer without its calls, which are told when it has ended, and without the tags around its reasoning."""
-
-    def __init__(self, parser: AnswerParser) -> None:
-        self._parser = parser
-
-    def feed(self, text: str) -> str:
-        """What is certain after this piece."""
-        return _said(self._parser.feed(text))
-
-    def finish(self) -> str:
-        """The rest, once the answer has ended."""
-        return _said(self._parser.finish())
-
-
-def spoken_parts(
-    loaded: Loaded | None, offer: Offer, start: Mapping[str, object] | None = None
-) -> WholeText | WithoutCalls:
-    """What is read out of an answer; `start` is the first line of its trace."""
-    if loaded is None or not offer.functions:
-        return WholeText()
-    thinking = bool(start and start.get("opens_reasoning"))
-    return WithoutCalls(AnswerParser(loaded.answer_format, offer.functions, thinking=thinking))
-
-
-def _said(parts: Sequence[AnswerPart]) -> str:
-    return "".join(part.text for part in parts if part.kind in (PartKind.REASONING, PartKind.CONTENT))

@@ -26,8 +26,7 @@ from specchat.engine_process.protocol import (
     TaskFailed,
 )
 from specchat.plain.chat import PlainChat
-from specchat.plain.paper import Paper
-from specchat.plain.tools import spoken_parts
+from specchat.plain.paper import Paper, SpokenAnswer
 from specchat.settings.paths import sessions_db
 from specchat.store.records import ToolUse
 from specchat.store.store import Store
@@ -540,13 +539,21 @@ def test_a_stored_chat_goes_on_with_its_calls(chat: Chat) -> None:
     assert stored[2].tools == ToolUse((), "call00000", "calculate")
 
 
-def test_calls_are_not_read_out_as_part_of_the_answer() -> None:
+@pytest.mark.parametrize(
+    ("offer", "read_out"),
+    [
+        (Offer(({"type": "function", "function": {"name": "calculate"}},)), "hmLet me see.\n"),
+        (Offer(), "<think>hm</think>Let me see.CALL\n"),
+    ],
+)
+def test_calls_are_not_read_out_as_part_of_the_answer(offer: Offer, read_out: str) -> None:
     call = '<tool_call>{"name": "calculate", "arguments": {}}</tool_call>'
-    function = {"type": "function", "function": {"name": "calculate"}}
-    with_tools, without = spoken_parts(LOADED, Offer((function,))), spoken_parts(LOADED, Offer())
-    text = f"<think>hm</think>Let me see.{call}"
-    assert "".join([*map(with_tools.feed, text), with_tools.finish()]) == "hmLet me see."
-    assert without.feed(text) + without.finish() == text
+    answers = io.StringIO()
+    answer = SpokenAnswer(Paper(answers, io.StringIO()), LOADED, offer)
+    for letter in f"<think>hm</think>Let me see.{call}":
+        answer.begin_with(letter)
+    answer.finish("")
+    assert answers.getvalue() == read_out.replace("CALL", call)
 
 
 def test_the_last_answer_is_edited_by_a_text_or_in_the_editor(

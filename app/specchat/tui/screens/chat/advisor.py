@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from textual.screen import Screen
 
 from specchat.chat.session import ChatSession
+from specchat.chat.turn import RunningTurn
 from specchat.engine_process.protocol import Ended
 from specchat.errors import SpecchatError
 from specchat.stats.advice import Advice, AlphaRecord, Answered, Memory, advise, fallen_alpha
@@ -17,9 +18,10 @@ from specchat.store.store import Store
 from specchat.store.turns import RECORD_TURNS
 from specchat.tui.keymap import written_key
 from specchat.tui.recording import answered
-from specchat.tui.screens.chat.state import ChatState, RunningTurn
+from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
+from specchat.tui.transcript.answer import Answer
 from specchat_engine.settings import Settings
 
 
@@ -71,7 +73,7 @@ class Advisor:
             self._turns.change_settings(changed)
             self._view.note("taken: in force from the next round on")
 
-    async def look_back(self, session: ChatSession, settings: Settings, turn: RunningTurn, last: Ended) -> None:
+    async def look_back(self, session: ChatSession, settings: Settings, turn: RunningTurn[Answer], last: Ended) -> None:
         """Adds a remark below an answer if there is something to say; `settings` are those at its end."""
         trace, loaded = turn.trace(last), session.loaded
         if trace is None or loaded is None:

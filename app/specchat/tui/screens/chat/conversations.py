@@ -13,14 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from specchat.chat.conversation import Conversation
-from specchat.chat.knobs import settings_from
 from specchat.chat.session import new_conversation
 from specchat.engine_process.engine_client import EngineClient
 from specchat.engine_process.protocol import Event, Kept
 from specchat.errors import SpecchatError
 from specchat.models.formatting import recorded_target
 from specchat.stats.turn import TurnModel, TurnView
-from specchat.tools.consent import Consent
 from specchat.traces.trace import Trace
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
@@ -160,12 +158,9 @@ class Conversations:
 
     async def _show_stored(self, session: int) -> bool:
         try:
-            conversation = await self._state.archive.open(session)
+            conversation = await self._state.stored(session)
         except SpecchatError as error:
             self._view.note(str(error))
-            return False
-        if conversation is None:
-            self._view.note("this session is not there any more")
             return False
         last = conversation.last("assistant")
         trace = await self._state.archive.sound_trace(last) if last else None
@@ -180,10 +175,10 @@ class Conversations:
         if count := self._state.outbox.clear():
             view.note(f"{count} queued message{'' if count == 1 else 's'} not sent: ↑ recalls what was written")
         self._state.commands_allowed = False
-        self._state.consent, self._state.named_files = Consent(), ()
         view.show_outbox()
         self._turns.stop_editing()
-        self._state.session = session = self._state.session.renewed(conversation)
+        self._state.enter(conversation)
+        session = self._state.session
         figures = TurnView()
         if last is not None:
             session.answered_by = recorded_target(last.start)
@@ -198,13 +193,10 @@ class Conversations:
 
     def use_stored_settings(self) -> None:
         """Applies the settings of the session, as far as the loaded pair supports them."""
-        session = self._state.session
-        stored = session.conversation.session.settings
-        if session.loaded is None or stored is None:
-            return
         try:
-            settings = settings_from(stored, session.loaded.drafters, session.k_max)
+            settings = self._state.stored_settings()
         except EngineError as error:
-            self._view.note(f"the session's settings cannot be used: {error}")
+            self._view.note(str(error))
             return
-        self._turns.change_settings(settings, remember=False)
+        if settings is not None:
+            self._turns.change_settings(settings, remember=False)

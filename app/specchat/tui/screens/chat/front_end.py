@@ -59,7 +59,7 @@ class ScreenFrontEnd:
             "stats": lambda scope: parts.answer_windows.statistics(scope.capitalize()),
             "step": parts.step_mode.turn,
             "theme": self._use_theme,
-            "tool file": parts.tools.name_file,
+            "tool file": parts.tools.allow_file,
             "tools": parts.tools.use,
             "tour": parts.tour.start,
             "verify": lambda: parts.answer_windows.verify(),

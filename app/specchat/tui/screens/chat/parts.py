@@ -16,6 +16,7 @@ from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.server_limits import models_of
 from specchat.chat.session import ChatSession
+from specchat.chat.turn import RunningTurn
 from specchat.engine_process.engine_client import EngineClient
 from specchat.engine_process.protocol import (
     Ended,
@@ -41,12 +42,13 @@ from specchat.tui.screens.chat.outside_editor import OutsideEditor
 from specchat.tui.screens.chat.panels import Panels
 from specchat.tui.screens.chat.queue import Queue
 from specchat.tui.screens.chat.shell_commands import ShellCommands
-from specchat.tui.screens.chat.state import ChatState, RunningTurn
+from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.step_mode import StepMode
-from specchat.tui.screens.chat.tools import ChatTools
+from specchat.tui.screens.chat.tools import ToolCalls
 from specchat.tui.screens.chat.tour import TourGuide
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
+from specchat.tui.transcript.answer import Answer
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat_engine.decoding.rounds import PromptProgress, Round
 
@@ -73,7 +75,7 @@ class ChatParts:
         self.link = EngineLink(client, screen)
         self.state = ChatState(ChatSession(options), archive, History(history_file()))
         self.view = ChatView(self.state, self._sources, self.state.history, downloads)
-        self.tools = ChatTools(screen, self.state, self.view, screen.refresh_bindings)
+        self.tools = ToolCalls(screen, self.state, self.view, screen.refresh_bindings)
         self.turns = TurnRunner(screen, self.state, self.view, self.link, self.tools, self._turn_changed)
         self.queue = Queue(self.state, self.view, self.turns, screen.refresh_bindings)
         self.shell = ShellCommands(screen, self.state, self.view)
@@ -153,7 +155,6 @@ class ChatParts:
             self.state.sources(),
             models=self.library if server is None else dict.fromkeys(server.models, "").items,
             themes=dict.fromkeys(self.screen.app.available_themes, "").items,
-            tools=self.tools.names,
         )
 
     def _turn_changed(self) -> None:
@@ -179,7 +180,7 @@ class ChatParts:
             self.screen.run_worker(self.conversations.restore_prompt_cache(), group="prompt cache")
         self.turns.send_waiting()
 
-    def _ended(self, turn: RunningTurn, last: Ended | TaskFailed) -> None:
+    def _ended(self, turn: RunningTurn[Answer], last: Ended | TaskFailed) -> None:
         session, settings = self.state.session, self.state.settings
         self.turns.finish(turn, last)
         if isinstance(last, Ended) and last.calls:

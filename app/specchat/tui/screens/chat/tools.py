@@ -6,7 +6,7 @@ Servers start and calls run in a thread of their own, so that the screen never w
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -15,21 +15,17 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
-from specchat.chat.guide import NO_CALLS
 from specchat.engine_process.protocol import NO_TOOLS, Offer
 from specchat.errors import SpecchatError
-from specchat.terminal.filter import clean_line
 from specchat.tools.consent import Verdict
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.tool_entry import ToolEntry
-from specchat_assets import is_guide
 from specchat_engine.prompt.messages import ToolCall
 
 if TYPE_CHECKING:  # imported when tools are used for the first time
     from specchat.chat.tool_turn import ToolTurn
     from specchat.tools.tool import Tool, ToolResult
-    from specchat.tools.toolbox import Toolbox
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +39,7 @@ class _Calls:
     made: int = 0
 
 
-class ChatTools:
+class ToolCalls:
     """Turns tools on and off, and makes the calls of one answer at a time."""
 
     def __init__(self, screen: Screen[None], state: ChatState, view: ChatView, on_change: Callable[[], None]) -> None:
@@ -52,12 +48,10 @@ class ChatTools:
         self._state = state
         self._view = view
         self._on_change = on_change
-        self._toolbox: Toolbox | None = None
         self._turn: ToolTurn | None = None
         self._calls: _Calls | None = None
         self._switching = False
         self._closed = False
-        self._said_no_calls = False
         self._verdict: Future[Verdict] | None = None
         self._one_at_a_time = threading.Lock()
 
@@ -74,28 +68,16 @@ class ChatTools:
     @property
     def next_offer(self) -> Offer:
         """What the first answer to the next message may call."""
-        turn = self._new_turn()
+        turn = self._state.tools.turn(self._ask)
         return NO_TOOLS if turn is None else turn.offer
 
     def begin(self) -> None:
         """Begins a turn, in which the tools that are on may be called."""
-        self._turn = self._new_turn()
-
-    def names(self) -> Iterator[tuple[str, str]]:
-        """What can be turned on and off, each with where it is and what it offers."""
-        try:
-            offers = self._opened().offers()
-        except SpecchatError:
-            return
-        yield from ((name, f"{offered} · {where}") for name, where, offered in offers)
+        self._turn = self._state.tools.turn(self._ask)
 
     def use(self, name: str, on: bool) -> None:
         """Turns a server or the built-in tools on or off; without a name, shows them all."""
-        try:
-            toolbox = self._opened()
-        except SpecchatError as error:
-            self._view.note(str(error))
-            return
+        toolbox = self._state.tools.opened()
         if not name:
             self._view.notice("\n".join(("Tools that the model may call:", *toolbox.told())))
         elif self.running:
@@ -103,22 +85,13 @@ class ChatTools:
         else:
             self._switching = True
             self._view.note(f"{name} is turned {'on' if on else 'off'} …", passing=True)
-            self._screen.run_worker(partial(self._switch, toolbox, name, on), thread=True, group="tools")
+            self._screen.run_worker(partial(self._switch, name, on), thread=True, group="tools")
             self._on_change()
 
-    def name_file(self, path: Path) -> None:
-        """Lets the model read a file in this chat, with the built-in tool for it."""
-        from specchat.tools.builtin import named_file
-        from specchat.tools.toolbox import BUILT_IN
-
-        try:
-            self._state.named_files = tuple(dict.fromkeys((*self._state.named_files, named_file(path))))
-            self._opened().turn_on(BUILT_IN)
-        except SpecchatError as error:
-            self._view.note(str(error))
-        else:
-            self._view.note(f"the model may read {clean_line(path.name)} in this chat")
-            self._show_number()
+    def allow_file(self, path: Path) -> None:
+        """Lets the model read a file in this chat."""
+        self._view.note(self._state.tools.allow_file(path))
+        self._show_number()
 
     def make(self, calls: tuple[ToolCall, ...], then: Callable[[], None]) -> None:
         """Makes the calls of an answer in order and adds their results to the conversation; then calls `then`.
@@ -137,8 +110,8 @@ class ChatTools:
         """Stops the running call or the server that starts. The model reads that the call was stopped."""
         if self._turn is not None:
             self._turn.stop()
-        elif self._toolbox is not None:
-            self._toolbox.stop()
+        else:
+            self._state.tools.stop()
         self._view.note("stopping the call" if self._calls is not None else "stopping the server", passing=True)
 
     def leave(self) -> None:
@@ -156,39 +129,17 @@ class ChatTools:
         if self._turn is not None:
             self._turn.stop()
         self._decide(None)
-        if self._toolbox is not None:
-            if self.running:
-                self._toolbox.stop()
-            self._toolbox.close()
+        if self.running:
+            self._state.tools.stop()
+        self._state.tools.close()
 
-    def _opened(self) -> Toolbox:
-        """The toolbox. Raises ConfigError if the servers in config.toml cannot be read."""
-        from specchat.tools.declared import read_servers
-        from specchat.tools.toolbox import Toolbox
-
-        if self._toolbox is None:
-            self._toolbox = Toolbox(read_servers())
-        self._toolbox.use_files(self._state.named_files)
-        return self._toolbox
-
-    def _new_turn(self) -> ToolTurn | None:
-        if self._toolbox is None:
-            return None
-        from specchat.chat.tool_turn import ToolTurn
-
-        return ToolTurn(self._opened(), self._state.consent, self._ask)
-
-    def _switch(self, toolbox: Toolbox, name: str, on: bool) -> None:
+    def _switch(self, name: str, on: bool) -> None:
         """Turns a server on or off, in a thread."""
         lines: list[str] = []
         problem = ""
         with self._one_at_a_time:
             try:
-                if on:
-                    lines += [f"{line}: it is left out." for line in toolbox.turn_on(name)]
-                else:
-                    toolbox.turn_off(name)
-                lines += toolbox.told(name)
+                lines = self._state.tools.turn_on_or_off(name, on=on)
             except SpecchatError as error:
                 problem = str(error)
         self._screen.call_later(self._switched, lines, problem)
@@ -202,11 +153,9 @@ class ChatTools:
 
     def _show_number(self) -> None:
         """Shows in the header how many tools are on; says once that the built-in guide does not get them."""
-        self._state.num_tools = len(self._opened().tools)
         self._view.show_header()
-        if self._state.num_tools and not self._said_no_calls and is_guide(self._state.session.options.target):
-            self._said_no_calls = True
-            self._view.notice(NO_CALLS)
+        if note := self._state.tools.guide_note(self._state.session.options.target):
+            self._view.notice(note)
 
     def _make(self, made: _Calls) -> None:
         """Makes calls, in a thread."""
@@ -219,9 +168,7 @@ class ChatTools:
         """Adds a result to the conversation and the archive, and shows it."""
         if made is not self._calls or made.entry is None:
             return
-        conversation, call = self._state.session.conversation, made.calls[made.made]
-        kept = conversation.add_result(call, result.text, failed=result.failed, seconds=result.seconds)
-        self._state.archive.said(conversation, kept)
+        self._state.add_result(made.calls[made.made], result)
         made.entry.finish(result.text, failed=result.failed, seconds=result.seconds)
         made.made += 1
         if made.made < len(made.calls):
@@ -254,7 +201,7 @@ class ChatTools:
         if made is not self._calls:
             self._decide(None)
             return
-        where = self._opened().where(tool)
+        where = self._state.tools.opened().where(tool)
 
         def decided(verdict: Verdict | None) -> None:
             if made.entry is not None:

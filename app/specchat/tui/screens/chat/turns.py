@@ -12,22 +12,27 @@ from typing import Any
 from textual.widget import Widget
 
 from specchat.chat.session import Phase
+from specchat.chat.turn import RunningTurn
 from specchat.engine_process.protocol import Ended, Prefix, Summarised, TaskFailed
 from specchat.remote.limits import CANNOT_CONTINUE
-from specchat.stats.line import STOPPED, limit_words, reading_words
+from specchat.stats.line import STOPPED, limit_words, reading_words, repeating_words
 from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage
-from specchat.traces.trace import Trace
+from specchat.terminal.filter import clean
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.pace import Pace
-from specchat.tui.screens.chat.state import ChatState, RunningTurn
-from specchat.tui.screens.chat.tools import ChatTools
+from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.tools import ToolCalls
 from specchat.tui.screens.chat.view import ChatView
+from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.entries import Siblings, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat_engine.decoding.rounds import PromptProgress, Round
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
+
+_PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."
+_AGAIN = "The conversation is kept; the next message starts the engine again."
 
 _FIGURES_PAUSE = 0.5
 _READING_PAUSE = 0.25
@@ -43,7 +48,7 @@ class TurnRunner:
         state: ChatState,
         view: ChatView,
         link: EngineLink,
-        tools: ChatTools,
+        tools: ToolCalls,
         on_change: Callable[[], None],
     ) -> None:
         """`on_change` is called when an answer begins or ends."""
@@ -65,12 +70,10 @@ class TurnRunner:
         edited = state.editing
         self.stop_editing()
         if edited is None:
-            for result in session.conversation.close_calls():
-                state.archive.said(session.conversation, result)
+            for result in state.close_calls():
                 view.show_last(result)
-        message = session.ask(text, edited, images)
+        message = state.ask(text, edited, images)
         view.transcript.add(UserMessage(shown or text, key=message.id, images=images), follow=True)
-        state.archive.said(session.conversation, message)
         if edited is not None:
             view.show_conversation()
         if session.phase is Phase.READY and state.settings is not None:
@@ -101,12 +104,11 @@ class TurnRunner:
         state, session = self._state, self._state.session
         if not goes_on:
             self._tools.begin()
-        message, question = session.begin(prefix, frozen=state.frozen, answer=waiting, tools=self._tools.offer)
-        if waiting is None:
-            state.archive.said(session.conversation, message)
-        state.turn = RunningTurn(session, message, state.live_view, settings, question)
-        state.turn.answer.siblings = Siblings(*session.conversation.place(message.id))
-        self._view.transcript.add(state.turn.answer)
+        message, question = state.begin(prefix, frozen=state.frozen, waiting=waiting, tools=self._tools.offer)
+        answer = Answer(session.answerer, state.live_view, key=message.id)
+        answer.siblings = Siblings(*session.conversation.place(message.id))
+        state.turn = RunningTurn(session, message, question, settings, answer)
+        self._view.transcript.add(answer)
         self._link.ask(question, settings)
         self._on_change()
 
@@ -234,7 +236,6 @@ class TurnRunner:
 
     def started(self, line: Mapping[str, Any]) -> None:
         """Takes the first line of the turn's trace: the engine has read the prompt."""
-        self._state.session.started(line)
         if self._state.turn is not None:
             self._state.turn.started(line)
 
@@ -243,25 +244,25 @@ class TurnRunner:
         state, turn, transcript = self._state, self._state.turn, self._view.transcript
         if turn is None:
             return
-        kept = state.session.conversation.summarise(turn.message.id, event.num_messages, event.text)
-        if kept is not None:
-            state.archive.summarised(kept)
+        state.summarise(turn.message.id, event)
         turn.answer.remove()
         transcript.add(SummaryEntry(event.text))
         transcript.add(turn.answer)
 
-    def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
+    def take(self, turn: RunningTurn[Answer], rounds: Sequence[Round]) -> None:
         """Adds rounds to the answer that is being written."""
         turn.take(rounds)
+        if words := repeating_words(turn.repeats):
+            turn.answer.show_below(f"the answer {words}: Esc stops it")
         self._figures.request()
         self._storing.request()
 
-    def recount(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
+    def recount(self, turn: RunningTurn[Answer], rounds: Sequence[Round]) -> None:
         """Takes all rounds of the answer again."""
         turn.recount(rounds)
         self._figures.request()
 
-    def finish(self, turn: RunningTurn, last: Ended | TaskFailed) -> None:
+    def finish(self, turn: RunningTurn[Answer], last: Ended | TaskFailed) -> None:
         """Closes the answer, stores it, and gives an unanswered message back to the prompt."""
         state, view = self._state, self._view
         state.turn = None
@@ -269,18 +270,19 @@ class TurnRunner:
         self._storing.cancel()
         view.end_passing()
         outcome = turn.finish(last)
-        self._archive(turn, turn.trace(last))
+        state.store_ended(turn.message, turn.trace(last))
         view.show_figures(outcome.figures)
         if outcome.unanswered is None and not state.session.conversation.holds(turn.message.id):
             view.show_conversation()
         if outcome.unanswered is not None:
-            if outcome.failure is not None:
+            if isinstance(last, TaskFailed):
                 turn.answer.remove()
                 view.unsay(outcome.unanswered)
             else:
                 view.put_back(outcome.unanswered)
-        if outcome.failure is not None:
-            view.notice(outcome.failure, failure=True)
+        if isinstance(last, TaskFailed):
+            lines = (clean(last.message), _AGAIN if last.died else "", _PLAIN_NOW if outcome.gave_up else "")
+            view.notice("\n".join(filter(None, lines)), failure=True)
             if state.settings is not None:
                 view.knobs.show(state.settings)
         view.show_header()
@@ -305,7 +307,7 @@ class TurnRunner:
             kept = session.conversation.message(turn.message.id)
             self._state.archive.left(session.conversation.put(replace(kept, state=State.STOPPED)))
         else:
-            self._archive(turn, None)
+            self._state.store_ended(turn.message, None)
         self._on_change()
 
     def stop(self) -> None:
@@ -352,19 +354,6 @@ class TurnRunner:
     def _branched(self) -> None:
         self._state.archive.changed(self._state.session.conversation.session)
         self._view.show_conversation()
-
-    def _archive(self, turn: RunningTurn, trace: Trace | None) -> None:
-        archive, conversation = self._state.archive, self._state.session.conversation
-        loaded, answer = self._state.session.loaded, turn.message
-        if not conversation.holds(answer.id):
-            question = answer.parent
-            gone = [] if question is None or conversation.holds(question) else [question]
-            archive.unsaid([answer.id, *gone])
-            archive.changed(conversation.session)
-        elif trace is not None and loaded is not None:
-            archive.answered(conversation.message(answer.id), loaded.pair_name, trace)
-        else:
-            archive.left(conversation.message(answer.id))
 
     def _read_ahead(self) -> None:
         text, session = self._view.prompt.text.strip(), self._state.session

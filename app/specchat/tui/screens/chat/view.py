@@ -153,7 +153,7 @@ class ChatView:
     def show_header(self) -> None:
         """Shows the pair, the state of speculation and the length of the context."""
         turn = self._state.turn
-        self.header.show(self._state.session.header(turn.num_tokens if turn else 0, tools=self._state.num_tools))
+        self.header.show(self._state.session.header(turn.num_tokens if turn else 0, tools=self._state.tools.num_on))
 
     def show_figures(self, view: TurnView) -> None:
         """Shows the figures of a turn."""

@@ -390,7 +390,7 @@ async def test_only_a_named_file_is_read_and_only_in_this_chat(tmp_path: Path, m
     client = ScriptedClient(calls=[(named, other)])
     async with chat(client) as pilot:
         await command(pilot, "/tools file missing.txt")
-        assert not parts(pilot).state.named_files
+        assert not parts(pilot).state.tools.files
         await command(pilot, "/tools file notes.txt")
         await asked(pilot)
         await say(pilot, "a")
