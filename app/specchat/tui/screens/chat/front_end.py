@@ -27,6 +27,14 @@ from specchat_engine.settings import Settings
 _IN_THE_APP = ("quit", "theme")
 """The commands that the app offers in its palette itself."""
 
+_PANELS = {
+    "Knobs": "k, drafter, verifier, temperature and more",
+    "View": "The answer as trace, coloured, or Markdown",
+    "Inspect": "The tokens of the answer in view: p, q, ranks",
+    "Figures": "What each figure means",
+}
+"""The pages that have a key and no command."""
+
 
 class ScreenFrontEnd:
     """Does on the screen what commands ask for."""
@@ -43,7 +51,10 @@ class ScreenFrontEnd:
             "edit answer": lambda text: parts.turns.edit_answer(text or None),
             "edit message": parts.turns.edit,
             "explain": lambda figure=None: parts.answer_windows.explain(figure),
+            "figures": parts.panels.toggle_figures,
             "help": parts.panels.show_help,
+            "inspect": lambda: parts.answer_windows.inspect_in_view(),
+            "knobs": parts.panels.toggle_knobs,
             "learning": lambda: parts.answer_windows.statistics("Learning"),
             "load again": parts.loader.load_again,
             "load draft": parts.loader.load_draft,
@@ -63,6 +74,7 @@ class ScreenFrontEnd:
             "tools": parts.tools.use,
             "tour": parts.tour.start,
             "verify": lambda: parts.answer_windows.verify(),
+            "view": parts.panels.cycle_view,
             "vi_keys": self._use_vi_keys,
             "why": lambda: parts.answer_windows.statistics("Why"),
         }
@@ -166,15 +178,8 @@ class ScreenFrontEnd:
                 continue
             if command.name not in _IN_THE_APP:
                 yield SystemCommand(f"/{command.name}", command.help, partial(self.perform, invocation))
-        panels = self._parts.panels
-        yield SystemCommand("Knobs", "k, drafter, verifier, temperature and more", panels.toggle_knobs)
-        yield SystemCommand("View", "The answer as trace, coloured, or Markdown", panels.cycle_view)
-        yield SystemCommand(
-            "Inspect",
-            "The tokens of the answer in view: p, q, ranks",
-            lambda: self._parts.answer_windows.inspect_in_view(),
-        )
-        yield SystemCommand("Figures", "What each figure means", panels.toggle_figures)
+        for title, about in _PANELS.items():
+            yield SystemCommand(title, about, partial(self.show, title.lower()))
 
     async def _replay(self, path: Path | None = None) -> None:
         windows = self._parts.answer_windows

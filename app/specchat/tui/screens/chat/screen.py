@@ -45,18 +45,18 @@ class ChatScreen(Screen[None]):
         Binding("escape", "leave_edit", "Leave as it was", id="chat.leave_edit"),
         Binding("escape", "take_back", "Take back", id="chat.take_back"),
         Binding("escape", "leave_tour", "Leave tour", id="chat.leave_tour"),
-        Binding("f1", "help", "Help", id="chat.help"),
-        Binding("f2", "knobs", "Knobs", id="chat.knobs"),
-        Binding("f3", "view", "View", id="chat.view"),
-        Binding("f8", "models", "Models", id="chat.models"),
-        Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),
+        Binding("f1", "show('help')", "Help", id="chat.help"),
+        Binding("f2", "show('knobs')", "Knobs", id="chat.knobs"),
+        Binding("f3", "show('view')", "View", id="chat.view"),
+        Binding("f8", "show('models')", "Models", id="chat.models"),
+        Binding("ctrl+o", "show('sessions')", "Sessions", id="chat.sessions"),
         Binding("ctrl+n", "new_chat", "New", id="chat.new"),
-        Binding("f4", "inspect", "Inspect", id="chat.inspect"),
+        Binding("f4", "show('inspect')", "Inspect", id="chat.inspect"),
         Binding("f5", "step", "Step", id="chat.step"),
-        Binding("f6", "race", "Race", id="chat.race"),
-        Binding("f7", "statistics", "Stats", id="chat.statistics"),
-        Binding("f9", "figures", "Figures", id="chat.figures"),
-        Binding("f12", "explain", "Explain", id="chat.explain"),
+        Binding("f6", "show('race')", "Race", id="chat.race"),
+        Binding("f7", "show('stats', 'turn')", "Stats", id="chat.statistics"),
+        Binding("f9", "show('figures')", "Figures", id="chat.figures"),
+        Binding("f12", "show('explain')", "Explain", id="chat.explain"),
         Binding("f10", "swap", "Other chat", id="chat.swap"),
         Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),
         Binding("ctrl+z", "app.suspend_process", "Suspend", show=False, priority=True, id="chat.suspend"),
@@ -279,34 +279,14 @@ class ChatScreen(Screen[None]):
         self.parts.tour.leave()
         self.refresh_bindings()
 
-    def action_help(self) -> None:
-        """Opens the help."""
-        self.parts.panels.show_help()
-
-    async def action_knobs(self) -> None:
-        """Shows or hides the knobs."""
-        await self.parts.panels.toggle_knobs()
-
-    def action_view(self) -> None:
-        """Shows the answer in view in another way."""
-        self.parts.panels.cycle_view()
-
-    def action_models(self) -> None:
-        """Opens the model browser."""
-        self.parts.show_models()
-
-    def action_sessions(self) -> None:
-        """Opens the list of sessions."""
-        self.parts.panels.show_sessions()
+    async def action_show(self, page: str, *arguments: str) -> None:
+        """Shows a page."""
+        await self.front_end.show(page, *arguments)
 
     async def action_new_chat(self) -> None:
         """Starts an empty conversation."""
         if self.parts.state.session.loaded is not None:
             await self.parts.conversations.new()
-
-    async def action_inspect(self) -> None:
-        """Inspects the answer in view."""
-        await self.parts.answer_windows.inspect_in_view()
 
     def action_step(self) -> None:
         """Freezes the answer, or lets it make one round."""
@@ -316,22 +296,6 @@ class ChatScreen(Screen[None]):
     def action_step_on(self) -> None:
         """Leaves step mode."""
         self.parts.step_mode.turn(False)
-
-    async def action_race(self) -> None:
-        """Races plain against speculative decoding."""
-        await self.parts.answer_windows.race()
-
-    async def action_statistics(self) -> None:
-        """Opens the statistics."""
-        await self.parts.answer_windows.statistics()
-
-    def action_figures(self) -> None:
-        """Explains or hides the figures."""
-        self.parts.panels.toggle_figures()
-
-    async def action_explain(self) -> None:
-        """Explains the figures of the answer in view."""
-        await self.parts.answer_windows.explain()
 
     async def action_swap(self) -> None:
         """Goes to the conversation beside this one."""
