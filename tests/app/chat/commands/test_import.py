@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from app.chat.commands.recording_front_end import RecordingFrontEnd
 from app.tui.chatting import chat, command, notices, quiet
 from app.tui.scripted_client import ScriptedClient
-from specchat.chat.importing import import_beside
 from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
 
-SAMPLES = Path(__file__).parents[1] / "imports" / "samples"
+SAMPLES = Path(__file__).parents[2] / "imports" / "samples"
 
 
 def titles() -> list[str]:
@@ -23,10 +23,10 @@ def titles() -> list[str]:
 
 async def test_an_export_is_imported_once_and_the_line_says_so(tmp_path: Path) -> None:
     sample = SAMPLES / "conversations.json"
-    told = await import_beside(sample)
+    told = await RecordingFrontEnd().give(f"/import {sample}")
     assert told.startswith(f"{sample.name}: 1 imported")
     assert titles() == ["Rounds and drafts"]
-    assert f"{sample.name}: 0 imported" in await import_beside(sample)
+    assert f"{sample.name}: 0 imported" in await RecordingFrontEnd().give(f"/import {sample}")
     assert titles() == ["Rounds and drafts"]
 
 
@@ -34,7 +34,7 @@ async def test_what_became_of_all_exports_in_a_folder_is_added_up(tmp_path: Path
     for name in ("conversations.json", "1726000000000.conversation.json"):
         (tmp_path / name).write_bytes((SAMPLES / name).read_bytes())
     (tmp_path / "conversations-1.json").write_text('[{"mapping": {}}, {"mapping": 3}]')
-    told = await import_beside(tmp_path)
+    told = await RecordingFrontEnd().give(f"/import {tmp_path}")
     assert told == f"{tmp_path.name}: 2 imported, 2 empty, 1 unreadable from 3 files. Ctrl+O or /sessions lists them"
 
 
@@ -43,7 +43,7 @@ async def test_what_cannot_be_imported_is_one_line_too(tmp_path: Path, content: 
     file = tmp_path / "conversations.json"
     if content is not None:
         file.write_text(content)
-    told = await import_beside(file)
+    told = await RecordingFrontEnd().give(f"/import {file}")
     assert why in told
     assert "\n" not in told
     assert titles() == []
