@@ -36,10 +36,9 @@ from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.advisor import Advisor
 from specchat.tui.screens.chat.beside import Beside
 from specchat.tui.screens.chat.conversations import Conversations, PromptCaches
-from specchat.tui.screens.chat.image_viewer import ImageViewer
 from specchat.tui.screens.chat.model_loader import ModelLoader
-from specchat.tui.screens.chat.outside_editor import OutsideEditor
 from specchat.tui.screens.chat.panels import Panels
+from specchat.tui.screens.chat.programs import OtherPrograms
 from specchat.tui.screens.chat.queue import Queue
 from specchat.tui.screens.chat.shell_commands import ShellCommands
 from specchat.tui.screens.chat.state import ChatState
@@ -79,8 +78,7 @@ class ChatParts:
         self.turns = TurnRunner(screen, self.state, self.view, self.link, self.tools, self._turn_changed)
         self.queue = Queue(self.state, self.view, self.turns, screen.refresh_bindings)
         self.shell = ShellCommands(screen, self.state, self.view)
-        self.outside_editor = OutsideEditor(screen, self.view)
-        self.image_viewer = ImageViewer(screen, self.view)
+        self.programs = OtherPrograms(screen, self.view)
         caches = PromptCaches(client, memories_folder())
         self.conversations = Conversations(self.state, self.view, self.turns, caches)
         self.beside = Beside(screen, self.state, self.view, self.conversations)

@@ -175,7 +175,7 @@ class ChatScreen(Screen[None]):
 
     def on_prompt_editor_wanted(self) -> None:
         """Opens the user's editor."""
-        self.parts.outside_editor.open()
+        self.parts.programs.edit()
 
     def on_text_area_changed(self) -> None:
         """Lets the engine read ahead, and shows which keys of step mode work while something is written."""
@@ -232,7 +232,7 @@ class ChatScreen(Screen[None]):
 
     def on_transcript_image_wanted(self, message: Transcript.ImageWanted) -> None:
         """Shows an image in full."""
-        self.parts.image_viewer.open(message.image.path)
+        self.parts.programs.show_image(message.image.path)
 
     def on_transcript_left(self) -> None:
         """Goes back to the prompt."""
