@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.chat.commands.completing import complete
+from specchat.chat.commands.completion import complete
 from specchat.chat.controller import Sources
 from specchat.chat.library_names import LibraryNames
 from specchat.errors import LibraryError

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from textual.events import Key
 
-from specchat.chat.commands.completing import Completion, complete, is_open_ended
+from specchat.chat.commands.completion import Completion, complete, is_open_ended
 from specchat.chat.controller import Sources
 from specchat.chat.history import Entry, Search
 from specchat.terminal.filter import clean_line

@@ -3,7 +3,7 @@
 import pytest
 
 from app.chat.commands.recording_front_end import RecordingFrontEnd
-from specchat.chat.commands.completing import complete
+from specchat.chat.commands.completion import complete
 from specchat.chat.controller import Sources
 from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.settings.paths import presets_file

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from specchat.chat.commands import completing
-from specchat.chat.commands.completing import Completion, complete, is_open_ended
+from specchat.chat.commands import completion
+from specchat.chat.commands.completion import Completion, complete, is_open_ended
 from specchat.chat.commands.registry import commands, parse
 from specchat.chat.controller import Sources
 
@@ -129,7 +129,7 @@ def test_a_folder_that_is_not_there_offers_nothing(sources: Sources) -> None:
 def test_only_the_first_of_thousands_of_files_are_offered(sources: Sources) -> None:
     for number in range(1500):
         (sources.folder / f"many{number:04}").touch()
-    assert len(offered("@many", sources)) == completing.MOST
+    assert len(offered("@many", sources)) == completion.MOST
     assert offered("@many1499", sources) == ["@many1499 "]
 
 
