@@ -150,11 +150,10 @@ async def sampled(pilot: Pilot[None], grammar: str) -> ChatScreen:
     """Waits for the models and makes answers follow a grammar: the built-in target has learned no thoughts or calls."""
     screen = pilot.app.screen
     assert isinstance(screen, ChatScreen)
-    parts = screen.parts
-    while parts.state.settings is None:
+    while screen.state.settings is None:
         await pilot.pause(0.25)
-    sampling = replace(parts.state.settings.sampling, grammar=grammar)
-    parts.turns.apply(replace(parts.state.settings, sampling=sampling))
+    sampling = replace(screen.state.settings.sampling, grammar=grammar)
+    screen.turns.apply(replace(screen.state.settings, sampling=sampling))
     return screen
 
 
@@ -258,9 +257,9 @@ async def tools(pilot: Pilot[None]) -> None:
     (folder / "config.toml").write_text(
         '[tools.time]\ncommand = ["mcp-server-time", "--local-timezone", "Europe/Rome"]\n'
     )
-    parts = (await sampled(pilot, CALLS)).parts
-    parts.tools.use("time", on=True)
-    while parts.tools.running:
+    screen = await sampled(pilot, CALLS)
+    screen.tools.use("time", on=True)
+    while screen.tools.running:
         await pilot.pause(0.1)
     await pilot.press(*"What time is it in Tokyo and in New York?", "enter")
     for verdict in ("y", ""):
@@ -269,7 +268,7 @@ async def tools(pilot: Pilot[None]) -> None:
         await pilot.pause(0.5)
         await pilot.press(*filter(None, [verdict]))
         await pilot.pause(0.5)
-    next(entry for entry in parts.view.transcript.entries if isinstance(entry, ToolEntry)).toggle()
+    next(entry for entry in screen.view.transcript.entries if isinstance(entry, ToolEntry)).toggle()
 
 
 async def beside(pilot: Pilot[None]) -> None:

@@ -162,7 +162,7 @@ class SpecchatApp(ThemedApp):
     async def action_quit(self) -> None:
         """Saves the prompt cache of the session, and ends."""
         if self._chat is not None:
-            await self._chat.parts.conversations.save_prompt_cache()
+            await self._chat.conversations.save_prompt_cache()
         self.exit()
 
     def on_unmount(self) -> None:
@@ -173,9 +173,9 @@ class SpecchatApp(ThemedApp):
     def keep_now(self) -> None:
         """Stores the running answer as far as it came, as cut off, then ends the engine."""
         if self._chat is not None:
-            self._chat.parts.turns.cut_running()
-            self._chat.parts.shell.kill()
-            self._chat.parts.tools.close()
+            self._chat.turns.cut_running()
+            self._chat.shell.kill()
+            self._chat.tools.close()
         self._archive.close()
         self.client.close()
 

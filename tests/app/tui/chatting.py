@@ -10,7 +10,6 @@ from textual.widgets import Static
 
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import SpecchatApp
-from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.entries import TranscriptNotice, UserMessage
@@ -44,7 +43,7 @@ async def quiet(pilot: Chat) -> None:
 def _idle(app: object) -> bool:
     assert isinstance(app, SpecchatApp)
     client, screen = app.client, app.screen
-    return getattr(client, "idle", True) and (not isinstance(screen, ChatScreen) or screen.parts.link.idle)
+    return getattr(client, "idle", True) and (not isinstance(screen, ChatScreen) or screen.link.idle)
 
 
 async def wait_until(happened: Callable[[], bool]) -> None:
@@ -136,7 +135,3 @@ async def command(pilot: Chat, text: str) -> None:
 def screen(pilot: Chat) -> ChatScreen:
     assert isinstance(pilot.app.screen, ChatScreen)
     return pilot.app.screen
-
-
-def parts(pilot: Chat) -> ChatParts:
-    return screen(pilot).parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from app.tui.chatting import Chat, notices, parts, prompt, quiet
+from app.tui.chatting import Chat, notices, prompt, quiet, screen
 from app.tui.screens.test_models import chatting, options
 from app.tui.scripted_client import LOADED
 from specchat.models.preferences import Preferences, write_preferences
@@ -18,7 +18,7 @@ __all__ = ["options"]
 async def write(pilot: Chat, text: str) -> None:
     """Writes when what the library holds is known."""
     await pilot.press("/")
-    parts(pilot).library.wait()
+    screen(pilot).library.wait()
     await pilot.press(*text.removeprefix("/"))
     await pilot.pause()
 
@@ -45,7 +45,7 @@ async def test_a_draft_that_joins_a_target_without_one_is_used(options: ChatOpti
         await pilot.press("tab", "enter")
         await quiet(pilot)
         assert client.loaded[-1] == (tiny_models.target, tiny_models.draft)
-        settings = parts(pilot).state.settings
+        settings = screen(pilot).state.settings
         assert settings is not None
         assert settings.drafter == "hybrid"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tui.chatting import Chat, command, notices, parts, quiet, screen
+from app.tui.chatting import Chat, command, notices, quiet, screen
 from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
 from specchat.bench.samples import Estimate, Gain
 from specchat.engine_process.protocol import TaskFailed, Timed
@@ -107,7 +107,7 @@ async def test_drafts_are_not_timed_while_an_answer_runs(options: ChatOptions) -
         client.hold_after = 1
         await pilot.press(*"Hi", "enter")
         await until(pilot, lambda: len(client.asked) == 1)
-        screen(pilot).call_later(parts(pilot).model_windows.browse, "draft")
+        screen(pilot).call_later(screen(pilot).model_windows.browse, "draft")
         await until(pilot, lambda: bool(pilot.app.screen.query("#facts")) and "✓ tokenizer" in shown(pilot))
         await pilot.press("f6")
         assert "an answer is running" in shown(pilot)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tui.chatting import Chat, ask, chat, command, note, parts, quiet, shown, text_at, wait_until
+from app.tui.chatting import Chat, ask, chat, command, note, quiet, screen, shown, text_at, wait_until
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.engine_process.protocol import TaskFailed
 from specchat.traces.timeline import Race
@@ -34,8 +34,8 @@ async def test_both_answers_use_the_last_answers_noise_and_leave_the_conversatio
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
         await command(pilot, "/regen")
-        before, head = shown(pilot), parts(pilot).state.session.conversation.session
-        stored = await parts(pilot).state.archive.do(lambda store: store.messages(head.id))
+        before, head = shown(pilot), screen(pilot).state.session.conversation.session
+        stored = await screen(pilot).state.archive.do(lambda store: store.messages(head.id))
         await pilot.press("f6")
         await raced(pilot)
         assert [settings.k for settings in client.settings[-2:]] == [0, "auto"]
@@ -47,8 +47,8 @@ async def test_both_answers_use_the_last_answers_noise_and_leave_the_conversatio
         await pilot.press("escape")
         await quiet(pilot)
         assert shown(pilot) == before
-        assert parts(pilot).state.session.conversation.session == head
-        assert await parts(pilot).state.archive.do(lambda store: store.messages(head.id)) == stored
+        assert screen(pilot).state.session.conversation.session == head
+        assert await screen(pilot).state.archive.do(lambda store: store.messages(head.id)) == stored
 
 
 async def test_escape_stops_the_recording_and_the_chat_continues() -> None:

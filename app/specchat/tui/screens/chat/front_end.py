@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import SystemCommand
 
@@ -17,12 +17,14 @@ from specchat.chat.conversation import Conversation
 from specchat.chat.mentions import written
 from specchat.chat.variables import variables
 from specchat.terminal.clipboard import copy
-from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.chat.view import message_id
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.transcript.view import RAW_FORMULAS
 from specchat_engine.settings import Settings
+
+if TYPE_CHECKING:
+    from specchat.tui.screens.chat.screen import ChatScreen
 
 _IN_THE_APP = ("quit", "theme")
 """The commands that the app offers in its palette itself."""
@@ -39,49 +41,49 @@ _PANELS = {
 class ScreenFrontEnd:
     """Does on the screen what commands ask for."""
 
-    def __init__(self, parts: ChatParts) -> None:
-        self._parts = parts
-        self._view = parts.view
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+        self._view = screen.view
         self._pages: dict[str, Callable[..., Awaitable[None] | None]] = {
             "attach": lambda file: self._view.prompt.write(f"@{written(file)} "),
-            "beside": parts.beside.show,
-            "branch": parts.conversations.fork,
-            "clear": lambda: parts.turns.go_on_from(None),
+            "beside": screen.beside.show,
+            "branch": screen.conversations.fork,
+            "clear": lambda: screen.turns.go_on_from(None),
             "copy": self._copy_part,
-            "edit answer": lambda text: parts.turns.edit_answer(text or None),
-            "edit message": parts.turns.edit,
-            "explain": lambda figure=None: parts.answer_windows.explain(figure),
-            "figures": parts.panels.toggle_figures,
-            "help": parts.panels.show_help,
-            "inspect": lambda: parts.answer_windows.inspect_in_view(),
-            "knobs": parts.panels.toggle_knobs,
-            "learning": lambda: parts.answer_windows.statistics("Learning"),
-            "load again": parts.loader.load_again,
-            "load draft": parts.loader.load_draft,
-            "load target": parts.loader.load_target,
+            "edit answer": lambda text: screen.turns.edit_answer(text or None),
+            "edit message": screen.turns.edit,
+            "explain": lambda figure=None: screen.answer_windows.explain(figure),
+            "figures": screen.panels.toggle_figures,
+            "help": screen.panels.show_help,
+            "inspect": lambda: screen.answer_windows.inspect_in_view(),
+            "knobs": screen.panels.toggle_knobs,
+            "learning": lambda: screen.answer_windows.statistics("Learning"),
+            "load again": screen.loader.load_again,
+            "load draft": screen.loader.load_draft,
+            "load target": screen.loader.load_target,
             "math": self._show_formulas,
-            "models": parts.show_models,
-            "paste": parts.view.prompt.paste_image,
-            "race": lambda: parts.answer_windows.race(),
-            "regen": parts.turns.regenerate,
+            "models": lambda role=None: screen.model_windows.browse(role),
+            "paste": screen.view.prompt.paste_image,
+            "race": lambda: screen.answer_windows.race(),
+            "regen": screen.turns.regenerate,
             "replay": self._replay,
-            "sessions": parts.panels.show_sessions,
-            "!": parts.shell.start,
-            "stats": lambda scope: parts.answer_windows.statistics(scope.capitalize()),
-            "step": parts.step_mode.turn,
+            "sessions": screen.panels.show_sessions,
+            "!": screen.shell.start,
+            "stats": lambda scope: screen.answer_windows.statistics(scope.capitalize()),
+            "step": screen.step_mode.turn,
             "theme": self._use_theme,
-            "tool file": parts.tools.allow_file,
-            "tools": parts.tools.use,
-            "tour": parts.tour.start,
-            "verify": lambda: parts.answer_windows.verify(),
-            "view": parts.panels.cycle_view,
+            "tool file": screen.tools.allow_file,
+            "tools": screen.tools.use,
+            "tour": screen.tour.start,
+            "verify": lambda: screen.answer_windows.verify(),
+            "view": screen.panels.cycle_view,
             "vi_keys": self._use_vi_keys,
-            "why": lambda: parts.answer_windows.statistics("Why"),
+            "why": lambda: screen.answer_windows.statistics("Why"),
         }
 
     async def perform(self, invocation: Invocation[Any]) -> None:
         """Does what a command asks for."""
-        await invocation.run(self._parts.state, self)
+        await invocation.run(self._screen.state, self)
 
     def note(self, text: str, *, passing: bool = False) -> None:
         """Shows a line above the prompt."""
@@ -101,7 +103,7 @@ class ScreenFrontEnd:
         """Does work while the chat goes on."""
         if words:
             self.note(words)
-        self._parts.screen.run_worker(work, group="command")
+        self._screen.run_worker(work, group="command")
 
     async def confirm(self, path: Path, then: Callable[[], Awaitable[None]]) -> None:
         """Asks in a window."""
@@ -109,9 +111,9 @@ class ScreenFrontEnd:
 
         def decided(agreed: bool | None) -> None:
             if agreed:
-                self._parts.screen.call_later(then)
+                self._screen.call_later(then)
 
-        self._parts.screen.app.push_screen(OverwriteScreen(path), decided)
+        self._screen.app.push_screen(OverwriteScreen(path), decided)
 
     def fill(self, text: str, name: str) -> None:
         """Writes a stored prompt into the prompt, where its variables are filled in."""
@@ -120,11 +122,11 @@ class ScreenFrontEnd:
 
     def apply(self, settings: Settings, words: str = "") -> None:
         """Uses other settings, which the header and the knobs show."""
-        self._parts.turns.change_settings(settings)
+        self._screen.turns.change_settings(settings)
 
     async def enter(self, conversation: Conversation) -> None:
         """Shows another conversation."""
-        await self._parts.conversations.begin(conversation)
+        await self._screen.conversations.begin(conversation)
 
     def refresh(self) -> None:
         """Draws the header."""
@@ -132,18 +134,18 @@ class ScreenFrontEnd:
 
     async def quit(self) -> None:
         """Ends the app."""
-        await self._parts.screen.app.action_quit()
+        await self._screen.app.action_quit()
 
     def copy(self, text: str, what: str) -> None:
         """Copies a text to the clipboard; `what` names it in the note."""
         if text:
-            self.note(f"{what} {copy(text, self._parts.screen.app.copy_to_clipboard)}")
+            self.note(f"{what} {copy(text, self._screen.app.copy_to_clipboard)}")
         else:
             self.note(f"there is no {what} to copy yet")
 
     async def act_on_entry(self, message: Transcript.OfEntry) -> None:
         """Does what the transcript asks for."""
-        parts, key = self._parts, message_id(message.entry)
+        screen, key = self._screen, message_id(message.entry)
         if message.entry not in self._view.transcript.entries:
             self.note("this is the other conversation: go there first")
             return
@@ -151,23 +153,23 @@ class ScreenFrontEnd:
             case Transcript.Copy():
                 self.copy(message.text, message.what)
             case Transcript.Request(what="export"):
-                await export(parts.state, self, ExportFile())
+                await export(screen.state, self, ExportFile())
             case Transcript.Request(what="edit"):
-                parts.turns.edit(key)
+                screen.turns.edit(key)
             case Transcript.Request(what="regenerate"):
-                parts.turns.regenerate(key)
+                screen.turns.regenerate(key)
             case Transcript.Request(what="play"):
-                await parts.answer_windows.replay(key)
+                await screen.answer_windows.replay(key)
             case Transcript.Request(what="branch") if key is not None:
-                parts.turns.go_on_from(key)
+                screen.turns.go_on_from(key)
             case Transcript.Sibling() if key is not None:
-                parts.turns.switch(key, message.steps)
+                screen.turns.switch(key, message.steps)
             case Transcript.Explain() if key is not None and message.round_index is not None:
-                await parts.answer_windows.explain_token(key, message.round_index, message.place or 0)
+                await screen.answer_windows.explain_token(key, message.round_index, message.place or 0)
             case Transcript.Explain():
-                await parts.answer_windows.explain(answer=key)
+                await screen.answer_windows.explain(answer=key)
             case Transcript.Inspect() if key is not None:
-                await parts.answer_windows.inspect(key, message.round_index, message.place or 0)
+                await screen.answer_windows.inspect(key, message.round_index, message.place or 0)
 
     def palette(self) -> Iterator[SystemCommand]:
         """The commands that need no argument, then what has a key and no command."""
@@ -182,7 +184,7 @@ class ScreenFrontEnd:
             yield SystemCommand(title, about, partial(self.show, title.lower()))
 
     async def _replay(self, path: Path | None = None) -> None:
-        windows = self._parts.answer_windows
+        windows = self._screen.answer_windows
         await (windows.replay(self._view.answer_in_view()) if path is None else windows.replay_file(path))
 
     def _use_vi_keys(self, on: bool | None) -> None:
@@ -192,16 +194,16 @@ class ScreenFrontEnd:
 
     def _show_formulas(self, on: bool | None) -> None:
         """Shows formulas in Unicode or as they are written."""
-        app = self._parts.screen.app
+        app = self._screen.app
         raw = not app.has_class(RAW_FORMULAS) if on is None else not on
         app.set_class(raw, RAW_FORMULAS)
-        for transcript in self._parts.screen.query(Transcript):
+        for transcript in self._screen.query(Transcript):
             transcript.lay_again()
         self.note("formulas are shown " + ("as they are written" if raw else "in Unicode"))
 
     def _use_theme(self, name: str | None = None) -> None:
         """Uses another theme; opens the list of themes if no name is given."""
-        app = self._parts.screen.app
+        app = self._screen.app
         if name is None:
             app.action_change_theme()
         elif name in app.available_themes:
@@ -221,7 +223,7 @@ class ScreenFrontEnd:
         if part == "chat":
             from specchat.traces.exports.document import with_calls
 
-            said = (with_calls(message.to_message()) for message in self._parts.state.conversation.path())
+            said = (with_calls(message.to_message()) for message in self._screen.state.conversation.path())
             text = "\n\n".join(f"{role}: {content}" for role, content in said)
         elif part == "code":
             text = next((entry.codes[-1] for entry in reversed(answers) if entry.codes), "")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,14 +14,33 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from specchat.chat.archive import Archive
+from specchat.chat.commands.registry import commands
+from specchat.chat.controller import Sources
+from specchat.chat.history import History, history_file
+from specchat.chat.library_names import LibraryNames
 from specchat.chat.outbox import QueuedMessage
-from specchat.chat.session import Phase
+from specchat.chat.session import ChatSession, Phase
 from specchat.engine_process.engine_client import EngineClient
 from specchat.errors import SpecchatError
 from specchat.settings.options import ChatOptions
+from specchat.settings.paths import memories_folder
 from specchat.tui.engine_link import EngineLink
+from specchat.tui.screens.chat.advisor import Advisor
+from specchat.tui.screens.chat.beside import Beside
+from specchat.tui.screens.chat.conversations import Conversations, PromptCaches
+from specchat.tui.screens.chat.engine_events import take_events
 from specchat.tui.screens.chat.front_end import ScreenFrontEnd
-from specchat.tui.screens.chat.parts import ChatParts
+from specchat.tui.screens.chat.model_loader import ModelLoader
+from specchat.tui.screens.chat.panels import Panels
+from specchat.tui.screens.chat.programs import OtherPrograms
+from specchat.tui.screens.chat.queue import Queue
+from specchat.tui.screens.chat.shell_commands import ShellCommands
+from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.step_mode import StepMode
+from specchat.tui.screens.chat.tools import ToolCalls
+from specchat.tui.screens.chat.tour import TourGuide
+from specchat.tui.screens.chat.turns import TurnRunner
+from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.conversation_pane import ConversationPane
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.dashboard import Dashboard
@@ -27,6 +48,10 @@ from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from specchat.tui.screens.chat.answer_windows import AnswerWindows
+    from specchat.tui.screens.chat.model_windows import ModelWindows
 
 _SECOND_PRESS = 2.0
 """Seconds in which a second Ctrl+C quits."""
@@ -48,7 +73,7 @@ class ChatScreen(Screen[None]):
         Binding("f1", "show('help')", "Help", id="chat.help"),
         Binding("f2", "show('knobs')", "Knobs", id="chat.knobs"),
         Binding("f3", "show('view')", "View", id="chat.view"),
-        Binding("f8", "show('models')", "Models", id="chat.models"),
+        Binding("f8", "give('models')", "Models", id="chat.models"),
         Binding("ctrl+o", "show('sessions')", "Sessions", id="chat.sessions"),
         Binding("ctrl+n", "new_chat", "New", id="chat.new"),
         Binding("f4", "show('inspect')", "Inspect", id="chat.inspect"),
@@ -86,31 +111,62 @@ class ChatScreen(Screen[None]):
         self._first_run = first_run
         self._quit_pressed = float("-inf")
         self._noted = ""
-        self.parts = ChatParts(self, options, client, archive, downloads, own_keys or {})
-        self.front_end = ScreenFrontEnd(self.parts)
+        self._client = client
+        self.library = LibraryNames()
+        self.link = EngineLink(client, self)
+        self.state = ChatState(ChatSession(options), archive, History(history_file()))
+        self.view = ChatView(self.state, self._sources, self.state.history, downloads)
+        self.tools = ToolCalls(self, self.state, self.view, self.refresh_bindings)
+        self.turns = TurnRunner(self, self.state, self.view, self.link, self.tools, self._turn_changed)
+        self.queue = Queue(self.state, self.view, self.turns, self.refresh_bindings)
+        self.shell = ShellCommands(self, self.state, self.view)
+        self.programs = OtherPrograms(self, self.view)
+        caches = PromptCaches(client, memories_folder())
+        self.conversations = Conversations(self.state, self.view, self.turns, caches)
+        self.beside = Beside(self, self.state, self.view, self.conversations)
+        self.loader = ModelLoader(self.state, self.view, self.link, self.library)
+        self.step_mode = StepMode(self, self.state, self.view, client)
+        self.tour = TourGuide(self.state, self.view, self.turns, self.conversations)
+        self.advisor = Advisor(self, self.state, self.view, self.turns)
+        self.panels = Panels(self, self.state, self.view, self.turns, self.conversations, own_keys or {})
+        self.front_end = ScreenFrontEnd(self)
+
+    @cached_property
+    def answer_windows(self) -> AnswerWindows:
+        """The windows about answers. Importing them takes 0.1 s."""
+        from specchat.tui.screens.chat.answer_windows import AnswerWindows
+
+        return AnswerWindows(self, self.state, self.view, self._client, self.turns, self.panels.read_docs)
+
+    @cached_property
+    def model_windows(self) -> ModelWindows:
+        """The windows about models. Importing them takes 0.5 s, most of it for the Hugging Face library."""
+        from specchat.tui.screens.chat.model_windows import ModelWindows
+
+        return ModelWindows(self, self.state, self._client, self.loader, self.view.download_bar)
 
     def compose(self) -> ComposeResult:
         """The widgets of the chat."""
-        yield from self.parts.view.compose()
+        yield from self.view.compose()
 
     async def on_mount(self) -> None:
         """Shows the session to resume, and loads the models after the first frame."""
-        self.parts.view.knobs.display = False
+        self.view.knobs.display = False
         if self._vi_keys:
-            self.parts.view.prompt.use_vi_keys(True)
+            self.view.prompt.use_vi_keys(True)
         if self._resume is not None:
-            await self.parts.conversations.resume(self._resume)
+            await self.conversations.resume(self._resume)
         if self._first_run:
             self.call_after_refresh(self._welcome)
-        self.call_after_refresh(self.parts.loader.load)
+        self.call_after_refresh(self.loader.load)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What Esc does: it stops, leaves the knobs or an edit, takes back what is queued, or leaves the tour."""
         if action == "swap":
-            return self.parts.beside.is_shown
-        runs, knobs = self.parts.shell.running, self.has_class("-knobs")
-        answers, calls = self.parts.state.turn is not None, self.parts.tools.running
-        edits = self.parts.state.editing is not None
+            return self.beside.is_shown
+        runs, knobs = self.shell.running, self.has_class("-knobs")
+        answers, calls = self.state.turn is not None, self.tools.running
+        edits = self.state.editing is not None
         idle = not (runs or answers or calls)
         match action:
             case "stop_command":
@@ -124,31 +180,31 @@ class ChatScreen(Screen[None]):
             case "leave_edit":
                 return idle and not knobs and edits
             case "take_back":
-                return idle and not knobs and not edits and self.parts.queue.can_take_back
+                return idle and not knobs and not edits and self.queue.can_take_back
             case "leave_tour":
-                return idle and not (knobs or edits or self.parts.queue.can_take_back) and self.parts.tour.active
+                return idle and not (knobs or edits or self.queue.can_take_back) and self.tour.active
         return True
 
     def on_resize(self) -> None:
         """Shows two conversations only if both have room."""
-        self.parts.beside.fit()
+        self.beside.fit()
 
     async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
         """Takes events of the engine."""
         message.stop()
-        await self.parts.take(message.events)
-        self.parts.step_mode.show()
+        await take_events(self, message.events)
+        self.step_mode.show()
 
     # Messages of the prompt
 
     def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         """Sends a message; loads the models again if that failed before. Images need a model that sees them."""
-        if message.images and (why := self.parts.state.session.blind_because):
-            self.parts.view.note(why)
+        if message.images and (why := self.state.session.blind_because):
+            self.view.note(why)
             return
-        self.parts.queue.submit(QueuedMessage(message.text, message.shown, message.entry, images=message.images))
-        if self.parts.state.waiting is not None and self.parts.state.session.phase is Phase.FAILED:
-            self.parts.loader.load()
+        self.queue.submit(QueuedMessage(message.text, message.shown, message.entry, images=message.images))
+        if self.state.waiting is not None and self.state.session.phase is Phase.FAILED:
+            self.loader.load()
 
     async def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
         """Does what a slash command asks for."""
@@ -156,12 +212,12 @@ class ChatScreen(Screen[None]):
 
     def on_prompt_scrolled(self, message: Prompt.Scrolled) -> None:
         """Scrolls the transcript."""
-        self.parts.view.transcript.move(message.where)
+        self.view.transcript.move(message.where)
 
     def on_prompt_spared(self, message: Prompt.Spared) -> None:
         """Sends or takes back what is queued, or controls step mode."""
-        if not self.parts.queue.press(message.key):
-            self.parts.step_mode.press(message.key)
+        if not self.queue.press(message.key):
+            self.step_mode.press(message.key)
 
     def on_prompt_pages_named(self, message: Prompt.PagesNamed) -> None:
         """Asks before pages are fetched."""
@@ -171,53 +227,53 @@ class ChatScreen(Screen[None]):
 
     def on_prompt_mode_changed(self, message: Prompt.ModeChanged) -> None:
         """Shows the mode of vi's keys above the prompt."""
-        self.parts.view.show_mode(message.mode)
+        self.view.show_mode(message.mode)
 
     def on_prompt_editor_wanted(self) -> None:
         """Opens the user's editor."""
-        self.parts.programs.edit()
+        self.programs.edit()
 
     def on_text_area_changed(self) -> None:
         """Lets the engine read ahead, and shows which keys of step mode work while something is written."""
-        self.parts.turns.prompt_changed()
-        self.parts.step_mode.show()
+        self.turns.prompt_changed()
+        self.step_mode.show()
 
     @on(Prompt.Refused)
     @on(Knobs.Refused)
     @on(LoadKnobs.Refused)
     def show_reason(self, message: Prompt.Refused | Knobs.Refused | LoadKnobs.Refused) -> None:
         """Says why a text or a value is not possible."""
-        self.parts.view.note(message.reason)
+        self.view.note(message.reason)
 
     # Messages of the panels
 
     def on_dashboard_explain(self, message: Dashboard.Explain) -> None:
         """Explains the figure that is marked."""
-        self.parts.answer_windows.show_explanations(message.view, message.figure)
+        self.answer_windows.show_explanations(message.view, message.figure)
 
     def on_dashboard_left(self) -> None:
         """Goes back to the prompt."""
-        self.parts.panels.leave_figures()
+        self.panels.leave_figures()
 
     def on_knobs_changed(self, message: Knobs.Changed) -> None:
         """Applies settings at once."""
-        self.parts.turns.apply(message.settings)
+        self.turns.apply(message.settings)
 
     def on_load_knobs_load(self, message: LoadKnobs.Load) -> None:
         """Loads the pair again with other options."""
-        self.parts.loader.load_again(lambda _: message.options)
+        self.loader.load_again(lambda _: message.options)
 
     def on_load_knobs_live(self, message: LoadKnobs.Live) -> None:
         """Uses other thread counts at once."""
-        self.parts.loader.use_threads(message.options)
+        self.loader.use_threads(message.options)
 
     def on_load_knobs_choose(self, message: LoadKnobs.Choose) -> None:
         """Opens the models to choose a target or a draft."""
-        self.parts.show_models(message.role)
+        self.model_windows.browse(message.role)
 
     def on_load_knobs_changed(self, message: LoadKnobs.Changed) -> None:
         """Estimates the memory that other options would take."""
-        self.run_worker(self.parts.loader.estimate(message.options), group="estimate", exclusive=True)
+        self.run_worker(self.loader.estimate(message.options), group="estimate", exclusive=True)
 
     # Messages of the transcript
 
@@ -228,93 +284,97 @@ class ChatScreen(Screen[None]):
 
     def on_transcript_link_clicked(self, message: Transcript.LinkClicked) -> None:
         """Shows where a link leads; a model's text opens nothing by itself."""
-        self.parts.view.note(message.href)
+        self.view.note(message.href)
 
     def on_transcript_image_wanted(self, message: Transcript.ImageWanted) -> None:
         """Shows an image in full."""
-        self.parts.programs.show_image(message.image.path)
+        self.programs.show_image(message.image.path)
 
     def on_transcript_left(self) -> None:
         """Goes back to the prompt."""
-        self.parts.view.prompt.focus()
+        self.view.prompt.focus()
 
     async def on_conversation_pane_chosen(self, message: ConversationPane.Chosen) -> None:
         """Goes to the conversation whose title was clicked."""
-        if message.pane is not self.parts.view.pane:
-            await self.parts.beside.swap()
+        if message.pane is not self.view.pane:
+            await self.beside.swap()
 
     # Keys
 
     def before_key(self) -> None:
         """Hides the note, before a key or a paste is handled."""
-        self._noted = self.parts.view.note_bar.text
-        self.parts.view.note("")
+        self._noted = self.view.note_bar.text
+        self.view.note("")
 
     def action_stop_command(self) -> None:
         """Stops the shell command."""
-        self.parts.shell.stop()
+        self.shell.stop()
 
     def action_stop(self) -> None:
         """Stops the answer."""
-        self.parts.turns.stop()
+        self.turns.stop()
 
     def action_stop_call(self) -> None:
         """Stops the call of a tool, or the server that starts."""
-        self.parts.tools.stop()
+        self.tools.stop()
 
     async def action_leave_knobs(self) -> None:
         """Goes back from the knobs to the prompt."""
-        await self.parts.panels.toggle_knobs()
+        await self.panels.toggle_knobs()
 
     def action_leave_edit(self) -> None:
         """Leaves the message that is being edited as it was."""
-        self.parts.turns.leave_edit()
+        self.turns.leave_edit()
 
     def action_take_back(self) -> None:
         """Puts the last queued message back into the prompt, or removes the output of a command."""
-        self.parts.queue.leave()
+        self.queue.leave()
 
     def action_leave_tour(self) -> None:
         """Ends the tour."""
-        self.parts.tour.leave()
+        self.tour.leave()
         self.refresh_bindings()
 
     async def action_show(self, page: str, *arguments: str) -> None:
         """Shows a page."""
         await self.front_end.show(page, *arguments)
 
+    async def action_give(self, command: str) -> None:
+        """Gives a command without an argument."""
+        await self.front_end.perform(commands()[command].given("", Sources()))
+
     async def action_new_chat(self) -> None:
         """Starts an empty conversation."""
-        if self.parts.state.session.loaded is not None:
-            await self.parts.conversations.new()
+        if self.state.session.loaded is not None:
+            await self.conversations.new()
 
     def action_step(self) -> None:
         """Freezes the answer, or lets it make one round."""
-        self.parts.step_mode.step()
+        self.step_mode.step()
         self.refresh_bindings()
 
     def action_step_on(self) -> None:
         """Leaves step mode."""
-        self.parts.step_mode.turn(False)
+        self.step_mode.turn(False)
 
     async def action_swap(self) -> None:
         """Goes to the conversation beside this one."""
-        await self.parts.beside.swap()
+        await self.beside.swap()
 
     def action_turn_k(self, steps: int) -> None:
         """Raises or lowers k."""
-        self.parts.panels.turn_k(steps)
+        self.panels.turn_k(steps)
 
     def action_take_advice(self) -> None:
         """Follows the last advice."""
-        self.parts.advisor.take()
+        self.advisor.take()
 
     async def action_load_arrived(self) -> None:
         """Loads what was downloaded last, or resumes a download that was interrupted."""
-        bar, view = self.parts.view.download_bar, self.parts.view
+        bar, view = self.view.download_bar, self.view
         arrived = bar.take()
         if arrived is not None:
-            await self.parts.loader.load_pair(arrived.target, arrived.draft)
+            await self.loader.load_pair(arrived.target, arrived.draft)
             return
         try:
             resumed = bar.resume()
@@ -333,7 +393,23 @@ class ChatScreen(Screen[None]):
             self.app.call_next(self.app.action_quit)
         else:
             self._quit_pressed = monotonic()
-            self.parts.view.note(_AGAIN_QUITS)
+            self.view.note(_AGAIN_QUITS)
 
     def _welcome(self) -> None:
-        self.parts.model_windows.welcome(self.parts.view.prompt, self.parts.tour.start)
+        self.model_windows.welcome(self.view.prompt, self.tour.start)
+
+    def _sources(self) -> Sources:
+        """The names that commands can use now."""
+        server = self.state.session.server
+        if server is None:
+            self.library.refresh()
+        return replace(
+            self.state.sources(),
+            models=self.library if server is None else dict.fromkeys(server.models, "").items,
+            themes=dict.fromkeys(self.app.available_themes, "").items,
+        )
+
+    def _turn_changed(self) -> None:
+        self.step_mode.show()
+        self.beside.show_titles()
+        self.refresh_bindings()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.tui.chatting import Chat, answer, ask, chat, command, note, parts, prompt, quiet
+from app.tui.chatting import Chat, answer, ask, chat, command, note, prompt, quiet, screen
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.conversation_pane import ConversationPane, PaneTitle
@@ -65,7 +65,7 @@ async def test_both_are_stored_where_they_were_asked() -> None:
         await pilot.press("f10")
         await quiet(pilot)
         await ask(pilot, "Why?")
-        archive = parts(pilot).state.archive
+        archive = screen(pilot).state.archive
         stored = [await archive.open(one.id) for one in await archive.do(lambda store: store.sessions(5))]
         said = sorted([message.content for message in one.path()] for one in stored if one)
         assert said == [["Fox?", " one", "Why?", " two"], ["Lamp?", " two"]]
@@ -95,7 +95,7 @@ async def test_words_choose_the_session_and_new_is_an_empty_one() -> None:
         assert panes(pilot)[1] == ["Fox?", " one"]
         await command(pilot, "/beside off")
         assert panes(pilot) == [["Lamp?", " two"]]
-        assert not parts(pilot).beside.is_shown
+        assert not screen(pilot).beside.is_shown
 
 
 async def test_an_answer_that_streams_is_not_left() -> None:
@@ -117,9 +117,9 @@ async def test_the_session_that_is_opened_in_both_is_shown_once() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await two(pilot, client)
-        sessions = await parts(pilot).state.archive.do(lambda store: store.sessions(5))
+        sessions = await screen(pilot).state.archive.do(lambda store: store.sessions(5))
         fox = next(one.id for one in sessions if one.title == "Fox?")
-        await parts(pilot).conversations.open(fox)
+        await screen(pilot).conversations.open(fox)
         await quiet(pilot)
         assert panes(pilot) == [["Fox?", " one"]]
 

@@ -14,9 +14,9 @@ from app.tui.chatting import (
     header,
     note,
     notices,
-    parts,
     prompt,
     quiet,
+    screen,
     seen,
     shown,
     transcript,
@@ -34,7 +34,7 @@ async def test_another_answer_stands_beside_the_first_which_can_be_shown_again()
         assert shown(pilot) == ["Who?", " two"]
         assert (answer(pilot).siblings.number, answer(pilot).siblings.count) == (2, 2)
         assert [asked[-1].content for asked in client.asked] == ["Who?", "Who?"]
-        parts(pilot).turns.switch(answer(pilot).key, -1)  # type: ignore[arg-type]
+        screen(pilot).turns.switch(answer(pilot).key, -1)  # type: ignore[arg-type]
         assert shown(pilot) == ["Who?", " one"]
 
 
@@ -55,7 +55,7 @@ async def test_what_is_being_written_is_not_sent_in_place_of_an_old_message() ->
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
         prompt(pilot).write("New")
-        parts(pilot).turns.edit()
+        screen(pilot).turns.edit()
         assert prompt(pilot).text == "New"
         await pilot.pause()
         assert "send or delete what you are writing first" in note(pilot)
@@ -67,11 +67,11 @@ async def test_what_is_being_written_is_not_sent_in_place_of_an_old_message() ->
 async def test_a_copy_of_the_session_goes_on_and_the_first_one_stays() -> None:
     async with chat(ScriptedClient(script("> one"))) as pilot:
         await ask(pilot, "Who?")
-        first = parts(pilot).state.session.conversation.id
+        first = screen(pilot).state.session.conversation.id
         await command(pilot, "/branch")
         assert shown(pilot) == ["Who?", " one"]
         await ask(pilot, "Why?")
-        await parts(pilot).conversations.open(first)
+        await screen(pilot).conversations.open(first)
         assert shown(pilot) == ["Who?", " one"]
 
 
@@ -97,10 +97,10 @@ async def test_a_new_chat_is_empty_and_the_old_one_can_be_opened_again_from_the_
 async def test_a_session_is_there_after_a_new_start_with_the_settings_it_was_left_with() -> None:
     async with chat(ScriptedClient(script("> one"))) as pilot:
         await ask(pilot, "Who?")
-        first = parts(pilot).state.session.conversation.id
+        first = screen(pilot).state.session.conversation.id
         await command(pilot, "/k 7")
     async with chat(ScriptedClient(script("> one"))) as pilot:
-        await parts(pilot).conversations.open(first)
+        await screen(pilot).conversations.open(first)
         await quiet(pilot)
         assert shown(pilot) == ["Who?", " one"]
         assert "k 7" in header(pilot)
@@ -110,11 +110,11 @@ async def test_an_answer_that_is_left_for_another_session_is_kept_as_far_as_it_w
     client = ScriptedClient(script("> one| two"), hold_after=1)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
-        first = parts(pilot).state.session.conversation.id
+        first = screen(pilot).state.session.conversation.id
         await pilot.press("ctrl+n")
         client.go.set()
         await quiet(pilot)
-        await parts(pilot).conversations.open(first)
+        await screen(pilot).conversations.open(first)
         assert shown(pilot) == ["Who?", " one"]
         assert answer(pilot).figures == "stopped"
 
@@ -143,11 +143,11 @@ async def test_commands_turn_settings_at_once() -> None:
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, "/temp 0.2")
         await command(pilot, "/spec off")
-        turned = parts(pilot).state.settings
+        turned = screen(pilot).state.settings
         assert turned is not None
         assert (turned.sampling.temperature, turned.k) == (0.2, 0)
         await command(pilot, "/preset greedy")
-        turned = parts(pilot).state.settings
+        turned = screen(pilot).state.settings
         assert turned is not None
         assert turned.sampling.temperature == 0
 
@@ -159,7 +159,7 @@ async def test_the_sampling_of_now_is_kept_under_a_name_and_put_in_force_again()
         assert "saved: /preset letters is temperature 0.2" in note(pilot)
         await command(pilot, "/preset greedy")
         await command(pilot, "/preset letters")
-        turned = parts(pilot).state.settings
+        turned = screen(pilot).state.settings
         assert turned is not None
         assert turned.sampling.temperature == 0.2
         await command(pilot, "/preset")
@@ -180,9 +180,9 @@ async def test_nothing_changes_the_branch_while_an_answer_runs() -> None:
     client = ScriptedClient(script("> one| two"), hold_after=1)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
-        parts(pilot).turns.regenerate()
-        parts(pilot).turns.go_on_from(None)
-        parts(pilot).turns.edit()
+        screen(pilot).turns.regenerate()
+        screen(pilot).turns.go_on_from(None)
+        screen(pilot).turns.edit()
         await pilot.pause()
         assert "Esc stops the answer first" in note(pilot)
         assert len(client.asked) == 1
@@ -207,14 +207,14 @@ async def test_an_answer_that_was_stopped_before_its_first_token_leaves_the_one_
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
-        first = parts(pilot).state.session.conversation.id
+        first = screen(pilot).state.session.conversation.id
         client.hold_after = 0
-        parts(pilot).turns.regenerate()
+        screen(pilot).turns.regenerate()
         await pilot.press("escape")
         await quiet(pilot)
         assert shown(pilot) == ["Who?", " one"]
     async with chat(ScriptedClient()) as pilot:
-        await parts(pilot).conversations.open(first)
+        await screen(pilot).conversations.open(first)
         assert shown(pilot) == ["Who?", " one"]
 
 
@@ -231,11 +231,11 @@ async def test_a_question_that_is_left_before_its_first_token_is_given_back() ->
 async def test_a_message_that_waits_for_the_model_does_not_follow_into_another_session() -> None:
     async with chat(ScriptedClient(script("> one"))) as pilot:
         await ask(pilot, "Who?")
-        first = parts(pilot).state.session.conversation.id
+        first = screen(pilot).state.session.conversation.id
     client = ScriptedClient(script("> two"), hold_loading=True)
     async with chat(client) as pilot:
         await ask(pilot, "Secret")
-        await parts(pilot).conversations.open(first)
+        await screen(pilot).conversations.open(first)
         client.go.set()
         await quiet(pilot)
         assert client.asked == []

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from app.tui.chatting import answer, answers, ask, chat, command, note, notices, parts, prompt, quiet, shown
+from app.tui.chatting import answer, answers, ask, chat, command, note, notices, prompt, quiet, screen, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat.engine_process.protocol import Event, Generate, ServerInfo, TaskFailed
 
@@ -23,7 +23,7 @@ async def test_the_prompt_gets_the_answer_and_the_model_goes_on_from_its_new_tex
         assert shown(pilot) == ["Who?", "oneX two"]
         assert (answer(pilot).siblings.number, answer(pilot).siblings.count) == (2, 2)
         assert not pilot.app.screen.query_one("#entry").border_title
-        parts(pilot).turns.switch(answer(pilot).key, -1)  # type: ignore[arg-type]
+        screen(pilot).turns.switch(answer(pilot).key, -1)  # type: ignore[arg-type]
         assert shown(pilot) == ["Who?", " one"]
 
 
@@ -88,7 +88,7 @@ async def test_what_is_being_written_is_not_overwritten() -> None:
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
         await pilot.press(*"draft")
-        parts(pilot).turns.edit_answer()
+        screen(pilot).turns.edit_answer()
         assert prompt(pilot).text == "draft"
         await pilot.pause()
         assert "send or delete" in note(pilot)
@@ -102,7 +102,7 @@ async def test_an_engine_that_fails_keeps_the_edited_text() -> None:
         await command(pilot, "/edit answer It was")
         assert shown(pilot) == ["Who?", "It was"]
         assert answers(pilot)[0].siblings.count == 2
-        state = parts(pilot).state
+        state = screen(pilot).state
         found = await state.archive.open(state.session.conversation.id)
         assert found is not None
         assert found.path()[-1].content == "It was"
@@ -124,7 +124,7 @@ async def test_a_text_that_no_answer_can_begin_with_is_kept_too() -> None:
         await command(pilot, "/edit answer It was")
         assert shown(pilot) == ["Who?", "It was"]
         assert "max tokens is 8" in notices(pilot)[-1]
-        state = parts(pilot).state
+        state = screen(pilot).state
         found = await state.archive.open(state.session.conversation.id)
         assert found is not None
         assert found.path()[-1].content == "It was"

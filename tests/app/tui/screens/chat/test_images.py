@@ -14,10 +14,10 @@ from app.tui.chatting import (
     chat,
     command,
     note,
-    parts,
     prompt,
     questions,
     quiet,
+    screen,
     seen,
     transcript,
 )
@@ -67,10 +67,10 @@ async def test_a_stored_conversation_shows_its_images_again() -> None:
     client = ScriptedClient()
     async with chat(client) as pilot:
         await send(pilot, "What is @photo.jpg?")
-        stored = parts(pilot).state.session.conversation.id
+        stored = screen(pilot).state.session.conversation.id
         await command(pilot, "/new")
         assert questions(pilot) == []
-        await parts(pilot).conversations.resume(stored)
+        await screen(pilot).conversations.resume(stored)
         await pilot.pause()
         assert "▣ photo.jpg (40 × 30)" in questions(pilot)[0].text
         await send(pilot, "And now?")

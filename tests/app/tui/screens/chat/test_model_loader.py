@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from app.tui.chatting import ask, chat, command, header, notices, parts, shown
+from app.tui.chatting import ask, chat, command, header, notices, screen, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat.engine_process.protocol import TaskFailed
 from specchat_engine.load_options import ModelInfo
@@ -24,7 +24,7 @@ async def test_another_target_is_loaded_without_the_draft_model_and_the_conversa
         assert shown(pilot) == ["Who?", " one"]
         await ask(pilot, "Why?")
         assert [message.content for message in client.asked[-1]] == ["Who?", " one", "Why?"]
-        assert (parts(pilot).state.session.options.target, parts(pilot).state.session.options.draft) == (other, None)
+        assert (screen(pilot).state.session.options.target, screen(pilot).state.session.options.draft) == (other, None)
 
 
 async def test_a_context_that_memory_shortened_is_said_for_the_first_pair_and_for_later_ones(tmp_path: Path) -> None:

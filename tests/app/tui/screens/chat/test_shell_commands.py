@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import Chat, answers, ask, chat, note, parts, prompt, questions, quiet, transcript, wait_until
+from app.tui.chatting import Chat, answers, ask, chat, note, prompt, questions, quiet, screen, transcript, wait_until
 from app.tui.scripted_client import ScriptedClient
 from specchat.tui.screens.question import ConsentScreen
 from specchat.tui.transcript.command_entry import CommandEntry
@@ -26,7 +26,7 @@ async def send(pilot: Chat, text: str) -> None:
 
 async def ended(pilot: Chat) -> None:
     """Waits until no command runs, a minute at most."""
-    await wait_until(lambda: not parts(pilot).shell.running)
+    await wait_until(lambda: not screen(pilot).shell.running)
     await quiet(pilot)
 
 

@@ -18,9 +18,9 @@ from app.tui.chatting import (
     header,
     note,
     notices,
-    parts,
     prompt,
     quiet,
+    screen,
     seen,
     transcript,
     wait_until,
@@ -62,7 +62,7 @@ def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def settled(pilot: Chat) -> None:
     """Waits until no call runs and no server starts, or until the user is asked; a minute at most."""
-    await wait_until(lambda: not isinstance(pilot.app.screen, ChatScreen) or not parts(pilot).tools.running)
+    await wait_until(lambda: not isinstance(pilot.app.screen, ChatScreen) or not screen(pilot).tools.running)
     await quiet(pilot)
 
 
@@ -225,12 +225,12 @@ async def test_another_conversation_stops_the_call_and_the_first_one_can_go_on(t
         await asked(pilot)
         await pilot.press("y")
         await wait_until(begun.exists)
-        first = parts(pilot).state.session.conversation.id
+        first = screen(pilot).state.session.conversation.id
         await pilot.press("ctrl+n")
         await settled(pilot)
         await ask(pilot, "New")
         assert roles(client) == ["user"]
-        await parts(pilot).conversations.open(first)
+        await screen(pilot).conversations.open(first)
         await quiet(pilot)
         await ask(pilot, "And?")
         assert roles(client) == ["user", "assistant", "tool", "user"]
@@ -352,16 +352,16 @@ async def test_branches_before_and_after_a_call_are_switched() -> None:
         await use(pilot)
         await asked(pilot, "One")
         await say(pilot, "y")
-        conversation = parts(pilot).state.session.conversation
+        conversation = screen(pilot).state.session.conversation
         question, answer, result, last = conversation.path()
         assert result.tools is not None
         assert result.tools.seconds >= 0
         assert result.tools == ToolUse((), SUM.id, "calculate", seconds=result.tools.seconds)
-        parts(pilot).turns.answer_again(answer.id)
+        screen(pilot).turns.answer_again(answer.id)
         await quiet(pilot)
         assert roles(client) == ["user"]
         assert calls(pilot) == []
-        parts(pilot).turns.switch(conversation.path()[1].id, 1)
+        screen(pilot).turns.switch(conversation.path()[1].id, 1)
         await pilot.pause()
         assert [message.id for message in conversation.path()] == [question.id, answer.id, result.id, last.id]
         assert len(calls(pilot)) == 1
@@ -390,7 +390,7 @@ async def test_only_a_named_file_is_read_and_only_in_this_chat(tmp_path: Path, m
     client = ScriptedClient(calls=[(named, other)])
     async with chat(client) as pilot:
         await command(pilot, "/tools file missing.txt")
-        assert not parts(pilot).state.tools.files
+        assert not screen(pilot).state.tools.files
         await command(pilot, "/tools file notes.txt")
         await asked(pilot)
         await say(pilot, "a")

@@ -10,10 +10,10 @@ from app.tui.chatting import (
     header,
     note,
     notices,
-    parts,
     prompt,
     questions,
     quiet,
+    screen,
     seen,
     shown,
 )
@@ -74,7 +74,7 @@ async def test_a_summary_is_shown_and_read_in_place_of_the_oldest_turns_also_whe
             "▌ ▸ the model reads a summary in place of the oldest turns · 3 words"
         ]
         assert not any("what was" in row for row in seen(pilot))
-        entries = parts(pilot).view.transcript.entries
+        entries = screen(pilot).view.transcript.entries
         assert isinstance(entries[-2], SummaryEntry)
         await pilot.press("tab", "up", "o")
         assert any("what was " in row for row in seen(pilot))
