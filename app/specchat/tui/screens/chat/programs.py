@@ -10,8 +10,8 @@ from typing import cast
 from textual.app import SuspendNotSupported
 from textual.screen import Screen
 
-from specchat.engine_process.process import command_of
 from specchat.errors import EditorError
+from specchat.pipes import command_of
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.terminal_input import TerminalApp
 
