@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from specchat_engine.drafters import GUESSED, ModelDrafter, Translation
+from specchat_engine.drafters import GUESSED, DraftModel, HierarchyDrafter, ModelDrafter
 from specchat_engine.errors import EngineError, PairError
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
@@ -16,8 +16,8 @@ from specchat_engine.settings import FURTHER_MODEL
 
 CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
 
-Drafting = dict[str, tuple[LlamaContext, Translation | None]]
-"""Draft models by the names of their drafters, each with a translation if it drafts through text."""
+Drafting = dict[str, DraftModel[LlamaContext]]
+"""Draft models by the names of their drafters."""
 
 
 class DraftModels:
@@ -45,12 +45,12 @@ class DraftModels:
     @property
     def contexts(self) -> dict[str, LlamaContext]:
         """The memories in the first place, by the names of the drafters."""
-        return {name: context for name, (context, _) in self.at[0].items()}
+        return {name: draft.model for name, draft in self.at[0].items()}
 
     @property
     def texts(self) -> list[LlamaContext]:
         """The memories of all places."""
-        return [context for drafting in self.at for context, _ in drafting.values()]
+        return [draft.model for drafting in self.at for draft in drafting.values()]
 
     @property
     def models(self) -> list[LlamaModel]:
@@ -76,7 +76,8 @@ class DraftModels:
         """
         options, reach = self._options, min(self._target.capacity, model.n_ctx_train)
         branching = 2 if model.can_branch and options.parallel == 1 else 1
-        rows = 1 if because else GUESSED + 1 if options.hierarchy == "on" else branching
+        drafts_as, rows = (HierarchyDrafter, GUESSED + 1) if options.hierarchy == "on" else (ModelDrafter, branching)
+        rows = 1 if because else rows
         native = NativeContext(
             model, n_ctx=reach, max_rows=rows, threads=self._threads, options=options, texts=options.parallel
         )
@@ -89,13 +90,13 @@ class DraftModels:
         name = ModelDrafter.name if first else f"{FURTHER_MODEL}{self._named}"
         translation = translation_between(self._target.model, model) if because else None
         for drafting, text in zip(self.at, texts, strict=True):
-            drafting[name] = text, translation
+            drafting[name] = DraftModel(text, translation, drafts_as)
         self.infos[name] = info_of(texts[0])
         return name
 
     def exchange(self, name: str, model: LlamaModel) -> None:
         """Computes with another file of a draft model, and closes the one before. Raises ModelFileError."""
-        context, _ = self.at[0][name]
+        context = self.at[0][name].model
         context.exchange(model).close()
         self.infos[name] = info_of(context)
 

@@ -363,7 +363,6 @@ class Engine:
             self._target_model.vocabulary,
             self._template,
             drafts=self._drafts.at[place],
-            hierarchy=self.options.hierarchy == "on",
             head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             stores=self.stores if self._has_stores else None,
             plugins=self._plugins,
@@ -526,15 +525,15 @@ class Engine:
 
         Between two answers. Raises ModelFileError, and PairError if it is not a version of the one before.
         """
-        context, translation = self._drafts.at[0].get(name, (None, None))
-        if context is None:
+        draft = self._drafts.at[0].get(name)
+        if draft is None:
             raise PairError(f"{path.name} cannot be exchanged for the draft model: none is loaded")
         self._drafts.check_alone()
-        header, old = read_model(path), context.model
-        if bool(check_pair(self.header, header)) != bool(translation) or header.n_vocab != old.header.n_vocab:
+        header, old = read_model(path), draft.model.model
+        if bool(check_pair(self.header, header)) != bool(draft.translation) or header.n_vocab != old.header.n_vocab:
             raise PairError(f"{path.name} is not a version of {old.path.name}: load the models with it instead")
         with self._lock:
-            model = self._drafts.load(path, tokenizer=bool(translation))
+            model = self._drafts.load(path, tokenizer=bool(draft.translation))
             try:
                 self._drafts.exchange(name, model)
             except EngineError:

@@ -11,14 +11,13 @@ from typing import Any
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.decoding.drafts import Drafter
 from specchat_engine.drafters import (
+    DraftModel,
     HeadDrafter,
     MakeDrafter,
     PluginDrafter,
     PromptLookupDrafter,
     StoreDrafter,
     Stores,
-    Translation,
-    drafting_with,
     unaided,
 )
 from specchat_engine.models import ALONE, Company, SeeingModel, SessionModel, SessionVocabulary
@@ -32,12 +31,11 @@ from specchat_engine.threads.cpu_contention import Passes
 class Pair:
     """The models and what is known about them. `vocabulary`, `template` and `answer_format` are the target's.
 
-    `drafts` are the draft models by the names of their drafters, each with a translation if it drafts through text,
-    because its vocabulary is another; they may change between two answers. In a `hierarchy` lookup drafts for them.
-    `head` drafts from the target's hidden states, and `stores` are texts that may be drafted from. `plugins` makes
-    drafters of others, by name. `controller` knows what passes cost and what is accepted. `plain_because` says why this
-    target cannot speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of
-    the target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so
+    `drafts` are the draft models by the names of their drafters; they may change between two answers. `head` drafts
+    from the target's hidden states, and `stores` are texts that may be drafted from. `plugins` makes drafters of
+    others, by name. `controller` knows what passes cost and what is accepted. `plain_because` says why this target
+    cannot speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the
+    target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so
     that their time tells about other programs. Where several answers share passes, `answering` is entered for each,
     `away` while the caller has a round, and `company` tells who shared an answer's last pass. `read_image` gives the
     tokens of an image, None if the target sees none; `blind_because` says why.
@@ -46,8 +44,7 @@ class Pair:
     target: SessionModel
     vocabulary: SessionVocabulary
     template: ChatTemplate
-    drafts: Mapping[str, tuple[SessionModel, Translation | None]] = field(default_factory=dict)
-    hierarchy: bool = False
+    drafts: Mapping[str, DraftModel[SessionModel]] = field(default_factory=dict)
     head: HeadDrafter | None = None
     stores: Stores | None = None
     plugins: Mapping[str, MakeDrafter] = field(default_factory=dict)
@@ -66,32 +63,29 @@ class Pair:
 
     def drafters(self) -> list[Drafter]:
         """All drafters, made anew for one session."""
-        model = [
-            drafting_with(one, translation, name, hierarchy=self.hierarchy)
-            for name, (one, translation) in self.drafts.items()
-        ]
+        models = [draft.drafter(name) for name, draft in self.drafts.items()]
         head = [self.head] if self.head else []
         plugins = (PluginDrafter(name, make, self.vocabulary) for name, make in self.plugins.items())
         stores = [StoreDrafter(self.stores)] if self.stores else []
         others = (drafter for drafter in unaided() if not drafter.unfit(self.target))
-        return [*model, *head, PromptLookupDrafter(), *stores, *others, *plugins]
+        return [*models, *head, PromptLookupDrafter(), *stores, *others, *plugins]
 
     @property
     def drafting(self) -> tuple[SessionModel, ...]:
         """The models that draft."""
-        drafts = (model for model, _ in self.drafts.values())
+        drafts = (draft.model for draft in self.drafts.values())
         return tuple(model for model in (*drafts, self.head and self.head.model) if model)
 
     @property
     def draft(self) -> SessionModel | None:
         """The first draft model."""
-        return next((model for model, _ in self.drafts.values()), None)
+        return next((draft.model for draft in self.drafts.values()), None)
 
     @property
     def peer(self) -> SessionModel | None:
         """The model whose predictions can be compared with the target's; None if the first one drafts through text."""
-        translated = any(translation for _, translation in [*self.drafts.values()][:1])
-        return None if translated else next(iter(self.drafting), None)
+        first = next(iter(self.drafts.values()), None)
+        return None if first and first.translation else next(iter(self.drafting), None)
 
     @contextmanager
     def released(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine import SamplingParams, Session, Settings
+from specchat_engine.drafters import DraftModel
 from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import END, ByteTokenizer, Law, ScriptedModel, random_law
@@ -62,7 +63,7 @@ def conversation(
         for name in ("plain_because", "controller", "about", "passed", "plugins", "on_cpu", "stores", "answer_format")
         if name in given
     }
-    drafts = {"model": (as_model(draft), None)} if draft else {}
+    drafts = {"model": DraftModel(as_model(draft))} if draft else {}
     pair = Pair(as_model(target), ByteTokenizer(), ChatTemplate(template), drafts, **shared)
     seed, system = given.pop("seed", 1), given.pop("system", None)
     return Session(pair, settings=replace(settings, **given), seed=seed, system=system)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine import Session, Settings
-from specchat_engine.drafters import TranslatedDrafter, Translation
+from specchat_engine.drafters import DraftModel, TranslatedDrafter, Translation
 from specchat_engine.errors import SettingError
 from specchat_engine.models import SessionVocabulary
 from specchat_engine.pair import Pair
@@ -135,7 +135,7 @@ def translated(
         ScriptedModel(target),
         one,
         ChatTemplate(FALLBACK),
-        {"model": (ScriptedModel(draft, capacity=capacity, max_rows=1), translation)},
+        {"model": DraftModel(ScriptedModel(draft, capacity=capacity, max_rows=1), translation)},
         controller=controller or Controller(),
     )
     return Session(pair, settings=settings or Settings(k=4, drafter="model", max_tokens=60), seed=seed)

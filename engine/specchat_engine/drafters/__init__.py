@@ -1,6 +1,8 @@
 """What proposes tokens: a small model, a model with another vocabulary, a head, the text so far, or one of your own."""
 
+from dataclasses import dataclass
 from pkgutil import resolve_name
+from typing import Generic, TypeVar
 
 from specchat_engine.decoding.drafts import Drafter
 from specchat_engine.drafters.hierarchy import GUESSED, HierarchyDrafter
@@ -15,6 +17,7 @@ from specchat_engine.settings import UNAIDED
 
 __all__ = [
     "GUESSED",
+    "DraftModel",
     "HeadDrafter",
     "HierarchyDrafter",
     "MakeDrafter",
@@ -27,20 +30,28 @@ __all__ = [
     "Stores",
     "TranslatedDrafter",
     "Translation",
-    "drafting_with",
     "head_drafter",
     "unaided",
     "with_installed",
 ]
 
 
-def drafting_with(
-    model: SessionModel, translation: Translation | None, name: str = ModelDrafter.name, *, hierarchy: bool = False
-) -> ModelDrafter | TranslatedDrafter:
-    """The drafter for a draft model: through text with a translation, else sped up by lookup in a `hierarchy`."""
-    if translation:
-        return TranslatedDrafter(model, translation, name)
-    return HierarchyDrafter(model, name) if hierarchy else ModelDrafter(model, name)
+Model = TypeVar("Model", bound=SessionModel, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftModel(Generic[Model]):
+    """A draft model, and how it drafts: through text if there is a `translation`, because its vocabulary is another."""
+
+    model: Model
+    translation: Translation | None = None
+    drafts_as: type[ModelDrafter] = ModelDrafter
+
+    def drafter(self, name: str) -> ModelDrafter:
+        """Makes its drafter for one session."""
+        if self.translation:
+            return TranslatedDrafter(self.model, self.translation, name)
+        return self.drafts_as(self.model, name)
 
 
 def unaided() -> list[Drafter]:

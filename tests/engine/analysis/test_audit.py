@@ -13,6 +13,7 @@ from specchat_engine import SamplingParams, Session, Settings
 from specchat_engine.analysis.audit import Audit, Case, Finding, audit, reading_noise, replayed
 from specchat_engine.analysis.recording import record
 from specchat_engine.analysis.widths import read_both_ways
+from specchat_engine.drafters import DraftModel
 from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, ScriptedModel, random_law
@@ -48,7 +49,7 @@ class Stale(ScriptedModel):
 
 def sessions(target: ScriptedModel) -> Callable[[Settings], Session]:
     draft = ScriptedModel(random_law(N_VOCAB, seed=4, spread=1.2))
-    pair = Pair(target, ByteTokenizer(), ChatTemplate(FALLBACK), {"model": (draft, None)})
+    pair = Pair(target, ByteTokenizer(), ChatTemplate(FALLBACK), {"model": DraftModel(draft)})
     return lambda settings: Session(pair, settings=settings, seed=5)
 
 

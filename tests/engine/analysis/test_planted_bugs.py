@@ -11,6 +11,7 @@ import pytest
 from specchat_engine import SamplingParams, Session, Settings
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.audit import Audit, Case, Finding, audit
+from specchat_engine.drafters import DraftModel
 from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, Law, ScriptedModel, random_law
@@ -46,7 +47,7 @@ def audited(seed: int = 5) -> Audit:
     target = ScriptedModel(sure_of_every_other(4.0))
     draft = ScriptedModel(sure_of_every_other(3.0), max_rows=2)
     adversary = Adversary()
-    drafts, plugins = {"model": (draft, None)}, {adversary.name: adversary.made}
+    drafts, plugins = {"model": DraftModel(draft)}, {adversary.name: adversary.made}
     pair = Pair(target, ByteTokenizer(), ChatTemplate(FALLBACK), drafts, plugins=plugins)
     cases = [
         Case(
