@@ -13,7 +13,6 @@ from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Offer
 from specchat.remote.servers import Engine, Server
 from specchat.remote.thinking import without_thoughts
 from specchat.settings.schema import API_SETTINGS
-from specchat.settings.setting import ApiNames
 from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
@@ -164,19 +163,9 @@ def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any],
 
 def _names(engine: Engine, home: type) -> dict[str, str]:
     """What an engine calls the settings of a dataclass that it takes, by their names."""
-    called = {setting.name: _called(engine, names) for setting, names in API_SETTINGS if setting.home is home}
-    return {name: word for name, word in called.items() if word}
-
-
-def _called(engine: Engine, names: ApiNames) -> str:
-    match engine:
-        case Engine.LLAMA_SERVER:
-            return names.llama_server
-        case Engine.SPECCHAT:
-            return names.specchat
-        case Engine.VLLM | Engine.SGLANG:
-            return names.vllm
-    return names.openai
+    column = {Engine.SPECCHAT: "specchat", Engine.LLAMA_SERVER: "llama_server", Engine.OPENAI: "openai"}
+    words = {each.name: getattr(names, column.get(engine, "vllm")) for each, names in API_SETTINGS if each.home is home}
+    return {name: word for name, word in words.items() if word}
 
 
 def _bias(engine: Engine, pairs: Sequence[tuple[int, float]]) -> Any:

@@ -21,12 +21,8 @@ from specchat_engine.allowed import AUTO
 TABLES = ("tools",)
 """Tables of the file that are no settings; whoever uses them reads them with `read_table`."""
 
-_FORMER: Mapping[str, Mapping[str, object] | None] = {
-    "combine": None,
-    "threads": {AUTO: 0},  # the best number was measured then
-    "threads_draft": {AUTO: 0},
-}
-"""What earlier versions read: words for values that are others now, and settings that mean nothing now (None)."""
+_FORMER: Mapping[str, Mapping[str, object]] = {"combine": {}, "threads": {AUTO: 0}, "threads_draft": {AUTO: 0}}
+"""What earlier versions read: words for values that are others now, and settings that are gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ def read_config(flags: Mapping[str, object]) -> Config:
     Raises ConfigError with one line: the place of the value, the value, what to use instead.
     """
     found: dict[str, _Source] = {}
-    for source in (_file(), _variables(), _Source(_current(flags), lambda setting: setting.flag)):
+    for source in (_file(), _variables(), _Source(flags, lambda setting: setting.flag)):
         if "model" in source.values:
             found.pop("draft", None)
             found.pop("head", None)
@@ -62,20 +58,12 @@ def read_config(flags: Mapping[str, object]) -> Config:
 
 def _read(setting: Setting, source: _Source) -> Any:
     value = source.values[setting.key]
+    value = _FORMER.get(setting.key, {}).get(str(value).strip().lower(), value)
     try:
         read = setting.kind.read(value)
     except BadValue as error:
         raise ConfigError(error.about(source.name(setting), value)) from None
     return None if setting.key == "seed" and read == -1 else read
-
-
-def _current(values: Mapping[str, object]) -> dict[str, object]:
-    """The values of a source in the words of this version, without settings that mean nothing now."""
-    return {
-        key: (_FORMER.get(key) or {}).get(str(value).strip().lower(), value)
-        for key, value in values.items()
-        if _FORMER.get(key, ()) is not None
-    }
 
 
 def read_table(name: str) -> Mapping[str, object]:
@@ -98,8 +86,8 @@ def _contents() -> dict[str, object]:
 
 def _file() -> _Source:
     """What config.toml holds; a relative path in it starts from its folder. Raises ConfigError."""
-    file, values = config_file(), _current(_contents())
-    for key in TABLES:
+    file, values = config_file(), _contents()
+    for key in {*TABLES, *_FORMER} - BY_KEY.keys():
         values.pop(key, None)
     for key in values:
         if key not in BY_KEY:
@@ -116,7 +104,7 @@ def _variables() -> _Source:
     """What the environment holds; an empty variable counts as not set, and case does not matter."""
     given = {name.upper(): text for name, text in os.environ.items() if text}
     values = {each.key: given[each.variable] for each in SETTINGS if each.variable in given}
-    return _Source(_current(values), lambda setting: setting.variable)
+    return _Source(values, lambda setting: setting.variable)
 
 
 def _check_pair(config: Config) -> None:

@@ -12,7 +12,6 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from specchat.engine_process.protocol import Generate
 from specchat.serve.api_errors import bad
 from specchat.settings.schema import API_SETTINGS, Config
-from specchat.settings.setting import ApiNames, Setting
 from specchat.settings.values import Number
 from specchat_engine.errors import SettingError
 from specchat_engine.prompt.thinking import SWITCHES
@@ -42,19 +41,13 @@ def with_settings(model: type[WireType]) -> type[WireType]:
     """The model with an optional field for each setting that requests can choose and that it does not declare."""
     hints, fields = get_type_hints(Config), dict[str, Any]()
     for setting, names in API_SETTINGS:
-        if setting.key not in model.model_fields:
-            fields[setting.key] = hints[setting.key] | None, _field(setting, names)
+        key, kind = setting.key, setting.kind
+        low, high = (kind.rule.low, kind.rule.high) if isinstance(kind, Number) and not kind.rule.auto else (None, None)
+        others = sorted({*names} - {"", key})
+        field = Field(default=None, ge=low, le=high, validation_alias=AliasChoices(key, *others) if others else None)
+        if key not in model.model_fields:
+            fields[key] = hints[key] | None, field
     return create_model(model.__name__, __base__=model, __module__=model.__module__, **fields)
-
-
-def _field(setting: Setting, names: ApiNames) -> Any:
-    """A field with the range of the setting, and with all of its names."""
-    rule = setting.kind.rule if isinstance(setting.kind, Number) else None
-    low, high = (None, None) if rule is None or rule.auto else (rule.low, rule.high)
-    others = {name for name in names if name not in ("", setting.key)}
-    return Field(
-        default=None, ge=low, le=high, validation_alias=AliasChoices(setting.key, *sorted(others)) if others else None
-    )
 
 
 @dataclass(frozen=True, slots=True)
