@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
-from specchat_engine.answers.held import held_to
+from specchat_engine.answers.held import closed_thought, held_to
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
@@ -337,6 +337,7 @@ class Session:
                     )
                 turn.note(plain_ms=self._plain_ms(context, times), cpu_share=times.cpu_share)
                 turn.notices += map(str, pair.controller.drift.drops())
+                turn.notices += filter(None, [closed_thought(turn.held, turn.answer_ids)])
             except Cancelled:
                 turn.end_reason = "cancelled"
             except GeneratorExit:
@@ -367,8 +368,10 @@ class Session:
 
     def _held(self, prompt: Prompt, *, opened: bool) -> HeldGrammar:
         """What an answer to this prompt is held to; `opened` says that the prompt has opened the reasoning."""
-        pair, switched = self.pair, self.pair.template.thinking.exists
-        return held_to(prompt, self.settings, pair.answer_format, pair.vocabulary, opened=opened, switched=switched)
+        pair, switched, piece = self.pair, self.pair.template.thinking.exists, self._with_marks()
+        return held_to(
+            prompt, self.settings, pair.answer_format, pair.vocabulary, piece, opened=opened, switched=switched
+        )
 
     def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.

@@ -100,7 +100,8 @@ class Settings:
     verifier "coupled" and a memory that can branch.
 
     `thinking` is how much the target thinks before it answers, as far as its chat template has a switch for it; see
-    `prompt.thinking`. It takes effect in the next turn.
+    `prompt.thinking`. A thought has at most `think_tokens` tokens, 0 for any number: then only the mark that closes it
+    may follow, and the answer goes on. Both take effect in the next turn.
 
     `context_full` is what happens when a conversation no longer fits the context: "drop" leaves out its oldest turns,
     and "stop" raises ContextOverflowError. "summarise" is for programs that replace old turns by a summary before they
@@ -119,6 +120,7 @@ class Settings:
     max_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True))
     stop: tuple[str, ...] = ()
     thinking: str = setting(AUTO, OneOf(THINKING), Traced.PARAMS)
+    think_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True), Traced.PARAMS_IF_SET)
     lookup: str = setting("all", OneOf(SEARCHED))
     context_full: str = setting("drop", OneOf(CONTEXT_FULL))
     ngram_min: int = 2

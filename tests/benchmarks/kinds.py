@@ -62,7 +62,7 @@ def asks(kind: str, engine: Engine, count: int, repository: Path) -> Sequence[As
     if kind == THOUGHTS and not engine.thinking.exists:
         print("thoughts are left out: this model's chat template has no switch for thinking", file=sys.stderr)
         return []
-    found = [ask for ask in asks_by_kind([kind], engine, count)[kind] if not ask.grammar]
+    found = [ask for ask in asks_by_kind([kind], engine, count)[kind] if not (ask.grammar or ask.think_tokens)]
     if kind == THOUGHTS:
         found = [*(replace(chat, thinks=True) for chat in chats), *found]
     return found[:count]

@@ -15,6 +15,9 @@ from specchat_engine.settings import AUTO
 THOUGHTS: Final = "thoughts"
 CALLS: Final = "calls"
 
+_THINK_TOKENS: Final = 16
+"""The limit of the thoughts that have one."""
+
 _PUZZLES: Final = (
     "A farmer has 17 sheep, and all but 9 run away. How many sheep are left?",
     "Which is larger, 9.11 or 9.9?",
@@ -66,11 +69,12 @@ _TOOLS: Final[Sequence[Mapping[str, Any]]] = (
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One prompt. A model that `thinks` is told to. A `grammar` holds for the answer, after the thought. If there are
-    `tools`, one of them has to be called."""
+    """One prompt. A model that `thinks` is told to, for at most `think_tokens` if that is not 0. A `grammar` holds for
+    the answer, after the thought. If there are `tools`, one of them has to be called."""
 
     prompt: str
     thinks: bool = False
+    think_tokens: int = 0
     grammar: str = ""
     tools: tuple[Mapping[str, Any], ...] = ()
 
@@ -78,7 +82,8 @@ class Ask:
         """The settings with which it is asked, from those that hold where it says nothing."""
         sampling = replace(usual.sampling, grammar=self.grammar) if self.grammar else usual.sampling
         thinking = "on" if self.thinks and usual.thinking in (AUTO, "off") else usual.thinking
-        return replace(usual, sampling=sampling, thinking=thinking)
+        limit = usual.think_tokens or self.think_tokens
+        return replace(usual, sampling=sampling, thinking=thinking, think_tokens=limit)
 
 
 def check_kinds(chosen: Sequence[str]) -> None:
@@ -96,7 +101,8 @@ def asks_by_kind(chosen: Sequence[str], engine: Engine, prompts: int) -> dict[st
     """
     known = {kind: [Ask(text) for text in texts[:prompts]] for kind, texts in benchmark_prompts(short=True).items()}
     grammar = schema_grammar(json.dumps(_ANSWER))
-    known[THOUGHTS] = [Ask(text, thinks=True, grammar=after) for text in _PUZZLES[:prompts] for after in ("", grammar)]
+    thoughts: tuple[dict[str, Any], ...] = ({}, {"grammar": grammar}, {"think_tokens": _THINK_TOKENS})
+    known[THOUGHTS] = [Ask(text, thinks=True, **how) for text in _PUZZLES[:prompts] for how in thoughts]
     known[CALLS] = [Ask(text, tools=tuple(_TOOLS)) for text in _ERRANDS[:prompts]]
     if not engine.thinking.exists:
         if THOUGHTS in chosen:

@@ -266,6 +266,15 @@ class Config:
         by_answer=True,
         steps=Steps(label="thinking"),
     )
+    think_tokens: int = setting(
+        Group.ANSWERS,
+        "Longest thought in tokens, after which it is closed; 0 is no limit",
+        "--think-tokens",
+        of=(Settings, "think_tokens"),
+        by_answer=True,
+        api=ApiNames("think_tokens"),
+        steps=Steps(label="think tokens", size=64, shown={0: "0 no limit"}),
+    )
     context_full: str = setting(
         Group.ANSWERS,
         "When the context is full: drop the oldest turns, let the model summarise them, or stop",

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from specchat.cli import main
-from specchat_engine import Engine
+from specchat.cli.verify_kinds import asks_by_kind
+from specchat_engine import Engine, Settings
 from specchat_engine.analysis.audit import Audit, Case, Difference
 from specchat_engine.analysis.recording import Pass, Recording
 from specchat_engine.errors import DecodeError
@@ -136,6 +137,13 @@ def test_thoughts_and_calls_are_compared_by_default_if_the_template_knows_them(
     thoughts = [line for line in cases if line["kind"] == "thoughts"]
     assert {(line["thinking"], line["grammar"]) for line in thoughts} == {("on", False), ("on", True)}
     assert audited["unexplained"] == 0
+
+
+def test_a_third_of_the_thoughts_has_a_limit_unless_the_user_sets_one_for_all(tmp_path: Path) -> None:
+    with Engine.load(write_thinking_pair(tmp_path).target) as engine:
+        asks = asks_by_kind(["thoughts"], engine, 3)["thoughts"]
+    assert sorted(ask.settings(Settings()).think_tokens for ask in asks) == [0] * 6 + [16] * 3
+    assert {ask.settings(Settings(think_tokens=5)).think_tokens for ask in asks} == {5}
 
 
 def test_a_model_without_a_switch_has_no_thoughts_to_compare(

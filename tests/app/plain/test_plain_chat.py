@@ -144,8 +144,9 @@ def test_settings_change_by_command(chat: Chat) -> None:
 
 
 def test_how_much_to_think_is_a_command_and_a_model_without_a_switch_says_so(chat: Chat) -> None:
-    chat("/think low", "Hi")
-    assert chat.client.settings[-1].thinking == "low"
+    chat("/think low", "/set think-tokens 64", "Hi")
+    assert (chat.client.settings[-1].thinking, chat.client.settings[-1].think_tokens) == ("low", 64)
+    assert "think-tokens is 64 from the next answer on." in chat.notes.getvalue()
     assert "thinking is low from the next answer on." in chat.notes.getvalue()
     assert "no switch" in chat.notes.getvalue()
 

@@ -100,6 +100,12 @@ def test_specchat_is_told_how_to_draft() -> None:
     assert sent.untaken == ()
 
 
+def test_a_limit_for_thoughts_is_sent_to_those_who_know_it() -> None:
+    assert body(Engine.SPECCHAT, think_tokens=9).json["think_tokens"] == 9
+    assert body(Engine.LLAMA_SERVER, think_tokens=9).untaken == ("think-tokens",)
+    assert body(Engine.LLAMA_SERVER).untaken == ()
+
+
 def test_grammars_go_where_the_engine_has_them() -> None:
     grammar = {"grammar": 'root ::= "a"'}
     assert body(Engine.LLAMA_SERVER, sampling=grammar).json["grammar"] == 'root ::= "a"'

@@ -52,6 +52,11 @@ def test_a_length_that_means_nothing_is_refused(what: Any, limit: int) -> None:
         settings(what, max_tokens=limit)
 
 
+def test_a_request_may_limit_its_thought() -> None:
+    assert settings(CHAT, think_tokens=20).think_tokens == settings(COMPLETION, think_tokens=20).think_tokens == 20
+    assert settings(CHAT).think_tokens == 0
+
+
 def test_an_empty_stop_string_stops_nothing() -> None:
     assert settings(CHAT, stop="").stop == settings(COMPLETION, stop=[""]).stop == ()
     assert settings(CHAT, stop=["", "\n"]).stop == ("\n",)

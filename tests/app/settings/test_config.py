@@ -171,6 +171,15 @@ def test_thoughts_have_the_rule_of_the_answer_unless_told_otherwise() -> None:
     assert complaint(thought_verifier="block") == "--thought-verifier is 'block': use same or typical"
 
 
+def test_thoughts_may_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_config({}).think_tokens == 0
+    monkeypatch.setenv("SPECCHAT_THINK_TOKENS", "300")
+    assert read_config({}).of(Settings)["think_tokens"] == 300
+    assert complaint(think_tokens="-1") == (
+        "--think-tokens is '-1': use a whole number from 0 to 2147483647 (0 is no limit)"
+    )
+
+
 def test_an_unknown_verifier_is_rejected() -> None:
     file = write_config('verifier = "magic"\n')
     assert complaint() == f"{file}: verifier is 'magic': use coupled, rejection, block or typical"

@@ -36,7 +36,7 @@ async def test_the_knobs_change_what_the_engine_uses_next() -> None:
         settings = client.settings[-1]
         assert (settings.k, settings.drafter, settings.verifier) == (4, "model", "rejection")
         assert settings.sampling.temperature == 0.5
-        assert len(pilot.app.screen.query(KnobRow)) == 11
+        assert len(pilot.app.screen.query(KnobRow)) == 12
         await pilot.press("f2")
         assert prompt(pilot).has_focus
 
