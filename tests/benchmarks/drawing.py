@@ -104,7 +104,7 @@ class Bare:
         self._target = options.target
         [loaded] = [
             event
-            for event in self._client.load(options.target, options.draft, options.options)
+            for event in self._client.load(options.target, options.draft, options.load)
             if isinstance(event, Loaded)
         ]
         self._settings = options.settings(loaded.recommended, loaded.drafters)

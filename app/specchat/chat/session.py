@@ -171,7 +171,7 @@ class ChatSession:
     @property
     def k_max(self) -> int:
         """The largest k, which was reserved when the pair was loaded."""
-        return self.options.options.k_max
+        return self.options.load.k_max
 
     def ready(self, loaded: Loaded) -> Settings:
         """Called when the pair is loaded. Returns the settings, adapted to what the pair supports."""

@@ -72,7 +72,7 @@ def bench(options: ChatOptions, request: Request) -> int:
         check_arms(requested, [arm.drafter for arm in requested if arm.drafter != "model"])
     one_line_from_native_code()
     needs_models = not requested or any(arm.drafter in NEED_MODELS for arm in requested)
-    draft, load = (options.draft, options.options) if needs_models else (None, replace(options.options, head="none"))
+    draft, load = (options.draft, options.load) if needs_models else (None, replace(options.load, head="none"))
     with Engine.load(options.target, draft, load) as engine:
         arms = requested or default_arms(engine.drafters)
         check_arms(arms, engine.drafters)

@@ -61,7 +61,7 @@ def open_chat(
 def _begun(options: ChatOptions) -> LocalClient:
     """The engine's process, which loads the models while the app is imported."""
     client = LocalClient(worker_log())
-    client.begin_load(options.target, options.draft, options.options)
+    client.begin_load(options.target, options.draft, options.load)
     return client
 
 

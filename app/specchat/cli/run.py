@@ -58,7 +58,7 @@ def answer_once(
     one_line_from_native_code()
     wanted = options.settings(SamplingParams(), DRAFTERS)
     needs_models = wanted.k != 0 and wanted.drafter in ("hybrid", "model", *HEADS)
-    draft, load = (options.draft, options.options) if needs_models else (None, replace(options.options, head="none"))
+    draft, load = (options.draft, options.load) if needs_models else (None, replace(options.load, head="none"))
     stores = Collections().indexes(read_model(options.target))
     with Engine.load(options.target, draft, load, stores=stores) as engine:
         if images and engine.blind_because:

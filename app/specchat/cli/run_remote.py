@@ -55,7 +55,7 @@ def answer_remotely(
 
 
 def _load(client: EngineClient, options: ChatOptions) -> Loaded | None:
-    for event in client.load(options.target, options.draft, options.options):
+    for event in client.load(options.target, options.draft, options.load):
         if isinstance(event, Loaded):
             return event
         if isinstance(event, TaskFailed):

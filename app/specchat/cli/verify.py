@@ -90,7 +90,7 @@ def verify(
     one_line_from_native_code()
     adversary = Adversary()
     mislead = {adversary.name: adversary.made}
-    with Engine.load(options.target, options.draft, options.options, drafters=mislead) as engine:
+    with Engine.load(options.target, options.draft, options.load, drafters=mislead) as engine:
         engine.use_threads(*engine.threads.in_force.counts)  # keep the number, whatever other programs do meanwhile
         if engine.plain_because:
             say(f"there is nothing to verify, speculation is off: {engine.plain_because}")
@@ -235,7 +235,7 @@ class _DifferenceFile:
             "case": described(difference.case),
             "system": options.system,
             "settings": to_json(settings),
-            "options": asdict(options.options),
+            "options": asdict(options.load),
             "difference": measured(difference),
             "plain": _as_json(difference.plain),
             "speculative": _as_json(difference.speculative),

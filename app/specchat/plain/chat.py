@@ -108,7 +108,7 @@ class PlainChat:
 
     def _load(self) -> bool:
         options = self._chat.session.options
-        for event in self._client.load(options.target, options.draft, options.options):
+        for event in self._client.load(options.target, options.draft, options.load):
             if isinstance(event, TaskFailed):
                 self._paper.say(event.message)
                 return False

@@ -37,7 +37,7 @@ async def run(
     options: ChatOptions, serving: Serving, keys: Keys, listening: socket.socket, say: Say, log: PromptLog | None
 ) -> int:
     """Serves until the process is interrupted or ended, and returns the exit code. Raises LoadFailed."""
-    load = Load(str(options.target), str(options.draft) if options.draft else None, options.options)
+    load = Load(str(options.target), str(options.draft) if options.draft else None, options.load)
     engine = SharedClient(log_folder() / "serve.log", load, places=serving.parallel, waiting=serving.queue)
     try:
         await engine.start()
@@ -61,7 +61,7 @@ def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> ModelOffe
         model=serving.alias or loaded.target.name,
         settings=replace(settings, sampling=replace(settings.sampling, grammar=""), thinking=AUTO),
         drafters=loaded.drafters,
-        k_max=options.options.k_max,
+        k_max=options.load.k_max,
         n_ctx=loaded.n_ctx,
         thinking=loaded.thinking.variables(settings.thinking),
     )

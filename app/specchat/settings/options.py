@@ -26,16 +26,16 @@ class ChatOptions:
 
     target: Path
     draft: Path | None
-    options: LoadOptions
+    load: LoadOptions
     chosen: Mapping[str, Any] = field(default_factory=dict)
     sampling: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     system: str | None = None
 
     @classmethod
-    def of(cls, config: Config, target: Path, draft: Path | None, options: LoadOptions) -> ChatOptions:
+    def of(cls, config: Config, target: Path, draft: Path | None, load: LoadOptions) -> ChatOptions:
         """The options of a chat with these models. Raises ConfigError or SettingError for a grammar."""
-        return cls(target, draft, options, config.of(Settings), config.sampling, config.seed, config.system)
+        return cls(target, draft, load, config.of(Settings), config.sampling, config.seed, config.system)
 
     def sampled(self, recommended: SamplingParams) -> SamplingParams:
         """The recommended parameters with the user's in their place. Raises SettingError for a value out of range."""

@@ -45,7 +45,7 @@ class EngineLink:
 
     def load(self, options: ChatOptions) -> None:
         """Loads the pair."""
-        self._read(lambda: self.client.load(options.target, options.draft, options.options))
+        self._read(lambda: self.client.load(options.target, options.draft, options.load))
 
     def ask(self, question: Question, settings: Settings) -> None:
         """Answers a question. An engine that died is loaded again first."""

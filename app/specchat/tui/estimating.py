@@ -26,7 +26,7 @@ def memory_words(loaded: ChatOptions, wanted: LoadOptions) -> Content:
     except EngineError as error:
         return Content(str(error))
     machine = ask_machine().machine
-    present = where_it_goes(target, draft, loaded.options, machine)
+    present = where_it_goes(target, draft, loaded.load, machine)
     freed = Machine(tuple(_with_free(one, present) for one in machine.devices), machine.repacked)
     return placed(where_it_goes(target, draft, wanted, freed), freed)
 

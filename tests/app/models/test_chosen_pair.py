@@ -44,10 +44,10 @@ def test_the_verifier_is_the_configured_one() -> None:
 
 def test_the_flags_for_loading_reach_the_engine() -> None:
     flags = {"model": "/big.gguf", "ctx_size": 512, "gpu_layers": 3, "device": "A,B", "threads": 1, "k": 32}
-    options = chat_options(read_config(flags)).options
+    options = chat_options(read_config(flags)).load
     assert (options.n_ctx, options.gpu_layers, options.devices, options.threads) == (512, 3, ("A", "B"), 1)
     more = {"flash_attention": "on", "cache_type_k": "q8_0", "cache_type_v": "q4_0", "batch_size": 64}
-    options = chat_options(read_config({"model": "/big.gguf", "threads_draft": 3, "ubatch_size": 32, **more})).options
+    options = chat_options(read_config({"model": "/big.gguf", "threads_draft": 3, "ubatch_size": 32, **more})).load
     assert (options.flash_attention, options.cache_type_k, options.cache_type_v) == ("on", "q8_0", "q4_0")
     assert (options.batch_size, options.ubatch_size, options.threads_draft) == (64, 32, 3)
 

@@ -65,7 +65,7 @@ def chat_options(**changes: object) -> ChatOptions:
     values: dict[str, object] = {
         "target": Path("guide.gguf"),
         "draft": Path("draft.gguf"),
-        "options": LoadOptions(),
+        "load": LoadOptions(),
         "seed": 7,
     }
     engines = {each.name for each in fields(Settings)} - {each.name for each in fields(ChatOptions)}

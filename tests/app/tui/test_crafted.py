@@ -17,7 +17,7 @@ async def test_the_chat_says_once_which_file_it_was_and_loads_another(tmp_path: 
     crafted = write_crafted_model(tmp_path / "crafted.gguf")
     client = LocalClient(tmp_path / "worker.log")
     vars(client)["idle"] = True
-    options = chat_options(target=crafted, draft=None, options=LoadOptions(threads=1))
+    options = chat_options(target=crafted, draft=None, load=LoadOptions(threads=1))
     async with SpecchatApp(options, client).run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: bool(notices(pilot)))
         (notice,) = notices(pilot)

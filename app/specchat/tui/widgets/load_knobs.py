@@ -153,7 +153,7 @@ class LoadKnobs(Vertical):
         super().__init__()
         self.border_title = "Loading"
         self._chat = chat
-        self._wanted = chat.options
+        self._wanted = chat.load
 
     def compose(self) -> ComposeResult:
         """The models, the knobs, the memory, what Enter does."""
@@ -170,13 +170,13 @@ class LoadKnobs(Vertical):
 
     def fit(self, chat: ChatOptions) -> None:
         """Shows what was loaded and forgets what was considered."""
-        self._chat, self._wanted = chat, chat.options
+        self._chat, self._wanted = chat, chat.load
         self._draw()
         self.tell("")
 
     def take_threads(self, options: LoadOptions) -> None:
         """Other threads apply now; what else is considered stays."""
-        self._chat = replace(self._chat, options=with_threads(self._chat.options, options))
+        self._chat = replace(self._chat, load=with_threads(self._chat.load, options))
         self._wanted = with_threads(self._wanted, options)
         self._draw()
 
@@ -205,7 +205,7 @@ class LoadKnobs(Vertical):
         message.stop()
         if message.role is not None:
             self.post_message(self.Choose(message.role))
-        elif self._wanted != self._chat.options:
+        elif self._wanted != self._chat.load:
             self.post_message(self.Load(self._wanted))
 
     def _consider(self, options: LoadOptions) -> None:
@@ -223,8 +223,8 @@ class LoadKnobs(Vertical):
                 row.show(_name(self._chat.target if row.role == "target" else self._chat.draft), changed=False)
             else:
                 value = row.knob.text(self._wanted)
-                row.show(value, changed=value != row.knob.text(self._chat.options))
-        changed = self._wanted != self._chat.options
+                row.show(value, changed=value != row.knob.text(self._chat.load))
+        changed = self._wanted != self._chat.load
         self.query_one("#what", Static).update(_WAITS if changed else _LIVE)
 
 

@@ -39,7 +39,7 @@ async def test_knobs_wait_for_enter_and_keep_the_conversation() -> None:
         assert len(client.loaded) == 1
         await pilot.press("enter")
         await pilot.pause(0.5)
-        assert screen(pilot).state.session.options.options == LoadOptions(gpu_layers=3)
+        assert screen(pilot).state.session.options.load == LoadOptions(gpu_layers=3)
         assert len(client.loaded) == 2
         assert "*" not in str(row.render())
         assert shown(pilot) == ["Who?", " one"]
@@ -59,7 +59,7 @@ async def test_threads_change_at_once_and_keep_the_other_changes() -> None:
         await pilot.press("right", "right")
         await pilot.pause(0.2)
         assert [(options.threads, options.gpu_layers) for options in client.threads] == [(1, -1), (2, -1)]
-        assert screen(pilot).state.session.options.options == LoadOptions(threads=2)
+        assert screen(pilot).state.session.options.load == LoadOptions(threads=2)
         assert str(found["threads"].render()).rstrip(" ›").endswith("2")
         assert "*" not in str(found["threads"].render())
         assert "*" in str(found["gpu-layers"].render())
@@ -76,7 +76,7 @@ async def test_options_that_cannot_be_loaded_change_nothing() -> None:
         client.loads = [(TaskFailed("there is no memory for a context of 8192 tokens: use a smaller one"),)]
         await command(pilot, "/set ctx 8192")
         assert "no memory for a context" in notices(pilot)[0]
-        assert screen(pilot).state.session.options.options == LoadOptions()
+        assert screen(pilot).state.session.options.load == LoadOptions()
         await pilot.press("f2")
         row = next(one for one in pilot.app.screen.query(LoadKnobRow) if one.knob is LOAD_KNOBS["ctx-size"])
         assert "model's" in str(row.render())

@@ -72,13 +72,13 @@ class ModelLoader:
         if self._view.needs_local(OPTIONS):
             return
         options = self._state.session.options
-        self.reload(replace(options, options=changed(options.options)))
+        self.reload(replace(options, load=changed(options.load)))
 
     def reload(self, options: ChatOptions) -> None:
         """Loads what these options name. Other thread counts alone take effect without loading."""
         session = self._state.session
-        threads = with_threads(session.options.options, options.options)
-        if options == replace(session.options, options=threads) != session.options:
+        threads = with_threads(session.options.load, options.load)
+        if options == replace(session.options, load=threads) != session.options:
             self.use_threads(threads)
             return
         if self._view.is_busy() or options == session.options:
@@ -88,8 +88,8 @@ class ModelLoader:
             return
         self._before = (session.options, session.settings) if session.loaded is not None else None
         if options.target != session.options.target:
-            own = replace(options.options, head=AUTO, mmproj=AUTO)  # a head and a projector belong to their target
-            options = replace(options, options=own)
+            own = replace(options.load, head=AUTO, mmproj=AUTO)  # a head and a projector belong to their target
+            options = replace(options, load=own)
             session.settings = None
             session.conversation.change(settings=None)
         elif options.draft is not None and session.options.draft is None and session.settings is not None:
@@ -109,9 +109,9 @@ class ModelLoader:
         if session.loaded is None:
             self._view.note(STILL_LOADING, passing=True)
         elif not self._view.needs_local(OPTIONS):
-            session.options = replace(session.options, options=with_threads(session.options.options, options))
-            self._link.client.use_threads(session.options.options)
-        self._view.load_knobs.take_threads(session.options.options)
+            session.options = replace(session.options, load=with_threads(session.options.load, options))
+            self._link.client.use_threads(session.options.load)
+        self._view.load_knobs.take_threads(session.options.load)
 
     async def estimate(self, wanted: LoadOptions) -> None:
         """Shows in the knobs how much memory the pair would take with these options."""

@@ -89,7 +89,7 @@ class ModelWindows:
             fetch=self._bar.start,
             wanted=_wanted,
             loaded=loaded,
-            options=options.options,
+            options=options.load,
         )
         self._owner.app.push_screen(ModelsScreen(around, role, part, first), self._chosen)
 
@@ -97,10 +97,10 @@ class ModelWindows:
         """Opens the picker with the drafts for this target, or for the loaded one."""
         options = self._state.session.options
         big = target or options.target
-        timer = DraftTimer(self._client, big, options.options, lambda: self._state.turn is not None)
+        timer = DraftTimer(self._client, big, options.load, lambda: self._state.turn is not None)
 
         def judged() -> Iterator[Candidate]:
-            return judge_drafts(big, loadable_models((big,)), options.options, ask_machine().machine, kept_costs())
+            return judge_drafts(big, loadable_models((big,)), options.load, ask_machine().machine, kept_costs())
 
         def picked(result: PickedDraft | None) -> None:
             if result is not None:
@@ -123,12 +123,12 @@ class ModelWindows:
         options = self._state.session.options
         header, machine = remote_header(model.files, INTERACTIVE), ask_machine().machine
         if role == "target":
-            return judge_here(header, None, options.options, machine, kept_costs())
+            return judge_here(header, None, options.load, machine, kept_costs())
         if target is None:
-            return judge_here(read_model(options.target), header, options.options, machine, kept_costs())
+            return judge_here(read_model(options.target), header, options.load, machine, kept_costs())
         pair = known_pair(target.files[0].repository, model.files[0].repository)
         big = remote_header(target.files, INTERACTIVE)
-        return judge_here(big, header, options.options, machine, kept_costs(), pair)
+        return judge_here(big, header, options.load, machine, kept_costs(), pair)
 
 
 def _fitting() -> Fitting:
