@@ -8,7 +8,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from specchat.engine_process.admission import Admission, Place
 from specchat.engine_process.errors import EngineDied, LoadFailed, RequestFailed
@@ -40,45 +40,6 @@ _SHORT_LIVED = "the engine's process ended as soon as it had loaded the models"
 
 AnswerEvent = Started | Scored | Round | Ended
 """What a server reads of an answer: Started, its rounds, each after its scores if there are any, and Ended."""
-
-
-class ServingEngine(Protocol):
-    """Answers several requests at a time."""
-
-    info: Loaded
-    """What is loaded."""
-
-    @property
-    def running(self) -> int:
-        """How many requests have a place."""
-        ...
-
-    @property
-    def waiting(self) -> int:
-        """How many requests wait for one."""
-        ...
-
-    @property
-    def deaths(self) -> int:
-        """How often the engine's process ended without being asked to."""
-        ...
-
-    @property
-    def alive(self) -> bool:
-        """Whether the engine's process runs."""
-        ...
-
-    def answer(self, request: Generate) -> AsyncGenerator[AnswerEvent, None]:
-        """Answers a request. Closing the generator frees the answer's place. The first event raises Busy at once if
-        too many wait already.
-
-        Raises RequestFailed, EngineDied or LoadFailed.
-        """
-        ...
-
-    async def count(self, request: Generate) -> int:
-        """How many tokens the prompt of a request has. Raises the same errors."""
-        ...
 
 
 @dataclass(slots=True)

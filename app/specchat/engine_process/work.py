@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
+from specchat.engine_process.answers import AnswerRun, LoadedEngine, num_tokens
 from specchat.engine_process.chat_learning import ChatLearning
 from specchat.engine_process.idle_tasks import IdleTasks
 from specchat.engine_process.loading import (
@@ -21,12 +20,10 @@ from specchat.engine_process.loading import (
 )
 from specchat.engine_process.open_task import OpenTask
 from specchat.engine_process.places import Places
-from specchat.engine_process.prompts import Scores, calls_of, prompt_of, tokens_of
+from specchat.engine_process.prompts import prompt_of
 from specchat.engine_process.protocol import (
-    ChatMessage,
     Count,
     Counted,
-    Ended,
     Event,
     Generate,
     Inspect,
@@ -36,25 +33,19 @@ from specchat.engine_process.protocol import (
     LastEvent,
     Load,
     Loading,
-    Notice,
     Prepare,
     Recall,
     Recalled,
-    Scored,
-    Started,
-    Summarised,
     TaskFailed,
     Threads,
     Time,
     Timed,
     Timing,
 )
-from specchat.engine_process.reading import told_while_reading
 from specchat.engine_process.records import recall
-from specchat.engine_process.summary import split, system_of, with_summary, write_summary
 from specchat.pipes import unexpected
 from specchat_assets import is_guide
-from specchat_engine import Engine, Prompt, Session, TurnStats
+from specchat_engine import Session
 from specchat_engine.errors import (
     Cancelled,
     ContextOverflowError,
@@ -76,16 +67,6 @@ _NOT_LOADED = "no model is loaded"
 _NOTHING_READ = f"{_NOT_LOADED}: nothing was read that could be kept"
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A loaded engine, and what is done with it. With `serves` it answers the clients of a server."""
-
-    engine: Engine
-    places: Places
-    idle_tasks: IdleTasks
-    serves: bool
-
-
 class Work:
     """Holds the engine and does what the commands ask. Events go to `send`, with the numbers of the commands.
 
@@ -96,7 +77,7 @@ class Work:
         """What is learned from a server's clients is kept every `keep_every_s` seconds."""
         self._send = send
         self._keep_every_s = keep_every_s
-        self._loaded: _Loaded | None = None
+        self._loaded: LoadedEngine | None = None
         self._learning = ChatLearning()
 
     @property
@@ -124,11 +105,9 @@ class Work:
                 case Load() as command:
                     return self._load(task, command)
                 case Generate() as command:
-                    return self._generate(task, command)
+                    return AnswerRun(self._ready(), task, command, lambda event: self._send(event, task.number)).give()
                 case Count(request):
-                    loaded = self._ready()
-                    prompt = prompt_of(loaded.places.any.pair, request, whole=loaded.serves)
-                    return Counted(len(tokens_of(loaded.places.any, prompt)))
+                    return Counted(num_tokens(self._ready(), request))
                 case Inspect() as command:
                     return self._inspect(task, command)
                 case Keep() as command:
@@ -188,7 +167,7 @@ class Work:
         self.keep()
         self._unload()
 
-    def _ready(self) -> _Loaded:
+    def _ready(self) -> LoadedEngine:
         if self._loaded is None:
             raise EngineError(_NOT_LOADED)
         return self._loaded
@@ -203,109 +182,19 @@ class Work:
         opened = open_what_fits(command, self._loading(task))
         engine = opened.engine
         recall(engine)  # before there are sessions, which keep the controller that they begin with
-        if not command.serves:
-            self._learning.use(opened)
+        learning = None if command.serves else self._learning
+        if learning:
+            learning.use(opened)
             if is_guide(Path(command.target)):
                 engine.controller.most_plain = _MOST_PLAIN
         places = Places(engine, measures_plain=not command.serves)
         idle_tasks = IdleTasks(engine, places.any.pair.lock, self._keep_every_s if command.serves else 0.0)
-        self._loaded = _Loaded(engine, places, idle_tasks, command.serves)
+        self._loaded = LoadedEngine(engine, places, idle_tasks, learning)
         return describe(opened)
 
     def _loading(self, task: OpenTask) -> Progress:
         """Sends the progress of a load from inside it, since it is one call, and stops it after a cancel."""
         return progress_told(lambda share: self._send(Loading(share), task.number), lambda: task.cancelled)
-
-    def _generate(self, task: OpenTask, command: Generate) -> LastEvent:
-        cancelled = Ended("cancelled", "", TurnStats().to_json())
-        if task.cancelled:
-            return cancelled
-        loaded = self._ready()
-        places, engine = loaded.places, loaded.engine
-        prompt = prompt_of(places.any.pair, command, whole=loaded.serves)
-        tokens = tokens_of(places.any, prompt) if places.count > 1 else ()
-        engine.check(command.settings)
-        try:
-            with places.taken(tokens) as session, task.answered_by(session):
-                session.seed = command.seed
-                if not loaded.serves and (text := self._summary(session, task, command, prompt)):
-                    messages = (ChatMessage("system", text), *split(command.messages)[1])
-                    command = replace(command, messages=messages)
-                    prompt = prompt_of(session.pair, command)
-                with self._learned_from(loaded, session, task, command):
-                    self._answer(engine, session, task, command, prompt)
-                reason = session.end_reason or "error"
-                ended = Ended(reason, session.text, session.stats.to_json())
-                if loaded.serves:
-                    return ended
-                calls, content = calls_of(session, command)
-                return replace(ended, costs=session.costs, calls=calls, content=content)
-        except Cancelled:
-            return cancelled
-
-    def _learned_from(
-        self, loaded: _Loaded, session: Session, task: OpenTask, command: Generate
-    ) -> AbstractContextManager[None]:
-        """Around an answer, from which the chat's models may learn."""
-        if loaded.serves:
-            return nullcontext()
-        return self._learning.during_answer(session, command, lambda text: self._send(Notice(text), task.number))
-
-    def _answer(self, engine: Engine, session: Session, task: OpenTask, command: Generate, prompt: Prompt) -> None:
-        """Answers a prompt and sends the events. Raises Cancelled, and what `Session.answer` raises."""
-
-        def send(event: Event) -> None:
-            self._send(event, task.number)
-
-        scores = Scores(engine, session, command)
-        echoed = scores.of_prompt(prompt, lambda: task.cancelled)
-        started, num_notices = False, 0
-
-        def begin() -> None:
-            """Sends that the answer began, once, and the notices that came since the last call."""
-            nonlocal started, num_notices
-            if not started:
-                started = True
-                # A prompt that was scored was read for that, all of it.
-                cached = 0 if echoed else session.stats.cached_tokens
-                send(Started(session.start_line(), cached, echoed))
-            for notice in session.notices[num_notices:]:
-                send(Notice(notice))
-            num_notices = len(session.notices)
-
-        with told_while_reading(session, send) as read:
-
-            def hold() -> None:
-                read()
-                begin()
-                task.gate.wait()
-                if task.cancelled:
-                    session.cancel()
-
-            session.hold, session.prediction = hold, command.prediction
-            if task.cancelled:  # the session's `cancel` ends only an answer that has begun
-                raise Cancelled("the answer was stopped before its prompt was read")
-            for event in session.answer(prompt, command.turn, command.attempt, command.prefix):
-                if positions := scores.of_round(event):
-                    send(Scored(positions))
-                send(event)
-        begin()
-
-    def _summary(self, session: Session, task: OpenTask, command: Generate, prompt: Prompt) -> str:
-        """The system message with a summary of the oldest turns, if they do not fit and the user wants that."""
-        older, _ = split(command.messages)
-        if session.settings.context_full != "summarise" or not session.num_dropped(prompt) or not older:
-            return ""
-        self._send(Notice("the context is nearly full: the model summarises the oldest turns first"), task.number)
-        system = system_of(command.messages)
-        try:
-            text = write_summary(session, older, system, lambda: task.cancelled)
-        finally:
-            task.apply(session)  # gives the session its settings back
-        if not text:
-            return ""
-        self._send(Summarised(text, len(older)), task.number)
-        return with_summary(system, text)
 
     def _inspect(self, task: OpenTask, command: Inspect) -> Inspected:
         session = self._session_for(self._ready(), command)
@@ -347,7 +236,7 @@ class Work:
             timed = time_draft(engine, command.seconds, hear=progress)
         return Timed(timed)
 
-    def _session_for(self, loaded: _Loaded, command: Prepare | Inspect) -> Session:
+    def _session_for(self, loaded: LoadedEngine, command: Prepare | Inspect) -> Session:
         """The pair's session with the seed and the settings of the command, between two answers.
 
         Raises SettingError for settings that another conversation begins with and that the pair cannot serve.

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from specchat import __version__
 from specchat.engine_process.protocol import Loaded
-from specchat.engine_process.shared_client import ServingEngine
+from specchat.engine_process.shared_client import SharedClient
 from specchat.serve.api_errors import ApiError
 from specchat.serve.metrics import CONTENT_TYPE, Metrics
 from specchat.serve.openapi import description
@@ -22,7 +22,7 @@ from specchat_engine.settings import VERIFIER_NAMES
 class About:
     """Answers questions about the server."""
 
-    def __init__(self, engine: ServingEngine, offer: ModelOffer, metrics: Metrics, places: int) -> None:
+    def __init__(self, engine: SharedClient, offer: ModelOffer, metrics: Metrics, places: int) -> None:
         self._engine = engine
         self._offer = offer
         self._metrics = metrics

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from specchat.engine_process.shared_client import ServingEngine
+from specchat.engine_process.shared_client import SharedClient
 from specchat.errors import SpecchatError
 from specchat.serve.about import About
 from specchat.serve.access import Guard, Keys
@@ -39,7 +39,7 @@ _GONE = 499
 
 
 def build_app(
-    engine: ServingEngine,
+    engine: SharedClient,
     serving: Serving,
     offer: ModelOffer,
     keys: Keys,

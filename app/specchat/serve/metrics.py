@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from specchat.engine_process.protocol import Generate
-from specchat.engine_process.shared_client import ServingEngine
+from specchat.engine_process.shared_client import SharedClient
 from specchat.serve.answers.figures import Figures
 from specchat_engine.decoding.rounds import Round
 
@@ -39,7 +39,7 @@ def kind_of(request: Generate) -> Kind:
 class Metrics:
     """Counts what the server does, by the kind of text that was asked for."""
 
-    def __init__(self, engine: ServingEngine, model: str) -> None:
+    def __init__(self, engine: SharedClient, model: str) -> None:
         self._model = model
         self._registry = registry = CollectorRegistry()
         registry.register(_EngineGauges(engine, model))
@@ -113,7 +113,7 @@ class Metrics:
 class _EngineGauges(Collector):
     """Asks the engine for its state whenever it is scraped."""
 
-    def __init__(self, engine: ServingEngine, model: str) -> None:
+    def __init__(self, engine: SharedClient, model: str) -> None:
         self._engine, self._model = engine, model
 
     def collect(self) -> Iterable[Metric]:

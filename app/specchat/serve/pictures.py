@@ -15,7 +15,7 @@ from specchat.attachments.protocol import LARGEST_PICTURE
 from specchat.chat.attachments import MOST_IMAGES
 from specchat.engine_process.images import PNG_URL
 from specchat.engine_process.protocol import Generate
-from specchat.engine_process.shared_client import ServingEngine
+from specchat.engine_process.shared_client import SharedClient
 from specchat.errors import AttachmentError
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.content import GivenImage
@@ -34,7 +34,7 @@ class Pictures:
     """Turns the images of requests into PNGs of a limited size. The last ones are remembered, since clients send them
     again with each message of a conversation."""
 
-    def __init__(self, engine: ServingEngine, most: int = _MOST) -> None:
+    def __init__(self, engine: SharedClient, most: int = _MOST) -> None:
         """The images of a request may have `most` bytes together, and so may those that are remembered."""
         self._engine = engine
         self._most = most

@@ -10,7 +10,7 @@ from time import monotonic
 
 from specchat.engine_process.errors import RequestFailed
 from specchat.engine_process.protocol import Ended, Generate, Scored, Started
-from specchat.engine_process.shared_client import AnswerEvent, ServingEngine
+from specchat.engine_process.shared_client import AnswerEvent, SharedClient
 from specchat.errors import SpecchatError
 from specchat.serve.answers.deltas import AnswerReader, Delta
 from specchat.serve.api_errors import ApiError, api_error
@@ -26,7 +26,7 @@ Step = tuple[int, Delta]
 class Runner:
     """Answers requests with an engine. `timeout` is in seconds, 0 for none; `places` answers run at a time."""
 
-    engine: ServingEngine
+    engine: SharedClient
     metrics: Metrics
     broadcast: Broadcast
     timeout: float

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from app.engine_process.conftest import records
-from specchat.engine_process import work
+from specchat.engine_process import answers
 from specchat.engine_process.open_task import OpenTask
 from specchat.engine_process.prompts import tokens_of
 from specchat.engine_process.protocol import (
@@ -196,7 +196,7 @@ def test_whoever_leaves_while_the_prompt_is_tokenized_has_nothing_read(
         assert go_on.wait(60)
         return tokens_of(*arguments)
 
-    monkeypatch.setattr(work, "tokens_of", tokens)
+    monkeypatch.setattr(answers, "tokens_of", tokens)
     process.tell(1, asking("hello", ENDLESS))
     assert reached.get(timeout=60)
     process.tell(1, Cancel())
@@ -386,7 +386,7 @@ def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
                 measured.set()
             yield
 
-    monkeypatch.setattr(work, "tokens_of", tokens)
+    monkeypatch.setattr(answers, "tokens_of", tokens)
     monkeypatch.setattr(Engine, "measuring", measuring)
     with serving(tiny_models, quiet_s=0.0) as process:
         for number in range(1, 6):
