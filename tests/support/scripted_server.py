@@ -17,7 +17,7 @@ from specchat.engine_process.shared_client import AnswerEvent
 from specchat.serve.access import Keys
 from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
-from specchat.serve.listening import address_of, listen, server_of
+from specchat.serve.listener import address_of, listen, server_of
 from specchat.serve.requests.base import ModelOffer
 from specchat.settings.serving import Serving
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from specchat.chat.guide import with_help
 from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import one_line_from_native_code, say, show_progress
-from specchat.engine_process.reading import told_while_reading
+from specchat.engine_process.reading_progress import told_while_reading
 from specchat.engine_process.records import keep, recall
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions

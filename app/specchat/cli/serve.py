@@ -31,7 +31,7 @@ def serve(config: Config, *, no_auth: bool, log_prompts: bool) -> int:
     if missing:
         raise ConfigError(f"the server needs {missing}, which is not installed: pip install 'specchat[serve]'")
     from specchat.serve.access import check_reach, read_keys
-    from specchat.serve.listening import listen
+    from specchat.serve.listener import listen
     from specchat.serve.server import prompt_log, run
 
     serving = Serving(**config.of(Serving))

@@ -9,7 +9,7 @@ from specchat.engine_process.chat_learning import ChatLearning
 from specchat.engine_process.idle_tasks import IdleTasks
 from specchat.engine_process.open_task import OpenTask
 from specchat.engine_process.places import Places
-from specchat.engine_process.prompts import Scores, calls_of, prompt_of, tokens_of
+from specchat.engine_process.prompts import AnswerScores, calls_of, prompt_of, tokens_of
 from specchat.engine_process.protocol import (
     ChatMessage,
     Ended,
@@ -20,7 +20,7 @@ from specchat.engine_process.protocol import (
     Started,
     Summarised,
 )
-from specchat.engine_process.reading import told_while_reading
+from specchat.engine_process.reading_progress import told_while_reading
 from specchat.engine_process.summary import split, system_of, with_summary, write_summary
 from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.errors import Cancelled
@@ -80,7 +80,7 @@ class AnswerRun:
     def _answer(self, session: Session, prompt: Prompt) -> None:
         """Answers a prompt and sends the events. Raises Cancelled, and what `Session.answer` raises."""
         task, command, send = self._task, self._command, self._send
-        scores = Scores(self._loaded.engine, session, command)
+        scores = AnswerScores(self._loaded.engine, session, command)
         echoed = scores.of_prompt(prompt, lambda: task.cancelled)
         started, num_notices = False, 0
 

@@ -16,7 +16,7 @@ class EngineClient(Protocol):
     """An engine that answers one question at a time.
 
     Methods that return events block until the engine answers: call them in a thread. Each ends with exactly one Loaded,
-    Ended, Inspected, Kept, Recalled, Timed or TaskFailed. Any thread may call the other methods at any time.
+    Ended, Inspected, Kept, Recalled, DraftTimed or TaskFailed. Any thread may call the other methods at any time.
     `LocalClient` says what each of them does.
     """
 
@@ -31,7 +31,7 @@ class EngineClient(Protocol):
         """Looks again at one output position: Inspected or TaskFailed."""
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
-        """Times a draft with a target: Timing…, then Timed or TaskFailed."""
+        """Times a draft with a target: Timing…, then DraftTimed or TaskFailed."""
 
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
         """Writes the prompt caches to a folder: Kept or TaskFailed."""

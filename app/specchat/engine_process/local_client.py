@@ -26,7 +26,7 @@ from specchat.engine_process.protocol import (
     Prepare,
     Recall,
     Set,
-    Step,
+    StepRounds,
     Task,
     TaskFailed,
     Threads,
@@ -55,7 +55,7 @@ class LocalClient:
     """The engine in a process, which is started on demand and again after it died.
 
     Methods that return events block until the engine answers: call them in a thread. Each ends with exactly one Loaded,
-    Ended, Inspected, Kept, Recalled, Timed or TaskFailed. Any thread may call the other methods at any time.
+    Ended, Inspected, Kept, Recalled, DraftTimed or TaskFailed. Any thread may call the other methods at any time.
     """
 
     def __init__(self, log_path: Path) -> None:
@@ -111,7 +111,7 @@ class LocalClient:
             yield from self._with_the_pair(self._call(request))
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
-        """Times a draft with a target: Loading…, Timing…, then Timed or TaskFailed.
+        """Times a draft with a target: Loading…, Timing…, then DraftTimed or TaskFailed.
 
         The loaded pair makes room, and is loaded again before the next answer. TaskFailed at once while an answer is
         being given.
@@ -169,7 +169,7 @@ class LocalClient:
 
     def step(self, rounds: int = 1) -> None:
         """Lets a frozen answer make this many rounds. Does nothing while none is frozen."""
-        self._turn(Step(rounds))
+        self._turn(StepRounds(rounds))
 
     def cancel(self) -> None:
         """Stops the running load, answer, timing or inspection, which then ends as usual."""

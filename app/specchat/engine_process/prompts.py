@@ -66,7 +66,7 @@ def calls_of(session: Session, command: Generate) -> tuple[tuple[ToolCall, ...],
     return numbered, answer.without_calls(answer_format.thinking)
 
 
-class Scores:
+class AnswerScores:
     """The log-probabilities that a command asks for. It watches the session's answer if it asks for any."""
 
     def __init__(self, engine: Engine, session: Session, command: Generate) -> None:

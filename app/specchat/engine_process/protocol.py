@@ -164,7 +164,7 @@ class Freeze:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepRounds:
     """Lets a frozen answer make this many rounds."""
 
     rounds: int = 1
@@ -225,7 +225,7 @@ class Quit:
 Task = Load | Generate | Count | Inspect | Keep | Recall | Time
 """A command that is answered by events."""
 
-Command = Task | Prepare | Threads | Set | Freeze | Step | Cancel | Quit
+Command = Task | Prepare | Threads | Set | Freeze | StepRounds | Cancel | Quit
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +390,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TokenCount:
     """A prompt has this number of tokens."""
 
     tokens: int
@@ -426,7 +426,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class DraftTimed:
     """What a draft model gains, None if no answer had a token. No pair is loaded any more."""
 
     gain: Gain | None
@@ -446,7 +446,7 @@ class TaskFailed:
     too_long: bool = False
 
 
-LastEvent = Loaded | Ended | Counted | Inspected | Kept | Recalled | Timed | TaskFailed
+LastEvent = Loaded | Ended | TokenCount | Inspected | Kept | Recalled | DraftTimed | TaskFailed
 """The last event of a task."""
 
 Event = Loading | PromptProgress | Started | Notice | Summarised | Scored | Round | Recounted | Timing | LastEvent

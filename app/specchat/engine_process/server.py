@@ -27,7 +27,7 @@ from specchat.engine_process.protocol import (
     Prepare,
     Quit,
     Set,
-    Step,
+    StepRounds,
     Task,
     TaskFailed,
     Threads,
@@ -192,5 +192,5 @@ def _turn(task: OpenTask, command: Command | None) -> None:
             task.use(settings)
         case Freeze(on):
             task.gate.freeze(on)
-        case Step(rounds):
+        case StepRounds(rounds):
             task.gate.step(rounds)

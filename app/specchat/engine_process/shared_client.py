@@ -17,7 +17,6 @@ from specchat.engine_process.process import CLOSED, EngineProcess
 from specchat.engine_process.protocol import (
     Cancel,
     Count,
-    Counted,
     Ended,
     Event,
     Generate,
@@ -28,6 +27,7 @@ from specchat.engine_process.protocol import (
     Started,
     Task,
     TaskFailed,
+    TokenCount,
     decode_event,
 )
 from specchat_engine.decoding.rounds import Round
@@ -121,7 +121,7 @@ class SharedClient:
     async def count(self, request: Generate) -> int:
         """How many tokens the prompt of a request has; takes no place. Raises RequestFailed, EngineDied, LoadFailed."""
         async with aclosing(self._events(await self._ready(), Count(request))) as events:
-            return next(event.tokens for event in [event async for event in events] if isinstance(event, Counted))
+            return next(event.tokens for event in [event async for event in events] if isinstance(event, TokenCount))
 
     async def close(self) -> None:
         """Ends the process, by force if necessary. Requests that run or wait fail with EngineDied."""

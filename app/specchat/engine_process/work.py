@@ -23,7 +23,7 @@ from specchat.engine_process.places import Places
 from specchat.engine_process.prompts import prompt_of
 from specchat.engine_process.protocol import (
     Count,
-    Counted,
+    DraftTimed,
     Event,
     Generate,
     Inspect,
@@ -39,8 +39,8 @@ from specchat.engine_process.protocol import (
     TaskFailed,
     Threads,
     Time,
-    Timed,
     Timing,
+    TokenCount,
 )
 from specchat.engine_process.records import recall
 from specchat.pipes import unexpected
@@ -107,7 +107,7 @@ class Work:
                 case Generate() as command:
                     return AnswerRun(self._ready(), task, command, lambda event: self._send(event, task.number)).give()
                 case Count(request):
-                    return Counted(num_tokens(self._ready(), request))
+                    return TokenCount(num_tokens(self._ready(), request))
                 case Inspect() as command:
                     return self._inspect(task, command)
                 case Keep() as command:
@@ -217,7 +217,7 @@ class Work:
             return Kept(False, str(error))
         return Kept(True)
 
-    def _time(self, task: OpenTask, command: Time) -> Timed:
+    def _time(self, task: OpenTask, command: Time) -> DraftTimed:
         """The loaded pair makes room: two engines would share processor and memory."""
         from specchat.bench.measure import time_draft
 
@@ -234,7 +234,7 @@ class Work:
             if DRAFTED.drafter not in engine.drafters:
                 raise PairError(engine.plain_because or "the draft was rejected")
             timed = time_draft(engine, command.seconds, hear=progress)
-        return Timed(timed)
+        return DraftTimed(timed)
 
     def _session_for(self, loaded: LoadedEngine, command: Prepare | Inspect) -> Session:
         """The pair's session with the seed and the settings of the command, between two answers.

@@ -26,7 +26,7 @@ from specchat.serve.endpoints import Endpoints, PromptLog
 from specchat.serve.metrics import Metrics
 from specchat.serve.pictures import Pictures
 from specchat.serve.requests.base import ModelOffer
-from specchat.serve.running import Runner
+from specchat.serve.runner import Runner
 from specchat.settings.serving import Serving
 
 _log = logging.getLogger(__name__)

@@ -28,7 +28,7 @@ from specchat.serve.requests.chat import ChatRequest
 from specchat.serve.requests.completions import CompletionRequest
 from specchat.serve.requests.messages import CountRequest, MessagesRequest
 from specchat.serve.requests.responses import ResponsesRequest
-from specchat.serve.running import Runner, Step
+from specchat.serve.runner import Runner, Step
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from specchat.engine_process.protocol import Generate
 from specchat.engine_process.shared_client import SharedClient
-from specchat.serve.answers.figures import Figures
+from specchat.serve.answers.figures import AnswerFigures
 from specchat_engine.decoding.rounds import Round
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -81,7 +81,7 @@ class Metrics:
             for position in range(event.num_accepted):
                 self._accepted_at.labels(*labels, str(position)).inc()
 
-    def prompt(self, kind: str, figures: Figures) -> None:
+    def prompt(self, kind: str, figures: AnswerFigures) -> None:
         """Counts a prompt that was read."""
         self._prompt.labels(self._model, kind).inc(figures.prompt_tokens)
         self._cached.labels(self._model, kind).inc(figures.cached_tokens)

@@ -17,7 +17,7 @@ from specchat.serve.access import Keys
 from specchat.serve.answers.shape import Shape
 from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
-from specchat.serve.listening import address_of, serve_until_signalled
+from specchat.serve.listener import address_of, serve_until_signalled
 from specchat.serve.requests.base import ModelOffer
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import log_folder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from specchat.bench.plan import DRAFTED
 from specchat.bench.samples import Gain
 from specchat.engine_process.engine_client import EngineClient
-from specchat.engine_process.protocol import TaskFailed, Timed
+from specchat.engine_process.protocol import DraftTimed, TaskFailed
 from specchat.engine_process.protocol import Timing as Progress
 from specchat.models.last_pairs import Timing, read_timings, write_timings
 from specchat.models.preferences import remember_pair
@@ -72,7 +72,7 @@ class DraftTimer:
                     yield TimingStep(draft, event.share)
                 elif isinstance(event, TaskFailed):
                     yield TimingStep(draft, trouble=event.message)
-                elif isinstance(event, Timed):
+                elif isinstance(event, DraftTimed):
                     if event.gain is not None:
                         gains[draft] = event.gain
                         self._keep(gains)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from specchat.cli import main
-from specchat.serve.listening import listen
+from specchat.serve.listener import listen
 from support.real_server import real_server
 from support.tiny_models import TinyModels
 

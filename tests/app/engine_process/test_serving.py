@@ -23,13 +23,13 @@ from specchat.engine_process.protocol import (
     Cancel,
     Command,
     Count,
-    Counted,
     Ended,
     Event,
     Load,
     Loaded,
     Quit,
     TaskFailed,
+    TokenCount,
     decode_event,
 )
 from specchat.engine_process.records import Record
@@ -396,7 +396,7 @@ def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
         counted: set[int] = set()
         while len(counted) < 5:
             number, event = process.said.get(timeout=60)
-            counted |= {number} if isinstance(event, Counted) else set()
+            counted |= {number} if isinstance(event, TokenCount) else set()
         assert measured.wait(60)
     assert True not in seen
 

@@ -8,7 +8,7 @@ import threading
 
 from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import Generate, Loaded, Started, TaskFailed, Timed, Timing
+from specchat.engine_process.protocol import DraftTimed, Generate, Loaded, Started, TaskFailed, Timing
 from specchat_engine.decoding.rounds import Round
 from support.tiny_models import TinyModels
 
@@ -22,7 +22,7 @@ def test_a_draft_is_timed_with_progress_and_the_chat_goes_on_with_its_own_pair(
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
     last = events[-1]
-    assert isinstance(last, Timed)
+    assert isinstance(last, DraftTimed)
     assert last.gain is not None
     assert last.gain.speedup.value > 0
     assert last.gain.alpha is not None
@@ -54,7 +54,7 @@ def test_a_draft_that_cannot_be_loaded_and_one_whose_process_dies_are_failures_o
     assert isinstance(event, TaskFailed)
     assert event.died
     last = [*loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 0.1)][-1]
-    assert isinstance(last, Timed)
+    assert isinstance(last, DraftTimed)
 
 
 def test_no_draft_is_timed_while_an_answer_is_given(loaded: LocalClient, tiny_models: TinyModels) -> None:

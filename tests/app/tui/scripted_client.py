@@ -13,6 +13,7 @@ from typing import Any
 from specchat.engine_process.open_task import Gate
 from specchat.engine_process.protocol import (
     ChatMessage,
+    DraftTimed,
     Ended,
     Event,
     Generate,
@@ -29,7 +30,6 @@ from specchat.engine_process.protocol import (
     Started,
     Summarised,
     TaskFailed,
-    Timed,
     Timing,
 )
 from specchat.settings.options import ChatOptions
@@ -261,7 +261,7 @@ class ScriptedClient:
         yield Timing(0.5)
         if self.hold_timing:
             self._wait()
-        yield TaskFailed("timing was stopped") if self.stopped else self.gains.get(draft.stem, Timed(None))
+        yield TaskFailed("timing was stopped") if self.stopped else self.gains.get(draft.stem, DraftTimed(None))
 
     def freeze(self, on: bool) -> None:
         self.gate.freeze(on)

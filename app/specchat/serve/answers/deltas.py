@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from specchat.engine_process.protocol import Ended, Generate, Position, Scored, Started
-from specchat.serve.answers.figures import Figures
+from specchat.serve.answers.figures import AnswerFigures
 from specchat.serve.answers.released import Releasing
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.parser import AnswerParser
@@ -102,7 +102,7 @@ class AnswerReader:
     """Reads the events of one answer, in their order. With `traces` each delta has its line of the trace."""
 
     def __init__(self, request: Generate, answer_format: AnswerFormat, *, traces: bool = False) -> None:
-        self.figures = Figures()
+        self.figures = AnswerFigures()
         self._request = request
         self._format = answer_format
         self._traces = traces

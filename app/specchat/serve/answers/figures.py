@@ -10,7 +10,7 @@ from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 
 
-class Figures:
+class AnswerFigures:
     """Counts one answer, event by event. A token that ends the answer counts as one of its tokens."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Figures:
         }
 
 
-def usage(figures: Sequence[Figures], *, predicts: bool, prompts: int = 1) -> dict[str, Any]:
+def usage(figures: Sequence[AnswerFigures], *, predicts: bool, prompts: int = 1) -> dict[str, Any]:
     """OpenAI's `usage` over all answers to a request, which has so many different prompts.
 
     The tokens of a prediction that were accepted or rejected are those of prompt lookup, which drafts it.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from specchat.engine_process.protocol import Generate
 from specchat.serve.answers.deltas import Delta, Told
-from specchat.serve.answers.figures import Figures
+from specchat.serve.answers.figures import AnswerFigures
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.base import Sampling
 
@@ -40,7 +40,7 @@ class Shape(ABC):
         self.model = model
         self.id = f"{prefix}{secrets.token_hex(12)}"
         self.created = int(time.time())
-        self.figures: list[Figures] = []
+        self.figures: list[AnswerFigures] = []
         self.told = [Told() for _ in requests]
 
     def add(self, number: int, delta: Delta) -> Iterable[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.tui.chatting import Chat, command, notices, quiet, screen
 from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
 from specchat.bench.samples import Estimate, Gain
-from specchat.engine_process.protocol import TaskFailed, Timed
+from specchat.engine_process.protocol import DraftTimed, TaskFailed
 from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
 from specchat.settings.options import ChatOptions
 from support.tiny_models import TinyModels, write_tiny_model
@@ -13,8 +13,8 @@ from support.tiny_models import TinyModels, write_tiny_model
 __all__ = ["options"]
 
 
-def gain(speedup: float) -> Timed:
-    return Timed(Gain(Estimate(speedup, None, (speedup - 0.1, speedup + 0.1), 4), 50.0 * speedup, 50.0, 0.7))
+def gain(speedup: float) -> DraftTimed:
+    return DraftTimed(Gain(Estimate(speedup, None, (speedup - 0.1, speedup + 0.1), 4), 50.0 * speedup, 50.0, 0.7))
 
 
 async def open_picker(pilot: Chat) -> None:

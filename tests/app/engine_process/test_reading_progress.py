@@ -6,7 +6,7 @@ import threading
 from types import SimpleNamespace
 from typing import cast
 
-from specchat.engine_process.reading import told_while_reading
+from specchat.engine_process.reading_progress import told_while_reading
 from specchat_engine import PromptProgress, Session
 
 PROGRESS = PromptProgress(3, 10, contended=False)

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from specchat.errors import ConfigError
-from specchat.serve.listening import address_of, listen
+from specchat.serve.listener import address_of, listen
 
 
 def test_port_zero_is_any_free_port() -> None:
