@@ -78,8 +78,8 @@ def _converted(path: Path, kind: str, longest: int) -> Reply:
 
 def _page(request: Fetch) -> Reply:
     from specchat.attachments.documents import Unreadable
-    from specchat.attachments.fetching import fetched
     from specchat.attachments.kinds import kind_of_name, kind_of_type
+    from specchat.attachments.pages import fetched
 
     content, media = fetched(request.url, request.seconds)
     kind = kind_of_type(media) or kind_of_name(request.url.partition("?")[0])

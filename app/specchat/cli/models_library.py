@@ -11,10 +11,10 @@ import numpy as np
 
 from specchat.cli.reporting import print_json, print_rows, say
 from specchat.errors import FAILED, WRONG_USAGE
-from specchat.models.finding import find, find_path
 from specchat.models.formatting import format_parameters, format_size
 from specchat.models.headers import ModelInfo, model_info
 from specchat.models.library import Entry, models
+from specchat.models.names import find, find_path
 from specchat.models.preferences import Pair, read_preferences, write_preferences
 from specchat.models.removal import check_removable, remove
 from specchat.settings.paths import expanded

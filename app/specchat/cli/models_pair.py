@@ -17,10 +17,10 @@ from specchat.engine_process.records import kept_costs
 from specchat.errors import FAILED, INTERRUPTED, LibraryError
 from specchat.models.candidates import Candidate, judge_drafts, known_pair, ranked, worth_timing
 from specchat.models.chosen_pair import load_options
-from specchat.models.finding import find_path
 from specchat.models.headers import ModelInfo, model_info
 from specchat.models.last_pairs import Timing, write_timings
 from specchat.models.library import loadable_models
+from specchat.models.names import find_path
 from specchat.models.pass_costs import judge_here
 from specchat.models.preferences import remember_pair
 from specchat.settings.schema import Config

@@ -1,8 +1,8 @@
 """Conversations from the exports of other chats: ChatGPT, Open WebUI, LM Studio and oterm."""
 
-from specchat.imports.reading import SkippedChat, files_in, read_export
+from specchat.imports.export_files import SkippedChat, files_in, read_export
 from specchat.imports.records import ImportedChat, ImportedMessage
-from specchat.imports.storing import Imported, import_file
+from specchat.imports.storage import Imported, import_file
 
 __all__ = [
     "Imported",

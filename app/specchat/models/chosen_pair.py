@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from specchat.errors import LibraryError
-from specchat.models.finding import find_path
+from specchat.models.names import find_path
 from specchat.models.preferences import read_preferences
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import data_folder, expanded, sessions_db

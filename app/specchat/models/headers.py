@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from specchat.errors import HubError
 from specchat.models.control import Control, RetryPolicy
-from specchat.models.finding import UnknownModelError, find_path
 from specchat.models.hub import Hub, split_reference
 from specchat.models.model_files import HubFile
+from specchat.models.names import UnknownModelError, find_path
 from specchat.models.transport import TemporaryError, request, with_retries
 from specchat_engine.gguf import Header, read_header, read_model
 from specchat_engine.gguf.cursor import MAX_HEADER_BYTES

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from specchat.errors import LibraryError
 from specchat.files import load_json, save_json
-from specchat.models.finding import find_path
+from specchat.models.names import find_path
 from specchat.models.preferences import read_preferences
 from specchat.settings.paths import data_folder
 

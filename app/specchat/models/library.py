@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specchat.files import load_json, save_json
-from specchat.models.finding import without_duplicates
+from specchat.models.names import without_duplicates
 from specchat.models.preferences import Preferences, read_preferences
 from specchat.models.sources import Found, Source, all_models, built_in_models
 from specchat.settings.paths import cache_folder

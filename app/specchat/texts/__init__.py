@@ -2,6 +2,6 @@
 
 from specchat.texts.chats import own_chats
 from specchat.texts.collections import CHATS, Collection, Collections, vocabulary_key
-from specchat.texts.refreshing import Refreshing
+from specchat.texts.refresh import Refreshing
 
 __all__ = ["CHATS", "Collection", "Collections", "Refreshing", "own_chats", "vocabulary_key"]

@@ -10,8 +10,8 @@ import pytest
 
 from specchat.errors import LibraryError
 from specchat.models import library
-from specchat.models.finding import find, find_path
 from specchat.models.library import loadable_models, models
+from specchat.models.names import find, find_path
 from specchat.models.preferences import Pair, Preferences, preferences_file, read_preferences, write_preferences
 from specchat.models.sources import Source
 from specchat.settings.paths import cache_folder

@@ -6,7 +6,7 @@ import pytest
 from huggingface_hub import hf_hub_download
 
 from specchat.models.environment import HubEnvironment
-from specchat.models.finding import find
+from specchat.models.names import find
 from specchat.models.removal import remove
 from support.hub_samples import MODEL, REPOSITORY, large_repository
 from support.hub_server import TOKEN, Hub, Repository

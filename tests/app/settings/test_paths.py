@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from specchat.models.finding import find_path
+from specchat.models.names import find_path
 from specchat.settings.config import read_config
 from specchat.settings.paths import expanded
 

@@ -23,7 +23,7 @@ from specchat.errors import SpecchatError
 from specchat.models.candidates import Candidate, ranked, worth_timing
 from specchat.models.last_pairs import Timing
 from specchat.terminal.filter import clean_line
-from specchat.tui.timing_drafts import DraftTimer, TimingStep
+from specchat.tui.draft_timer import DraftTimer, TimingStep
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.listing import Listing
 from specchat.tui.widgets.model_rows import candidate_row, verdict_lines

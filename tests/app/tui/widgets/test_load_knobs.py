@@ -6,7 +6,7 @@ from app.tui.chatting import ask, chat, command, header, notices, screen, shown
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.chat.knobs import LOAD_KNOBS
 from specchat.engine_process.protocol import TaskFailed
-from specchat.tui.estimating import placed
+from specchat.tui.memory_estimate import placed
 from specchat.tui.widgets.load_knobs import LoadKnobRow, LoadKnobs
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import DeviceMemory, Machine, Part, Placement, Remedy

@@ -116,7 +116,7 @@ class ModelLoader:
     async def estimate(self, wanted: LoadOptions) -> None:
         """Shows in the knobs how much memory the pair would take with these options."""
         # Reading model files needs modules that nothing else in the chat needs.
-        from specchat.tui.estimating import memory_words
+        from specchat.tui.memory_estimate import memory_words
 
         await asyncio.sleep(_ESTIMATE_DELAY)
         if self._state.session.server is not None:
@@ -170,7 +170,7 @@ class ModelLoader:
 
     async def _find(self, name: str) -> Path | None:
         """A model's file; None, with a notice, if there is no model of that name."""
-        from specchat.models.finding import find_path
+        from specchat.models.names import find_path
 
         try:
             path = await asyncio.to_thread(find_path, name)

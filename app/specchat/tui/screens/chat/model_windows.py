@@ -23,12 +23,12 @@ from specchat.models.machine import ask_machine
 from specchat.models.model_files import Group, HubFile
 from specchat.models.pass_costs import judge_here
 from specchat.models.recommended import few, note, suggestions
+from specchat.tui.draft_timer import DraftTimer
 from specchat.tui.screens.chat.model_loader import ModelLoader
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
 from specchat.tui.screens.first_run import FirstRunScreen, Fitting, Offer, Step
 from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScreen
-from specchat.tui.timing_drafts import DraftTimer
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.prompt import Prompt
 from specchat_engine.gguf import read_model

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from app.imports.conftest import SAMPLES
 from specchat.errors import UnreadableExport
 from specchat.imports import ImportedChat, SkippedChat, files_in, read_export
-from specchat.imports.reading import MOST_BYTES
+from specchat.imports.export_files import MOST_BYTES
 
 Sample = Callable[[str], Any]
 

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Literal
 
 from specchat.errors import StoreError, UnreadableExport
-from specchat.imports.reading import SkippedChat, read_export
+from specchat.imports.export_files import SkippedChat, read_export
 from specchat.imports.records import MOST_SECONDS, ImportedChat
 from specchat.store.records import StoredMessage, StoredSession, preview_of
 from specchat.store.store import Store
