@@ -27,7 +27,7 @@ from specchat.learning import Learned, Learning
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, LoadOptions, Message, Settings
-from specchat_engine.decoding.turn_recorder import TurnRecorder
+from specchat_engine.decoding.recorder import TurnRecorder
 
 WHO = ("a keeper", "an old sailor", "a girl named Ada", "a young engineer", "two brothers", "a painter", "a lost dog")
 WHAT = ("a storm", "a broken lamp", "a ship in the fog", "a letter in a bottle", "the last night", "a strange light")

@@ -11,7 +11,7 @@ from specchat.engine_process.protocol import Generate
 from specchat.learning import BackgroundTraining, Learned, Learning
 from specchat.texts import Collections, Refreshing
 from specchat_engine import Session
-from specchat_engine.decoding.turn_recorder import TurnRecorder
+from specchat_engine.decoding.recorder import TurnRecorder
 from specchat_engine.errors import EngineError, TextStoreError
 from specchat_engine.policy.acceptance import kind_of
 

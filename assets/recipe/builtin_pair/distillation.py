@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from specchat_engine.stores.recorded_turns import KEPT
-from specchat_engine.training.head_objective import divergence
+from specchat_engine.training.heads import divergence
 from specchat_engine.training.model import KeyValueCache, LlamaModel
 from specchat_engine.training.optimizer import matrix_autocast
 from specchat_engine.training.packing import TENSORS, Batch, Document

@@ -1,4 +1,4 @@
-"""Turns steps in token ids into rounds with text, probabilities and times."""
+"""Turns steps in token ids into rounds with text, probabilities and times, and records what a draft can learn from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter_ns, process_time_ns
 
-from specchat_engine.decoding.drafts import ROOT
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.decoding.drafts import ROOT, Context, Draft, along_the_chain
 from specchat_engine.decoding.generate import Step
 from specchat_engine.decoding.rounds import (
     Candidate,
@@ -18,8 +21,11 @@ from specchat_engine.decoding.rounds import (
     TargetToken,
     TokenKind,
 )
+from specchat_engine.decoding.stats import AcceptanceCounts
 from specchat_engine.decoding.transcript import Transcript
+from specchat_engine.decoding.verification import Verdict
 from specchat_engine.models import SessionModel
+from specchat_engine.stores.recorded_turns import RecordedTurn, likeliest
 
 TOP = 5
 """How many of the target's best candidates a round holds for its last position."""
@@ -207,3 +213,33 @@ def _compared_at(step: Step, node: int) -> int | None:
         return node if node < judged else None
     before = [*draft.path(draft.parents[node])]
     return len(before) if len(before) < judged and before == [*step.verdict.path[: len(before)]] else None
+
+
+class TurnRecorder:
+    """Keeps what the target thinks during one answer; it is a `generate.Watch`.
+
+    `tested` has the accepted and rejected tokens by the name of the drafter that proposed them.
+    """
+
+    def __init__(self) -> None:
+        self.tested: dict[str, AcceptanceCounts] = {}
+        self._best: list[NDArray[np.int32]] = []
+        self._log_p: list[NDArray[np.float16]] = []
+
+    def __call__(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
+        """Takes the rows after the context and after each accepted token, and counts what was compared."""
+        if draft.tokens:
+            compared, accepted = along_the_chain(draft, verdict)
+            tested = AcceptanceCounts(accepted, compared - accepted)
+            self.tested[draft.source] = self.tested.get(draft.source, AcceptanceCounts()) + tested
+        best, log_p = likeliest(logits[verdict.places])
+        self._best.append(best)
+        self._log_p.append(log_p)
+
+    def turn(self, prompt: Sequence[int], answer: Sequence[int], kind: str = "") -> RecordedTurn | None:
+        """What was recorded of this answer, None for an empty one."""
+        if not (self._best and answer):
+            return None
+        best, log_p = np.concatenate(self._best)[: len(answer)], np.concatenate(self._log_p)[: len(answer)]
+        ids = np.array([*prompt, *answer[: len(best)]], np.int32)
+        return RecordedTurn(ids, len(prompt), best, log_p, kind)

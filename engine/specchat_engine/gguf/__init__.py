@@ -8,10 +8,9 @@ Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
 
 from specchat_engine.errors import HeaderError
-from specchat_engine.gguf.cursor import FileSource, MoreNeeded, PrefixSource, Source
+from specchat_engine.gguf.cursor import FileSource, MoreNeeded, PrefixSource, Source, TextArray, Value
 from specchat_engine.gguf.header import Header, TensorInfo
 from specchat_engine.gguf.reader import read_header, read_model
-from specchat_engine.gguf.values import TextArray, Value
 
 __all__ = [
     "FileSource",

@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from specchat_engine.gguf.cursor import ByteOrder
-from specchat_engine.gguf.values import TextArray, Value
+from specchat_engine.gguf.cursor import ByteOrder, TextArray, Value
 
 TYPES: Final[dict[int, tuple[str, int, int]]] = {
     0: ("F32", 1, 4),

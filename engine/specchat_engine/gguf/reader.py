@@ -26,10 +26,11 @@ from specchat_engine.gguf.cursor import (
     Cursor,
     FileSource,
     Source,
+    Value,
+    ValueReader,
 )
 from specchat_engine.gguf.header import TYPES, Header, TensorInfo
 from specchat_engine.gguf.soundness import check_loadable
-from specchat_engine.gguf.values import Value, ValueReader
 
 _MAGIC: Final = b"GGUF"
 _VERSIONS: Final = (2, 3)

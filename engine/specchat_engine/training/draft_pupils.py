@@ -10,7 +10,7 @@ from torch import nn
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.training.gguf import Precision, read_gguf, write_draft
-from specchat_engine.training.head_objective import divergence
+from specchat_engine.training.heads import divergence
 from specchat_engine.training.lora import adapt, adapted, write_merged
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.optimizer import matrix_precision

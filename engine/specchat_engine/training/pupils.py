@@ -18,8 +18,15 @@ from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import NORMED
 from specchat_engine.training.gguf import Precision, read_config, tensor_weights
 from specchat_engine.training.head_files import write_eagle, write_predicting
-from specchat_engine.training.head_objective import DRAFTED, drafted_logits, drafted_places, head_objective
-from specchat_engine.training.heads import EagleHead, Head, MtpHead
+from specchat_engine.training.heads import (
+    DRAFTED,
+    EagleHead,
+    Head,
+    MtpHead,
+    drafted_logits,
+    drafted_places,
+    head_objective,
+)
 from specchat_engine.training.model import ModelConfig
 from specchat_engine.training.state_heads import MedusaHead, SpeculatorHead
 from specchat_engine.training.teacher import Lesson, TaughtBatch

@@ -12,7 +12,7 @@ from specchat.learning import Learned, Learning
 from specchat.settings.paths import sessions_db
 from specchat.store import Store
 from specchat_engine import Engine, LoadOptions, SamplingParams, Settings
-from specchat_engine.decoding.turn_recorder import TurnRecorder
+from specchat_engine.decoding.recorder import TurnRecorder
 from specchat_engine.gguf import read_model
 from specchat_engine.training import draft_pupils
 from support.stored import begun, said

@@ -44,6 +44,7 @@ def test_going_back_is_neither_verifying_nor_drafting_nor_other(slow: str) -> No
     models = {"target": ScriptedModel(letters(3, end=-50)), "draft": ScriptedModel(COUSIN)}
     models[slow] = SlowToGoBack(models[slow].law)
     session = conversation(models["target"], models["draft"])
+    session.measures_plain = False  # passes after the answer go back too, and belong to no round
     rounds = list(session.generate("hello"))
     went_back = sum(event.ms.rollback for event in rounds)
     assert went_back == pytest.approx(models[slow].rollback_ns / 1e6, rel=0.3)

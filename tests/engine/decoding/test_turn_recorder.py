@@ -7,9 +7,9 @@ import pytest
 
 from specchat_engine import SamplingParams
 from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.recorder import TurnRecorder
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.stats import AcceptanceCounts
-from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.decoding.verification import Verdict
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specchat_engine import SettingError
-from specchat_engine.llama.gbnf import MAX_DEPTH, MAX_LENGTH, check_grammar
+from specchat_engine.llama.grammar import MAX_DEPTH, MAX_LENGTH, check_grammar
 
 
 @pytest.mark.parametrize(

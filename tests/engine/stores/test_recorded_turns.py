@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat_engine import SamplingParams
-from specchat_engine.decoding.turn_recorder import TurnRecorder
+from specchat_engine.decoding.recorder import TurnRecorder
 from specchat_engine.stores import RecordedTurn, TurnBuffer
 from specchat_engine.stores.recorded_turns import KEPT, likeliest
 from support.conversations import conversation, letters

@@ -12,8 +12,7 @@ from torch.nn import functional
 
 from specchat_engine.training.gguf import tensor_weights
 from specchat_engine.training.head_files import write_eagle
-from specchat_engine.training.head_objective import DRAFTED, divergence, drafted_places, head_objective
-from specchat_engine.training.heads import EagleHead
+from specchat_engine.training.heads import DRAFTED, EagleHead, divergence, drafted_places, head_objective
 from specchat_engine.training.model import ModelConfig
 from specchat_engine.training.pupils import overlap, usual_sizes
 from specchat_engine.training.teacher import Lesson, pack_lessons
