@@ -17,7 +17,7 @@ from specchat.terminal.clipboard import reachable
 
 
 def picture_in_clipboard(seconds: float) -> Picture:
-    """The picture that was copied last, or that of a copied file.
+    """The picture that was copied last, or the picture in a copied file.
 
     Raises Unreadable, ImportError without Pillow, and what Pillow raises for a damaged picture.
     """

@@ -28,7 +28,7 @@ _LARGEST_SIXEL: Final = 1000
 """Pixels of a side. xterm draws nothing that is larger, unless it was told to."""
 
 _CELL: Final = (10, 20)
-"""The pixels of a cell in a terminal that does not tell."""
+"""The pixels of a cell in a terminal that does not report them."""
 
 _DELETE: Final = "\x1b_Ga=d,d=A,q=2\x1b\\"
 """Removes what was drawn with Kitty's graphics, and frees its memory."""
@@ -74,7 +74,7 @@ class Drawing:
 
 
 def kitty_sequence(path: Path, columns: int, rows: int, cell: tuple[int, int]) -> str:
-    """Draws a PNG file in at most so many cells of this size, and moves below it: Kitty's graphics protocol."""
+    """Draws a PNG file in at most this many cells of this size, and moves below it: Kitty's graphics protocol."""
     with Pillow.open(path) as picture:
         width, height = fitting(picture.size, columns, rows, cell)
     data = base64.b64encode(path.read_bytes()).decode()
@@ -108,7 +108,7 @@ def fitting(size: tuple[int, int], columns: int, rows: int, cell: tuple[int, int
 
 
 def cell_size() -> tuple[int, int]:
-    """The width and height of a cell in pixels, which most terminals tell."""
+    """The width and height of a cell in pixels, which most terminals report."""
     try:
         rows, columns, width, height = unpack("HHHH", ioctl(sys.stdout, TIOCGWINSZ, pack("HHHH", 0, 0, 0, 0)))
     except (OSError, ValueError):

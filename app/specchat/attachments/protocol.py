@@ -30,7 +30,7 @@ class Convert:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Fetches a page within so many seconds, and reads it by its type."""
+    """Fetches a page within `seconds`, and reads it by its type."""
 
     url: str
     longest: int
@@ -39,7 +39,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Grab:
-    """Reads the picture in the clipboard of this desktop, which has so many seconds to give it."""
+    """Reads the picture in the clipboard of this desktop, which has `seconds` to give it."""
 
     seconds: float
 

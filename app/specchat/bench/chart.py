@@ -36,7 +36,7 @@ text { font: 12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; fill
   text { fill: #9198a1; } .title, .kind, .value { fill: #f0f6fc; } .ink, .plain, .auto { stroke: #f0f6fc; }
 }
 """
-"""Middle grey is legible on white and on black, for viewers that do not tell which of them the page is."""
+"""Middle grey is legible on white and on black, for viewers that do not report the colour of the page."""
 
 _DEFINITIONS = (
     f'<defs><linearGradient id="both"><stop offset="0" stop-color="{BLUE}"/><stop offset="1" stop-color="{ORANGE}"/>'

@@ -1,7 +1,7 @@
 """The settings that a benchmark recommends, as the command line of another tool; and what such a tool drafts with.
 
-The flags of llama-server are those of the llama.cpp in llama-cpp-python 0.3.36 (`common/arg.cpp`). Those of vLLM are
-`vllm serve` and the keys of its `--speculative-config` (docs.vllm.ai, "Speculative Decoding").
+The flags of llama-server are from the llama.cpp in llama-cpp-python 0.3.36 (`common/arg.cpp`). The flags of vLLM are
+from `vllm serve` and the keys of its `--speculative-config` (docs.vllm.ai, "Speculative Decoding").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One measured answer, sums over answers, what theory predicts from them, and how a gain is told.
+"""One measured answer, sums over answers, what theory predicts from them, and a gain in words.
 
 It needs no numpy, which the interface does not load.
 """
@@ -146,7 +146,7 @@ class Prediction:
 def predict(arm: Arm, taken: Iterable[Sample], plain: Iterable[Sample]) -> Prediction | None:
     """The speed-up of decoding predicted from the arm's α and costs. `plain` are the plain answers to the same prompts.
 
-    None if the arm is no draft model or head with a fixed k, or if something was not measured.
+    None unless the arm is a draft model or a head with a fixed k, or if something was not measured.
     """
     if arm.drafter not in ("model", *HEADS) or not isinstance(arm.k, int):
         return None

@@ -43,7 +43,7 @@ def answer_remotely(
         output = output_for(sys.stdout, as_json=as_json)
         with stops_on_interrupt(client.cancel):
             try:
-                # A trace waits for its end if the server tells its rounds again there.
+                # A trace waits for its end if the server sends its rounds again there.
                 recounts = loaded.server is not None and loaded.server.recounts
                 waits = recounts and isinstance(output, JsonOutput)
                 events = _asked(client, options, loaded, _messages(options, prompt, images), prediction)
@@ -77,7 +77,7 @@ def _messages(options: ChatOptions, prompt: str, images: Sequence[StoredImage]) 
 
 
 def _stream(events: Iterator[Event], output: Output, *, waits: bool) -> int:
-    """Prints the answer. If it `waits`, rounds are printed at the end, where the server tells them again."""
+    """Prints the answer. If it `waits`, rounds are printed at the end, where the server sends them again."""
     rounds: list[Round] = []
     notices: list[str] = []
     started = False

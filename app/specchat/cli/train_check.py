@@ -125,7 +125,7 @@ def _ratio(estimate: Estimate | None) -> str:
 
 
 def _specchat(*words: str, out: IO[str] | None = None, seconds: float) -> int:
-    """Runs a command, and interrupts it after so many seconds. Returns its exit code, 0 if it was interrupted."""
+    """Runs a command, and interrupts it after `seconds`. Returns its exit code, 0 if it was interrupted."""
     before = signal.getsignal(signal.SIGINT)
     if before == signal.SIG_IGN:  # as under nohup: the command would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)

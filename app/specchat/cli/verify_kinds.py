@@ -94,7 +94,7 @@ def check_kinds(chosen: Sequence[str]) -> None:
 
 
 def asks_by_kind(chosen: Sequence[str], engine: Engine, prompts: int) -> dict[str, list[Ask]]:
-    """Up to so many prompts of each of the `chosen` kinds; of all that the target's chat template knows if none are.
+    """Returns up to `prompts` prompts of each of the `chosen` kinds; of all that the chat template knows if none are.
 
     Every kind of benchmark is there, thoughts if the template has a switch for them, and calls if it mentions tools. A
     call can be asked of any model. Raises SettingError for thoughts of a model without a switch.

@@ -25,7 +25,7 @@ _ROW = "{:<12} {:>11} {:>9} {:>11} {:>10} {:>13}"
 
 
 def report_for(engine: Engine, cases: Sequence[Case], seed: int, *, as_json: bool) -> _JsonReport | _TextReport:
-    """The report that was asked for. It is told of every answer, in the order of the cases."""
+    """The report that was asked for. It gets every answer, in the order of the cases."""
     return _JsonReport(engine, cases, seed) if as_json else _TextReport(engine, cases, seed)
 
 

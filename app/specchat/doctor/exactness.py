@@ -58,7 +58,7 @@ def described(noises: Sequence[tuple[float, WidthNoise]]) -> Iterator[str]:
 
 
 def noise_words(noise: WidthNoise) -> str:
-    """How much the logits of passes over several tokens differ from those of passes over one."""
+    """Says how much the logits of passes over several tokens differ from passes over one."""
     passes = f"passes over {noise.width} tokens"
     if noise.equal:
         return f"{passes} give the same bits as passes over one, in {noise.rows} rows"

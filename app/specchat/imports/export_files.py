@@ -1,4 +1,4 @@
-"""Reads an export of any known kind, told by its content, conversation by conversation."""
+"""Reads an export of any known kind, recognised by its content, conversation by conversation."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class _Source:
         self._forgotten = 0
 
     def next_character(self) -> str:
-        """The next character that is no white space, without passing it; empty at the end."""
+        """Returns the next character other than white space, without passing it; empty at the end."""
         while True:
             self._at = _end_of_space(self._text, self._at)
             if self._at < len(self._text) or not self._read_on():

@@ -57,22 +57,22 @@ def in_turn(messages: Iterable[ImportedMessage]) -> tuple[ImportedMessage, ...]:
 
 
 def text(value: object) -> str:
-    """A text; empty if it is none."""
+    """Returns a text; empty for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def fields(value: object) -> Mapping[str, Any]:
-    """The fields of an object; empty if it is none."""
+    """Returns the fields of an object; empty for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: object) -> Sequence[Any]:
-    """The items of a list; empty if it is none."""
+    """Returns the items of a list; empty for anything else."""
     return value if isinstance(value, list) else ()
 
 
 def moment(value: object) -> float | None:
-    """A time in seconds since the epoch; None if the number is no time. Milliseconds are recognized by their size."""
+    """A time in seconds since the epoch; None for other numbers. Milliseconds are recognized by their size."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         return None
     scale = 1000 ** sum(value >= limit for limit in _FINER)

@@ -25,7 +25,7 @@ from specchat.store.tags import tag_of
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of a file's conversations: numbers of them, and those that could not be read."""
+    """Counts of a file's conversations by what was done with them, and the unreadable ones."""
 
     new: int = 0
     grown: int = 0
@@ -47,7 +47,7 @@ class Imported:
         return ", ".join([f"{self.new:,} imported", *(f"{count:,} {what}" for what, count in others.items() if count)])
 
     def __add__(self, other: Imported) -> Imported:
-        """What became of the conversations of both."""
+        """Adds up both."""
         return Imported(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 

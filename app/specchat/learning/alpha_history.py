@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from specchat_engine.decoding.stats import AcceptanceCounts, Compared
 
 _EVERY = 500
-"""Answers within so many tokens share an entry at first."""
+"""Answers within this many tokens share an entry at first."""
 
 _MOST = 64
-"""If the tokens fill more than so many intervals, the intervals are doubled."""
+"""If the tokens fill more than this many intervals, the intervals are doubled."""
 
 
 @dataclass(frozen=True, slots=True)

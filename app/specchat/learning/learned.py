@@ -24,7 +24,7 @@ from specchat_engine.decoding.stats import AcceptanceCounts
 from specchat_engine.stores import TurnBuffer
 
 NEW_TOKENS = 4000
-"""A training begins after so many new tokens."""
+"""A training begins after this many new tokens."""
 
 _KEPT_DRAFTS, _FEWEST_KEPT = 5, 2
 _KEPT_BYTES = 2 * 10**9

@@ -22,12 +22,12 @@ ORIGINAL, LEARNED = "○", "●"
 ADOPTED, UNDONE = "▲", "△"
 
 _FEWEST = 100
-"""A point stands for at least so many compared tokens: its standard error is 5 % at most."""
+"""A point stands for at least this many compared tokens: its standard error is 5 % at most."""
 
 _NARROWEST = 30
 _STEPS = (5, 10, 20)
 _ROWS = 4, 7
-"""The axis of α has a row for every step, in hundredths, and so many rows."""
+"""The axis of α has a row for every step, in hundredths, and a number of rows in this range."""
 
 
 def learned_page(learning: Learning, target: Path, draft: Path | None, width: int) -> list[Line]:

@@ -12,7 +12,7 @@ from specchat.background import start_quietly
 from specchat.learning.learned import Learned
 
 MINUTES = 3.0
-"""A training takes at most so long."""
+"""The longest training."""
 
 _BUSY = 0.7
 """A training does not begin while other programs want more than this share of the processors."""

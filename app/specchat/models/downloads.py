@@ -1,4 +1,4 @@
-"""The downloads of the app: several at once, and a list on the disk of those that an earlier run did not finish."""
+"""The downloads of the app: several at once, and a list on the disk of downloads that an earlier run did not finish."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Arrived:
 
 
 class Downloads:
-    """All downloads since the app started, after those that an earlier run did not finish.
+    """All downloads since the app started, after the unfinished ones of an earlier run.
 
     Only `close` blocks. Call all methods from one thread.
     """

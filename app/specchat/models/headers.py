@@ -78,7 +78,7 @@ class RemoteSource:
         return bytes(self._data[offset:end])
 
     def _read_up_to(self, end: int) -> None:
-        """Raises TemporaryError if fewer bytes arrive; those that did are kept."""
+        """Raises TemporaryError if fewer bytes arrive; the others are kept."""
         headers = {"Range": f"bytes={len(self._data)}-{end - 1}"}
         with request(self._file.url, headers=headers, timeout=self._retry.timeout) as response:
             match = _RANGE_START.match(response.headers.get("Content-Range", ""))

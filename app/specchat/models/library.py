@@ -68,7 +68,7 @@ class Entry:
 
 
 def models() -> list[Entry]:
-    """The models of all programs and folders, those that cannot be used with the reason. Raises LibraryError."""
+    """Returns the models of all programs and folders, unusable ones with the reason. Raises LibraryError."""
     preferences = read_preferences()
     summaries = SummaryCache()
     files = without_duplicates(all_models(Path(folder) for folder in preferences.folders))

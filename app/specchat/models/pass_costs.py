@@ -82,6 +82,6 @@ def judge_here(
 
 
 def _nearest(quantisation: str) -> str | None:
-    """A quantisation of about as many bits; those of fewer than four count as four. None for floats."""
+    """Returns a quantisation of about as many bits; fewer than four count as four. None for floats."""
     bits = re.search(r"Q(\d)|FP(\d)", quantisation)
     return _BY_BITS.get(bits[1] or bits[2], _FOUR_BITS) if bits else None

@@ -225,7 +225,7 @@ class RateMeter:
         return (last - first) / seconds if seconds >= _FIRST_RATE else None
 
     def left(self, remaining: int) -> float | None:
-        """The seconds until so many more bytes are there; None if that is not known."""
+        """The seconds until this many more bytes are there; None if that is not known."""
         rate = self.rate
         return remaining / rate if rate else None
 

@@ -54,7 +54,7 @@ class _LocalFile:
 
 
 def all_models(folders: Iterable[Path]) -> Iterator[Found]:
-    """All models on this machine: those of other programs first, then those in the user's own folders."""
+    """Finds all models on this machine: first in the folders of other programs, then in the user's own."""
     yield from hub_models(hub_environment().cache)
     for folder in (Path.home() / ".lmstudio" / "models", Path.home() / ".cache" / "lm-studio" / "models"):
         yield from _models_in(folder, Source.LM_STUDIO)
@@ -74,7 +74,7 @@ def built_in_models() -> list[Found]:
 
 
 def ollama_folder() -> Path:
-    """Ollama's folder: OLLAMA_MODELS, the user's, or that of the system service."""
+    """Returns Ollama's folder: OLLAMA_MODELS, the user's, or the system service's."""
     if chosen := os.environ.get("OLLAMA_MODELS"):
         return Path(chosen)
     own, service = Path.home() / ".ollama" / "models", Path("/usr/share/ollama/.ollama/models")

@@ -79,7 +79,7 @@ def windows(order: Order) -> Iterator[bytes]:
 
 
 def next_size(size: int, seconds: float) -> int:
-    """The size of the next window, in bytes, after one of `size` bytes took so long."""
+    """The size of the next window, in bytes, after one of `size` bytes took `seconds`."""
     if seconds < _SHORT:
         size *= 2
     elif seconds > _LONG:

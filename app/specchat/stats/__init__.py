@@ -1,1 +1,1 @@
-"""What rounds tell: statistics, predictions, advice and their charts. Pure functions, for the app and for `run`."""
+"""Statistics of rounds, predictions, advice, figures and charts. Pure functions, for the app and for `run`."""

@@ -55,7 +55,7 @@ def _passes(rounds: Iterable[Round]) -> tuple[dict[int, list[float]], list[float
 
 
 def expected_speedup(figures: Figures, widths: Mapping[int, int], costs: MeasuredCosts) -> float | None:
-    """The speed-up to expect of rounds whose C(1) was not measured; None if the costs do not tell.
+    """The speed-up to expect of rounds whose C(1) was not measured; None if the costs do not suffice.
 
     `widths` counts the target's passes by width. They took longer or shorter than in `costs`, and plain passes are
     taken to do so by the same factor. Everything else is as in `speedup_over_plain`.

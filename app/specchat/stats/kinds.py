@@ -36,11 +36,11 @@ _CLOSING = tuple(closing for _, closing in THOUGHT_MARKS)
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])[ \t]")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _KEPT = 256
-"""Only this many characters of a line are examined. Whatever tells its kind or closes a fence is shorter."""
+"""Only this many characters of a line are examined. The marks that decide its kind or close a fence are shorter."""
 
 
 def kinds_of(texts: Sequence[str], *, thinking: bool = False) -> list[ContentKind]:
-    """The kind of each token of a whole answer: that of its first character that is no white space.
+    """Returns the kind of each token of a whole answer: the kind of its first character other than white space.
 
     An empty token has the kind of the next one. `thinking` is True if the prompt has opened the thinking and the answer
     only closes it.
@@ -126,7 +126,7 @@ def _kind_of_line(line: str, before: ContentKind) -> ContentKind:
 
 
 def kinds_of_rounds(rounds: Sequence[Round]) -> list[ContentKind]:
-    """The kind of each round of a whole answer: that of most of its emitted tokens, or of the first in a tie."""
+    """Returns the kind of each round of a whole answer: the most common one of its tokens, or the first in a tie."""
     texts = [[token.text for token in event.emitted] for event in rounds]
     answer = [text for emitted in texts for text in emitted]
     kinds = iter(kinds_of(answer, thinking=closes_unopened_thinking("".join(answer))))

@@ -38,7 +38,7 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 def limit(event: Round) -> str:
     """Returns how many tokens a round drafted and why not more: "7 tokens: the seventh was too unsure, 0.31".
 
-    It is empty if the round does not say: nothing could be drafted, or the engine did not tell it.
+    It is empty if nothing could be drafted, or if the engine gave no reason.
     """
     drafted = len(event.drafted)
     if not drafted:

@@ -77,7 +77,7 @@ def speedup_words(speedup: float | None) -> str:
 def time_shares(stats: Mapping[str, Any]) -> dict[str, float]:
     """The shares of draft, verify, rollback and other in the time of decoding; empty if no pass was timed.
 
-    Old traces did not time the rollback, which counts as 0 then. A server tells the time of no pass.
+    Old traces did not time the rollback, which counts as 0 then. A server reports no times of passes.
     """
     times = {name: float(stats.get(f"{name}_ms", 0.0)) for name in ("draft", "verify", "rollback", "other")}
     total = sum(times.values()) if times["verify"] else 0.0
@@ -93,7 +93,7 @@ def shown_shares(shares: Mapping[str, float], least: float = 0.005) -> dict[str,
 
 
 def reading_words(progress: PromptProgress) -> str:
-    """How far the reading of a prompt has come: `reading 312 of 1,204 tokens`, and why that takes so long."""
+    """Says how much of a prompt was read, `reading 312 of 1,204 tokens`, and why reading is slow."""
     words = f"reading {progress.read:,} of {progress.total:,} tokens"
     return f"{words}: other programs keep the cores busy" if progress.contended else words
 
@@ -133,7 +133,7 @@ def rule_in(start: Mapping[str, Any]) -> str:
 def rule_label(verifier: str, *, lossless: bool | None, thoughts: str = SAME) -> str:
     """The verifier in a line of figures: `rejection`, `≈ typical (lossy)`, empty for the default one.
 
-    `lossless` is None if a server did not tell its rule. A rule for `thoughts` alone follows that of the answer:
+    `lossless` is None if a server did not report its rule. A rule for `thoughts` alone comes after the answer's rule:
     `≈ typical in thoughts (lossy)`.
     """
     if thoughts != SAME:

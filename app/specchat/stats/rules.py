@@ -36,7 +36,7 @@ def about_rule(verifier: str) -> tuple[str, ...]:
 class Chances(NamedTuple):
     """A compared token: its text, its probabilities in the draft and the target, and what the target drew.
 
-    `q` is None if the drafter has no probabilities, as one that copies; `p` is None if nobody told it.
+    `q` is None for a drafter without probabilities, such as one that copies; `p` is None if it is not known.
     """
 
     text: str

@@ -20,7 +20,7 @@ UNDISTURBED = 0.85
 
 
 def is_disturbed(stats: Mapping[str, Any] | None) -> bool:
-    """Whether other programs took so much of the processors during an answer that its times tell little.
+    """True if other programs took so much of the processors during an answer that its times mean little.
 
     `stats` is the object of that name in the last line of its trace.
     """
@@ -30,7 +30,7 @@ def is_disturbed(stats: Mapping[str, Any] | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Figures(Timed):
-    """Counts and milliseconds of some rounds; `a + b` are those of both.
+    """Counts and milliseconds of some rounds; `a + b` adds them up.
 
     `drafted_at[i]` drafts had a token at position i, which was compared in `tested_at[i]` of them and accepted in
     `accepted_at[i]`. `num_siblings` are the further tokens that trees had at the same positions. `round_ms` is the

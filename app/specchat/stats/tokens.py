@@ -1,4 +1,4 @@
-"""Explanations of single tokens: what became of them in their round and why, and the alternatives at a position."""
+"""Explains single tokens: whether they were accepted in their round and why, and the alternatives at a position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RULES = Place(LOSSLESS_PAGE, "The rules")
 class Decided:
     """What decided about the tokens of a round, besides their probabilities.
 
-    `temperature` is None if nobody told it. `removed` has, by token id, the sampling stage that removed a token from
+    `temperature` is None if it is not known. `removed` has, by token id, the sampling stage that removed a token from
     the target's candidates, such as `grammar`.
     """
 

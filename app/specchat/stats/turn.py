@@ -36,10 +36,10 @@ class TurnView:
     known. `break_even` and `memory` are None and `verifier` is empty if they are not known. `disturbed` says that other
     programs took much of the processors.
 
-    The speed-up is measured, which the end of the turn tells; until then `expected` is a forecast of it. Both are None
-    if they are not known. `k_most` is the largest k of the turn, `ribbon` the latest rounds as words such as `●○·◆`,
-    `history` tokens/s over the whole turn in at most 64 bars, and `k_history` k in as many. `final` is True when the
-    turn is over. `repeats` is how many tokens the answer repeats over and over.
+    The speed-up is known at the end of the turn; until then `expected` is a forecast of it. Both may be None. `k_most`
+    is the largest k of the turn, `ribbon` the latest rounds as words such as `●○·◆`, `history` tokens/s over the whole
+    turn in at most 64 bars, and `k_history` k in as many. `final` is True when the turn is over. `repeats` is how many
+    tokens the answer repeats over and over.
     """
 
     summary: Summary = field(default_factory=Summary)

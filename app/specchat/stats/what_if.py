@@ -92,7 +92,7 @@ class WhatIf:
     `undisturbed` is the speed of the turn's own rounds at the costs that the points assume. On a busy machine
     `measured` is lower, which is not the fault of any k. The prediction is computed from `chain`, `curve`, `step_ms`
     (one draft step) and `between_ms` (the rest of a round, outside its passes). `plain_off` says how far the prediction
-    for plain decoding was from what the measured speed-up tells, before that replaced it: 0.1 for 10 %.
+    for plain decoding was from the measured speed-up, before that replaced it: 0.1 for 10 %.
     """
 
     points: tuple[Point, ...]
@@ -149,7 +149,7 @@ def what_if(
     fewer than two widths of passes were measured. The model assumes that rounds are alike and that acceptance depends
     on the position only. Late positions were reached on easier text, so their predictions tend to be optimistic.
 
-    With the measured `speedup` the point for plain decoding is what that tells instead of a prediction.
+    With the measured `speedup`, the point for plain decoding follows from it instead of a prediction.
     """
     source = source or main_source(rounds)
     curve = costs.curve

@@ -54,7 +54,7 @@ def per_cent(share: float) -> str:
 def percents(shares: Iterable[float]) -> list[int]:
     """The shares of a whole in whole percents that add up to what the shares do: to 100 for all parts of a whole.
 
-    Each is rounded down, and those that lose most by that get the percents that are left; of two that lose as much,
+    Each is rounded down, and the ones that lose most by that get the percents that are left; of two that lose as much,
     the larger one, so that the order of the shares does not matter.
     """
     exact = [100 * share for share in shares]

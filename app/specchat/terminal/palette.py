@@ -65,14 +65,14 @@ def word_of(event: Round) -> str:
 
 
 class Strand(NamedTuple):
-    """Tokens that are read in a row; those of a branch that was not taken stand `aside`, before the token that was."""
+    """Tokens that are read in a row; a branch that was not taken stands `aside`, before the token that was."""
 
     tokens: tuple[DraftedToken, ...]
     aside: bool = False
 
 
 def strands(event: Round) -> Iterator[Strand]:
-    """A chain is one strand. In a tree the branches at a place come before the token that was accepted there; behind
+    """A chain is one strand. In a tree the branches at a place come before the token that was accepted there; after
     the last one accepted, the first branch goes on as a chain would."""
     if not event.parents:
         yield Strand(event.drafted)

@@ -18,7 +18,7 @@ FOLD_ABOVE = 2
 TAB = "    "
 
 UNKNOWN = "▯"
-"""Stands for a token that is not in the answer and whose text nobody told."""
+"""Stands for a token that is not in the answer and whose text is not known."""
 
 OPEN_LINK = "open_link"
 """The action of a click on a link."""

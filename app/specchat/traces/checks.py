@@ -16,7 +16,7 @@ from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import TRACED
 
 READS = 2
-"""The newest schema version that is supported. From version 2 on ids and `lossless` may be null: a server did not tell
+"""The newest schema version that is supported. From version 2 on ids and `lossless` may be null: a server does not send
 them."""
 
 LARGEST = 2**53

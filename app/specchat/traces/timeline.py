@@ -132,7 +132,7 @@ class Race:
         return max(self.plain.duration, self.speculative.duration)
 
     def lead(self, seconds: float) -> int:
-        """The number of tokens by which the speculative answer is ahead; negative if it is behind."""
+        """The number of tokens by which the speculative answer is ahead; negative if it is slower."""
         return self.speculative.tokens(seconds) - self.plain.tokens(seconds)
 
     @property

@@ -54,14 +54,14 @@ class Trace(NamedTuple):
 
     @property
     def tokens(self) -> tuple[int, ...]:
-        """The token ids of the answer, including those that it had to begin with; empty if a server told none."""
+        """The token ids of the answer, including the ones that it had to begin with; empty if a server sent none."""
         emitted = [token.id for event in self.rounds for token in event.emitted]
         known = [token for token in emitted if token is not None]
         return (*map(int, self.start.get("prefix", ())), *known) if len(known) == len(emitted) else ()
 
     @property
     def is_remote(self) -> bool:
-        """Whether a server gave the answer, which tells less than an engine on this machine."""
+        """True if a server gave the answer, which reports less than an engine on this machine."""
         return self.start.get("source") == "remote"
 
     def sharpness_at(self, position: int) -> float:

@@ -35,7 +35,7 @@ _PLACE = re.compile(r"@@(\w+)@@")
 def html(document: Document, *, room: int = _MOST_EMBEDDED) -> str:
     """The page with its style, script and data, and a content policy that allows nothing else.
 
-    It has `room` for so many bytes of images.
+    It has `room` bytes for images.
     """
     style = "\n".join(
         (_properties(dark=False), when_dark(_properties(dark=True)), _INKS, shapes(), _file("player.css"))
