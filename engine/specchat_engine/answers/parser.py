@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.harmony import HarmonyParser
-from specchat_engine.answers.parts import AnswerPart, PartKind, ReasoningReader, held_back, merged
+from specchat_engine.answers.parts import AnswerPart, PartKind, held_back, merged
 from specchat_engine.answers.thoughts import with_thought
 from specchat_engine.answers.tool_calls import ToolCallParser
 from specchat_engine.prompt.messages import ToolCall
@@ -94,7 +94,7 @@ class AnswerParser:
         """`tools`, in the form of OpenAI's chat API, are those that the model was told of; without any there are no
         calls. `thinking` says that the prompt opened the reasoning, see `Session.opens_reasoning`."""
         harmony = answer_format.calls == "harmony"
-        self._first: ReasoningReader = (
+        self._first = (
             HarmonyParser(calls=bool(tools)) if harmony else ReasoningParser(answer_format.thinking, opened=thinking)
         )
         self._second = ToolCallParser(tools) if tools and not harmony else None

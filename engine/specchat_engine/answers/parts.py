@@ -36,14 +36,6 @@ class Parser(Protocol):
         """The rest of the parts, once the text has ended."""
 
 
-class ReasoningReader(Parser, Protocol):
-    """A parser that knows reasoning."""
-
-    @property
-    def inside(self) -> bool | None:
-        """Whether the text so far ends inside the reasoning, None while that is not certain."""
-
-
 CallState = Literal["open", "complete", "failed"]
 
 

@@ -17,8 +17,7 @@ class AnswerFigures:
         self.stats = TurnStats()
         self.cached_tokens = 0
         self.reasoning_tokens = 0
-        self.predicted_accepted = 0
-        self.predicted_rejected = 0
+        self.of_lookup = TurnStats()
         self._drafted: list[int] = []
         self._accepted: list[int] = []
 
@@ -35,8 +34,7 @@ class AnswerFigures:
             self._drafted.append(len(event.drafted))
             self._accepted.append(event.num_accepted)
             if event.source == "lookup":
-                self.predicted_accepted += event.num_accepted
-                self.predicted_rejected += len(event.drafted) - event.num_accepted
+                self.of_lookup.observe(event)
 
     @property
     def prompt_tokens(self) -> int:
@@ -67,15 +65,16 @@ class AnswerFigures:
 
     def metrics(self) -> dict[str, Any]:
         """vLLM's `metrics`. Rounds without a draft are not counted; the histogram is over accepted tokens a draft."""
-        steps, accepted, drafted = len(self._drafted), sum(self._accepted), sum(self._drafted)
+        stats = self.stats
+        accepted, drafted = stats.num_accepted_tokens, stats.num_draft_tokens
         longest = max(self._drafted, default=0)
         histogram = [self._accepted.count(length) for length in range(longest + 1)]
         return {
             "speculative_decoding": {
-                "mean_acceptance_length": 1 + (_ratio(accepted, steps) or 0.0),
-                "draft_acceptance_rate": _ratio(accepted, drafted),
+                "mean_acceptance_length": 1 + (_ratio(accepted, stats.num_drafts) or 0.0),
+                "draft_acceptance_rate": stats.acceptance_rate,
                 "acceptance_histogram": histogram,
-                "num_spec_steps": steps,
+                "num_spec_steps": stats.num_drafts,
                 "num_accepted_draft_tokens": accepted,
                 "num_draft_tokens": drafted,
                 "num_spec_tokens": longest,
@@ -97,8 +96,9 @@ def usage(figures: Sequence[AnswerFigures], *, predicts: bool, prompts: int = 1)
     if thought := sum(one.reasoning_tokens for one in figures):
         details["reasoning_tokens"] = thought
     if predicts:
-        details["accepted_prediction_tokens"] = sum(one.predicted_accepted for one in figures)
-        details["rejected_prediction_tokens"] = sum(one.predicted_rejected for one in figures)
+        accepted = sum(one.of_lookup.num_accepted_tokens for one in figures)
+        details["accepted_prediction_tokens"] = accepted
+        details["rejected_prediction_tokens"] = sum(one.of_lookup.num_draft_tokens for one in figures) - accepted
     return {
         "prompt_tokens": asked,
         "completion_tokens": made,
