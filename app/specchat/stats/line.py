@@ -126,22 +126,15 @@ def with_ending(reason: str | None, *figures: str) -> str:
 
 
 def rule_in(start: Mapping[str, Any]) -> str:
-    """The label of the rule in the first line of a trace, see `rule_label`."""
-    return rule_label(start["verifier"], lossless=start["lossless"], thoughts=start.get("thought_verifier", SAME))
+    """The rule in the first line of a trace: `rejection`, `≈ typical (lossy)`, empty for the default one.
 
-
-def rule_label(verifier: str, *, lossless: bool | None, thoughts: str = SAME) -> str:
-    """The verifier in a line of figures: `rejection`, `≈ typical (lossy)`, empty for the default one.
-
-    `lossless` is None if a server did not report its rule. A rule for `thoughts` alone comes after the answer's rule:
-    `≈ typical in thoughts (lossy)`.
+    A rule for thoughts alone comes after the answer's rule: `≈ typical in thoughts (lossy)`.
     """
-    if thoughts != SAME:
-        own = rule_label(verifier, lossless=verifier not in LOSSY_VERIFIERS)
-        return " · ".join(filter(None, (own, f"{LOSSY_SIGN} {thoughts} in thoughts (lossy)")))
-    if lossless is False:
-        return f"{LOSSY_SIGN} {verifier} (lossy)"
-    return "" if verifier == DEFAULT_VERIFIER else verifier
+    rule, of_thoughts = start["verifier"], start.get("thought_verifier", SAME)
+    is_lossy = start["lossless"] is False if of_thoughts == SAME else rule in LOSSY_VERIFIERS
+    label = f"{LOSSY_SIGN} {rule} (lossy)" if is_lossy else "" if rule == DEFAULT_VERIFIER else rule
+    thoughts = "" if of_thoughts == SAME else f"{LOSSY_SIGN} {of_thoughts} in thoughts (lossy)"
+    return " · ".join(filter(None, (label, thoughts)))
 
 
 def _tokens(stats: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specchat.settings.options import DEFAULT_VERIFIER
-from specchat.stats.line import ending, ending_in, rule_in, rule_label, statistics_line, time_shares, with_ending
+from specchat.stats.line import ending, ending_in, rule_in, statistics_line, time_shares, with_ending
 from specchat.store.records import State
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.stats import TurnStats
@@ -17,12 +17,12 @@ START = {"seed": 7, "verifier": "coupled", "lossless": True}
 
 
 def test_a_rule_for_thoughts_is_named_beside_that_of_the_answer() -> None:
-    assert rule_label("coupled", lossless=False, thoughts="typical") == "≈ typical in thoughts (lossy)"
-    assert rule_label("block", lossless=False, thoughts="typical") == "block · ≈ typical in thoughts (lossy)"
-    both = rule_label("typical", lossless=False, thoughts="typical")
-    assert both == "≈ typical (lossy) · ≈ typical in thoughts (lossy)"
-    start = {"seed": 7, "verifier": "coupled", "lossless": False, "thought_verifier": "typical"}
-    assert rule_in(start) == "≈ typical in thoughts (lossy)"
+    start = {"seed": 7, "lossless": False, "thought_verifier": "typical"}
+    assert {rule: rule_in(start | {"verifier": rule}) for rule in ("coupled", "block", "typical")} == {
+        "coupled": "≈ typical in thoughts (lossy)",
+        "block": "block · ≈ typical in thoughts (lossy)",
+        "typical": "≈ typical (lossy) · ≈ typical in thoughts (lossy)",
+    }
     assert rule_in(START) == ""
 
 
@@ -104,7 +104,7 @@ def test_the_names_that_settings_know_are_those_of_the_rules() -> None:
 
 
 def test_only_the_usual_rule_goes_without_a_label() -> None:
-    labels = {name: rule_label(name, lossless=rule.lossless) for name, rule in VERIFIERS.items()}
+    labels = {name: rule_in({"verifier": name, "lossless": rule.lossless}) for name, rule in VERIFIERS.items()}
     assert labels == {
         "coupled": "",
         "rejection": "rejection",
@@ -114,4 +114,4 @@ def test_only_the_usual_rule_goes_without_a_label() -> None:
 
 
 def test_a_rule_that_a_server_did_not_tell_has_no_label() -> None:
-    assert rule_label("", lossless=None) == ""
+    assert rule_in({"verifier": "", "lossless": None}) == ""
