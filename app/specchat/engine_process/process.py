@@ -83,7 +83,9 @@ class EngineProcess:
     def end(self) -> None:
         """Ends the process, by force if necessary."""
         self.ending = True
-        self.write(Quit())
+        if self._writing.acquire(timeout=self._patience_s):  # a process that reads nothing holds up whoever writes
+            self._writing.release()
+            self.write(Quit())
         self._wait()
 
     def death(self) -> TaskFailed:

@@ -157,7 +157,8 @@ class SharedClient:
             raise RequestFailed("the request is nested too deeply", theirs=True) from None
         finally:
             if number in self._open:
-                sent.add_done_callback(lambda _: process.write(Cancel(), number))
+                loop = asyncio.get_running_loop()
+                sent.add_done_callback(lambda _: loop.run_in_executor(None, process.write, Cancel(), number))
 
     async def _ready(self) -> EngineProcess:
         """The process with loaded models; starts one if there is none. Whoever waits for it may go away."""

@@ -13,7 +13,8 @@ import pytest
 
 from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, answer, process_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import Ended, Event, Generate, Load, TaskFailed
+from specchat.engine_process.process import EngineProcess
+from specchat.engine_process.protocol import Ended, Event, Generate, Load, Recall, TaskFailed
 from specchat.pipes import encode
 from specchat_engine import LoadOptions
 from support.tiny_models import TinyModels
@@ -73,6 +74,19 @@ def test_a_process_that_stopped_obeying_is_ended_by_force(loaded: LocalClient) -
     process.send_signal(signal.SIGSTOP)
     loaded.close()
     assert process.returncode == -signal.SIGKILL
+
+
+def test_a_process_that_reads_nothing_any_more_is_ended_although_somebody_writes_to_it(tmp_path: Path) -> None:
+    process = EngineProcess(tmp_path / "log", patience_s=0.5)
+    process.child.send_signal(signal.SIGSTOP)
+    writer = threading.Thread(target=process.write, args=(Recall("more than a pipe holds" * 10_000),))
+    writer.start()
+    writer.join(0.2)
+    process.end()
+    writer.join(20)
+    assert not writer.is_alive()
+    process.death()
+    assert process.child.returncode == -signal.SIGKILL
 
 
 def test_ctrl_c_on_the_terminal_does_not_end_the_process(loaded: LocalClient) -> None:
