@@ -77,24 +77,26 @@ class Server:
         return 0
 
     def _next(self) -> Callable[[], None] | None:
-        """The next thing to do. Until it comes, the engine is measured, and what was learned is kept."""
+        """The next thing to do. Until it comes, what was learned is kept, and the engine is measured."""
         quiet_at = monotonic() + (self._quiet_s if self._work.serves else 0.0)
         while True:
-            to_quiet_s = max(0.0, quiet_at - monotonic())
-            while not to_quiet_s and self._tasks.empty() and self._measure():
-                pass
-            due_s = self._work.keep_due_s
+            due_s, to_quiet_s = self._work.keep_due_s, max(0.0, quiet_at - monotonic())
             if due_s == 0 and self._tasks.empty():
                 self._work.keep()
-                continue
-            waits_s = [wait_s for wait_s in (to_quiet_s or None, due_s) if wait_s is not None]
-            with suppress(queue.Empty):
-                return self._tasks.get(timeout=min(waits_s, default=None))
+            elif to_quiet_s or not self._measure():
+                waits_s = [wait_s for wait_s in (to_quiet_s or None, due_s) if wait_s is not None]
+                with suppress(queue.Empty):
+                    return self._tasks.get(timeout=min(waits_s, default=None))
 
     def _measure(self) -> bool:
-        """Makes one pass of the measurements while nobody is answered and nothing is counted."""
-        with self._idle:
-            return not self._threads and not self._counts and self._work.measure()
+        """Makes passes until nothing is left to be measured or something is asked. Whether it made any."""
+        measured = False
+        while self._tasks.empty():
+            with self._idle:
+                if self._threads or self._counts or not self._work.measure():
+                    break
+            measured = True
+        return measured
 
     def _listen(self) -> None:
         try:
