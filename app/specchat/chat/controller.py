@@ -75,13 +75,12 @@ class Sources:
     """What commands can name: used to complete and to check arguments. The lists are read again each time.
 
     `themes`, `presets`, `prompts` and `roles` are complete: other names are rejected, except themes if the list is
-    empty. `sessions`, `models`, `tags` and `tools` are suggestions, `own_tags` those of the conversation. A relative
-    path starts from `folder`.
+    empty. `models`, `tags` and `tools` are suggestions, `own_tags` those of the conversation. A relative path starts
+    from `folder`.
     """
 
     drafters: tuple[str, ...] = DRAFTERS
     k_max: int = 32
-    sessions: Names = no_names
     models: Names = no_names
     themes: Names = no_names
     presets: Names = no_names

@@ -10,7 +10,6 @@ SESSIONS = Command(
     "Stored conversations: browse, search words or #tags, continue one.",
     text,
     order=30,
-    words=(lambda sources, _: sources.sessions(),),
     open_ended=True,
     plain="The latest sessions, or those with these words; a listed number continues that one.",
 )

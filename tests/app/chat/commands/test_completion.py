@@ -17,7 +17,7 @@ def sources(tmp_path: Path) -> Sources:
         (folder / name).touch()
     return Sources(
         drafters=("lookup", "none"),
-        sessions=lambda: (("A long talk", "3 turns"), ("Small talk", "1 turn"), ("Talking", "")),
+        models=lambda: (("A long talk", "3 B"), ("Small talk", "1 B"), ("Talking", "")),
         themes=lambda: (("nord", "dark"), ("specchat-dark", "")),
         tools=lambda: (("builtin", "off"), ("time", "off")),
         presets=lambda: (("greedy", "the likeliest"), ("letters to Ann", "warm")),
@@ -79,8 +79,8 @@ def test_every_preset_can_be_applied_and_only_the_users_own_removed(sources: Sou
 
 
 def test_names_that_begin_with_the_text_come_before_those_that_contain_it(sources: Sources) -> None:
-    assert offered("/sessions talk", sources) == ["/sessions Talking", "/sessions A long talk", "/sessions Small talk"]
-    assert offered("/sessions a long", sources) == ["/sessions A long talk"]
+    assert offered("/model talk", sources) == ["/model Talking", "/model A long talk", "/model Small talk"]
+    assert offered("/model a long", sources) == ["/model A long talk"]
 
 
 def test_files_are_completed_as_arguments(sources: Sources) -> None:

@@ -238,7 +238,7 @@ async def test_a_sent_paste_is_found_by_the_text_around_it_and_sent_again() -> N
 def sources(tmp_path: Path) -> Sources:
     for name in ("notes.txt", "notes.txt.old"):
         (tmp_path / name).touch()
-    return Sources(folder=tmp_path, sessions=lambda: (("A talk", ""),), themes=lambda: (("nord", ""), ("nord-2", "")))
+    return Sources(folder=tmp_path, models=lambda: (("A talk", ""),), themes=lambda: (("nord", ""), ("nord-2", "")))
 
 
 def menu(text: str, sources: Sources) -> Menu:
@@ -252,7 +252,7 @@ def test_enter_completes_an_incomplete_word(text: str, sources: Sources) -> None
     assert menu(text, sources).takes_enter
 
 
-@pytest.mark.parametrize("text", ["/model", "/theme nord", "/spec ", "@notes.txt", "/sessions tal", "see @notes.txt"])
+@pytest.mark.parametrize("text", ["/model", "/theme nord", "/spec ", "@notes.txt", "/model tal", "see @notes.txt"])
 def test_enter_does_not_change_a_complete_or_free_word(text: str, sources: Sources) -> None:
     assert not menu(text, sources).takes_enter
     assert menu(text, sources).turned(1).takes_enter, "but not where the user chose"
