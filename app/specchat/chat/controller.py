@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from specchat.chat.archive import Archive
 from specchat.chat.conversation import Conversation
+from specchat.chat.guide import docs_words
 from specchat.chat.history import History, as_typed
 from specchat.chat.knobs import settings_from
 from specchat.chat.saved_texts import saved_prompts, saved_roles
@@ -126,6 +127,11 @@ class ChatController:
         """The user's last message, with `@` before files in place of their texts; None if there is none."""
         last = self.last_question
         return None if last is None else as_typed(last.content, self.history.entries)
+
+    def docs_words(self, answer: str) -> str:
+        """What to search the docs for if the built-in guide does not know the answer; empty otherwise."""
+        last = self.last_question
+        return "" if last is None or last.images else docs_words(last.content, answer, self.session.options.target)
 
     def sources(self) -> Sources:
         """The names that commands can use, apart from what only a screen has."""

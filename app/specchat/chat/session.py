@@ -106,9 +106,9 @@ class Question(NamedTuple):
 
     def quoted_in(self, answer: str) -> str:
         """`source` if this answer says the passage word for word, as far as it goes; else nothing."""
-        asked = self.messages[-1].content
-        said, passage = (" ".join(text.split()) for text in (answer, asked.removeprefix(question_in(asked))))
-        return self.source if said and said in passage else ""
+        message = self.messages[-1].content
+        words, passage = (" ".join(text.split()) for text in (answer, message.removeprefix(question_in(message))))
+        return self.source if words and words in passage else ""
 
 
 class ChatSession:

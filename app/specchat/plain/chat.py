@@ -12,7 +12,6 @@ from specchat.chat.archive import Archive
 from specchat.chat.commands.command import Refusal
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.controller import ChatController
-from specchat.chat.guide import docs_words
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import RunningTurn
 from specchat.engine_process.engine_client import EngineClient
@@ -202,8 +201,7 @@ class PlainChat:
             say(f"[{', '.join(filter(None, parts))}.]")
         if words := limit_words(last.reason, settings.max_tokens, "/set max-tokens"):
             say(words)
-        asked = chat.last_question
-        if asked and not asked.images and (words := docs_words(asked.content, last.text, session.options.target)):
+        if words := chat.docs_words(last.text):
             say(f"/help {words} searches the docs.")
         return trace, last.calls
 

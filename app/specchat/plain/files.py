@@ -62,11 +62,11 @@ class PlainFiles:
     def _read(self, message: str) -> None:
         message = " ".join((message, *self._pasted))
         try:
-            found = read_attachments(message, Path.cwd())
+            attachments = read_attachments(message, Path.cwd())
         except AttachmentError as error:
             self._paper.say(str(error))
         else:
             self._pasted = ()
-            for size in sizes_of(found):
+            for size in sizes_of(attachments):
                 self._paper.say(f"With {size}.")
-            self._ask(with_attachments(message, found), images_of(found))
+            self._ask(with_attachments(message, attachments), images_of(attachments))

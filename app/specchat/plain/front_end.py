@@ -117,9 +117,9 @@ class PlainFrontEnd:
         if page not in self._pages:
             self._paper.say(_NEEDS_SCREEN)
             return
-        said = self._pages[page](*arguments)
-        if said is not None:
-            await said
+        work = self._pages[page](*arguments)
+        if work is not None:
+            await work
 
     async def background(self, work: Coroutine[Any, Any, None], words: str = "") -> None:
         """Waits for the end of the work."""
@@ -198,9 +198,9 @@ class PlainFrontEnd:
         else:
             sessions = list(await archive.do(lambda store: store.sessions(_MOST_SESSIONS)))
         self._listed = tuple(session.id for session in sessions)
-        for place, session in enumerate(sessions, 1):
+        for number, session in enumerate(sessions, 1):
             title = session.title or session.preview or "untitled"
-            self._paper.say(f"{place}: {title} {with_signs(session.tags)}".rstrip())
+            self._paper.say(f"{number}: {title} {with_signs(session.tags)}".rstrip())
         nothing = "No session has these words." if words else "There is no session yet."
         self._paper.say("/sessions and a number continues that one." if sessions else nothing)
 

@@ -67,11 +67,11 @@ class PlainTools:
 
     def _ask(self, tool: Tool, call: ToolCall) -> Verdict:
         where = f" of {tool.server}" if tool.server else ""
-        asked = f"The model calls {call.name}{where} with {_short(call.arguments, _LONGEST_ASKED)}."
+        question = f"The model calls {call.name}{where} with {_short(call.arguments, _LONGEST_ASKED)}."
         if not self._source.isatty():
-            self._paper.say(f"{asked} It is not allowed, because nobody can be asked: the input is no terminal.")
+            self._paper.say(f"{question} It is not allowed, because nobody can be asked: the input is no terminal.")
             return Verdict.NO
-        self._paper.say(f"{asked} Allow it once (o), always in this chat (a), or not (n)?")
+        self._paper.say(f"{question} Allow it once (o), always in this chat (a), or not (n)?")
         return _VERDICTS.get(self._source.readline().strip().lower(), Verdict.NO)
 
 

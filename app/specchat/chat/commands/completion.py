@@ -62,8 +62,8 @@ def _names(typed: str, end: int) -> list[Completion]:
 
 def _arguments(command: Command[Any], text: str, start: int, cursor: int, sources: Sources) -> list[Completion]:
     before = ""
-    for place, words in enumerate(command.words):
-        last = place == len(command.words) - 1
+    for index, words in enumerate(command.words):
+        last = index == len(command.words) - 1
         gap = None if last else re.compile(r"\S+\s+").match(text, start, cursor)
         if gap is not None:
             before, start = gap[0].strip().lower(), gap.end()

@@ -23,8 +23,8 @@ _TYPED = re.compile(r"/([^\s/]*)(?:\s+(.*))?", re.DOTALL)
 def commands() -> dict[str, Command[Any]]:
     """All commands by name."""
     modules = (import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__))
-    found = {value for module in modules for value in vars(module).values() if isinstance(value, Command)}
-    return {command.name: command for command in sorted(found - {_SHELL}, key=lambda command: command.order)}
+    declared = {value for module in modules for value in vars(module).values() if isinstance(value, Command)}
+    return {command.name: command for command in sorted(declared - {_SHELL}, key=lambda command: command.order)}
 
 
 def parse(typed: str, sources: Sources) -> Invocation[Any] | None:

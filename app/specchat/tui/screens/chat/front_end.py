@@ -95,9 +95,9 @@ class ScreenFrontEnd:
 
     async def show(self, page: str, *arguments: Any) -> None:
         """Opens a window, or changes what is shown."""
-        shown = self._pages[page](*arguments)
-        if shown is not None:
-            await shown
+        work = self._pages[page](*arguments)
+        if work is not None:
+            await work
 
     async def background(self, work: Coroutine[Any, Any, None], words: str = "") -> None:
         """Does work while the chat goes on."""
@@ -223,8 +223,8 @@ class ScreenFrontEnd:
         if part == "chat":
             from specchat.traces.exports.document import with_calls
 
-            said = (with_calls(message.to_message()) for message in self._screen.state.conversation.path())
-            text = "\n\n".join(f"{role}: {content}" for role, content in said)
+            messages = (with_calls(message.to_message()) for message in self._screen.state.conversation.path())
+            text = "\n\n".join(f"{role}: {content}" for role, content in messages)
         elif part == "code":
             text = next((entry.codes[-1] for entry in reversed(answers) if entry.codes), "")
         else:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from textual.screen import Screen
 
-from specchat.chat.guide import docs_words
 from specchat.chat.knobs import live_knobs
 from specchat.chat.server_limits import drafts_by_itself
 from specchat.manual.sections import Place
@@ -95,10 +94,7 @@ class Panels:
 
     def offer_docs(self, entry: Answer, answer: int, text: str) -> None:
         """Offers a search of the docs below an answer in which the built-in guide says that it does not know."""
-        question = self._state.last_question
-        if question is None or question.images:
-            return
-        if words := docs_words(question.content, text, self._state.session.options.target):
+        if words := self._state.docs_words(text):
             self._state.docs_offer = (answer, words)
             key = written_key(self._own_keys.get("chat.help", "f1").partition(",")[0])
             entry.remark(f"{key} searches the docs for “{words}”")
