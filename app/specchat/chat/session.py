@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from specchat.chat.attachments import text_of_file
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import with_help
 from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Ended, Generate, Loaded, Offer, Prefix, ServerInfo
-from specchat.errors import LibraryError
 from specchat.models.formatting import brief_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.advice import Advice, Memory
@@ -24,9 +23,6 @@ from specchat_assets import is_guide
 from specchat_assets.quoted import question_in
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings, answer_reserve
-
-LearnAction = Literal["show", "on", "off", "back", "forget"]
-LEARN_ACTIONS: tuple[LearnAction, ...] = get_args(LearnAction)
 
 _DEATHS = 3
 _NEARLY_FULL = 0.9
@@ -248,44 +244,6 @@ class ChatSession:
         """
         self.prediction = text_of_file(path)
         return f"The next answer is drafted from {path.name} where it repeats it."
-
-    def learn(self, action: LearnAction) -> str:
-        """Switches the learning of the draft model, goes back to an earlier draft, or deletes what was learned. Says
-        what is so now.
-
-        Raises LibraryError if that fails, or if there is no draft model that could learn.
-        """
-        from specchat.learning import Learning  # it needs numpy, which the chat does not load before its first frame
-
-        learning = Learning()
-        if action in ("on", "off"):
-            learning.turn(on=action == "on")
-        if action == "forget":
-            learning.forget()
-            return "What was recorded and learned is deleted."
-        if action == "off":
-            return "Nothing is recorded any more, and no training begins. /learn forget deletes what was learned."
-        if self.options.draft is None:
-            raise LibraryError("there is no draft model that could learn: load one with /draft")
-        learned = learning.of(self.options.target, self.options.draft)
-        if action == "back":
-            return f"{learned.back().name} drafts from the next answer on."
-        switched = "on" if learning.is_on else "off"
-        return f"Learning is {switched}: {learned.told()}."
-
-    @staticmethod
-    def use_store(name: str, *, on: bool) -> str:
-        """Drafts from a store or no longer does, or lists all stores if no name is given. Says what is so now.
-
-        Raises LibraryError for a name that no store has.
-        """
-        from specchat.texts import Collections  # it needs numpy, which the chat does not load before its first frame
-
-        collections = Collections()
-        if not name:
-            return collections.told()
-        collections.turn(name, on=on)
-        return f"{name} is {'on' if on else 'off'} from the next answer on."
 
     def broke(self, died: bool) -> bool:
         """Called when an answer failed. Returns True if the engine died so often in a row that speculation is now off.

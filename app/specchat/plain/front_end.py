@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from specchat.chat.commands.command import Invocation
+from specchat.chat.commands.learn import change_learning
 from specchat.chat.controller import ChatController
 from specchat.chat.conversation import Conversation
 from specchat.chat.explaining import view_of
@@ -67,7 +68,7 @@ class PlainFrontEnd:
             "edit answer": self._edit_answer,
             "explain": self._explain,
             "help": PlainHelp(paper).tell,
-            "learning": lambda: self.note(self._chat.session.learn("show")),
+            "learning": lambda: self.note(change_learning(chat.session.options, "show")),
             "paste": self.files.paste,
             "regen": self._regenerate,
             "replay": self._say_rejections,

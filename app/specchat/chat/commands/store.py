@@ -13,9 +13,16 @@ def _read(argument: str, _sources: Sources) -> tuple[str, bool]:
     return name.strip(), switch.lower() == "on"
 
 
-async def _run(chat: ChatController, ui: FrontEnd, change: tuple[str, bool]) -> None:
+async def _run(_chat: ChatController, ui: FrontEnd, change: tuple[str, bool]) -> None:
+    from specchat.texts import Collections  # it needs numpy, which the chat does not load before its first frame
+
     name, on = change
-    ui.note(chat.session.use_store(name, on=on))
+    collections = Collections()
+    if name:
+        collections.turn(name, on=on)
+        ui.note(f"{name} is {'on' if on else 'off'} from the next answer on.")
+    else:
+        ui.note(collections.told())
 
 
 STORE = Command(
