@@ -50,11 +50,11 @@ class Command(Generic[Value]):
     """A command: its name, its arguments as the help shows them, and one sentence about it.
 
     `read` reads what follows the name, or raises Refusal; `run` does it. Without `run`, the front end shows the page of
-    the command's name, with what was read unless that is None. `order` is its place in the help, where lower
-    numbers come first. `words` completes the arguments, the last of
-    them up to the end of the line. `open_ended` is True if the argument may be something that no list has: Enter then
-    sends what is typed instead of what is offered. `plain` is True if the line-by-line chat has the command, or the
-    sentence about what it does there. `refuses` says why it cannot be done while a server answers.
+    the command's name, with what was read unless that is None. The help lists commands by `order`. `words` completes
+    the arguments, the last of them up to the end of the line. `open_ended` is True if the argument may be something
+    that no list has: Enter then sends what is typed instead of what is offered. `plain` is True if the line-by-line
+    chat has the command, or the sentence about what it does there. `refuses` says why it cannot be done while a server
+    answers.
     """
 
     name: str

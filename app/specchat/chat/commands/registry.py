@@ -24,7 +24,10 @@ def commands() -> dict[str, Command[Any]]:
     """All commands by name."""
     modules = (import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__))
     declared = {value for module in modules for value in vars(module).values() if isinstance(value, Command)}
-    return {command.name: command for command in sorted(declared - {_SHELL}, key=lambda command: command.order)}
+    return {
+        command.name: command
+        for command in sorted(declared - {_SHELL}, key=lambda command: (command.order, command.name))
+    }
 
 
 def parse(typed: str, sources: Sources) -> Invocation[Any] | None:
