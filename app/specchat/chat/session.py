@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
@@ -358,6 +358,19 @@ class ChatSession:
         if loaded.refusal is None:
             return state, status
         return Speculation.REFUSED, f"draft rejected ({', '.join(how)}): {clean_line(loaded.refusal)}"
+
+
+def load_notices(loaded: Loaded, *, first_time: bool) -> Iterator[tuple[str, bool]]:
+    """What to say about a pair that was loaded, each with whether it is a failure. A reload does not repeat all."""
+    if first_time and loaded.refusal is not None:
+        yield f"Not loaded: {loaded.refusal}", True
+    if first_time and loaded.plain_because:
+        yield f"Speculation is not possible: {loaded.plain_because}", True
+    elif first_time and loaded.translated_because:
+        yield loaded.translated_because, False
+    for text in (loaded.shortened_because, loaded.base_because, loaded.exactness):
+        if text:
+            yield text, False
 
 
 def new_conversation(options: ChatOptions) -> Conversation:

@@ -12,7 +12,7 @@ from specchat.chat.archive import Archive
 from specchat.chat.commands.command import Refusal
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.controller import ChatController
-from specchat.chat.session import ChatSession
+from specchat.chat.session import ChatSession, load_notices
 from specchat.chat.turn import RunningTurn
 from specchat.engine_process.engine_client import EngineClient
 from specchat.engine_process.local_client import LocalClient
@@ -114,16 +114,8 @@ class PlainChat:
             if isinstance(event, Loaded):
                 self._chat.session.ready(event)
                 self._paper.say(f"specchat, {spoken(event.pair_name)}. /help lists commands.")
-                if event.refusal is not None:
-                    self._paper.say(f"Not loaded: {event.refusal}")
-                if event.shortened_because:
-                    self._paper.say(event.shortened_because)
-                if event.base_because:
-                    self._paper.say(event.base_because)
-                if event.exactness:
-                    self._paper.say(event.exactness)
-                if event.plain_because:
-                    self._paper.say(f"Speculation is off: {event.plain_because}")
+                for text, _ in load_notices(event, first_time=True):
+                    self._paper.say(text)
         return True
 
     def _answer(self, tools: PlainTools, prefix: str = "") -> Trace | None:

@@ -11,7 +11,7 @@ from specchat.chat.controller import STILL_LOADING
 from specchat.chat.knobs import with_threads
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.server_limits import LOADING as OPTIONS
-from specchat.chat.session import Phase
+from specchat.chat.session import Phase, load_notices
 from specchat.engine_process.protocol import Loaded, TaskFailed
 from specchat.errors import SpecchatError
 from specchat.models.last_pairs import last_draft
@@ -139,18 +139,8 @@ class ModelLoader:
             view.load_knobs.display = False
         if first_time:
             self._state.archive.tidy()
-            if event.refusal is not None:
-                view.notice(f"Not loaded: {event.refusal}", failure=True)
-            if event.plain_because:
-                view.notice(f"Speculation is not possible: {event.plain_because}", failure=True)
-            elif event.translated_because:
-                view.notice(event.translated_because)
-        if event.shortened_because:  # nothing else on the screen says so
-            view.notice(event.shortened_because)
-        if event.base_because:
-            view.notice(event.base_because)
-        if event.exactness:
-            view.notice(event.exactness)
+        for text, failure in load_notices(event, first_time=first_time):
+            view.notice(text, failure=failure)
         if replaced and session.options.draft is not None and event.draft is not None:
             await asyncio.to_thread(remember_pair, session.options.target, session.options.draft)
         return replaced
