@@ -33,7 +33,7 @@ def events_pipe() -> BinaryIO:
     Ctrl+C is left to the application, which decides what it ends, and says so through the other pipe.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # llama.cpp and its backends print to descriptor 1 now and then.
+    # llama.cpp and its backends occasionally print to descriptor 1.
     pipe = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     return cast(BinaryIO, pipe)
@@ -55,7 +55,7 @@ def unexpected(error: Exception) -> str:
 
 
 def encode(message: object, number: int = 0) -> bytes:
-    """The message as one line of ASCII, with its line end. 0 is no number."""
+    """Writes a message as one line of ASCII, with its line end. The number 0 is left out."""
     numbered = {"number": number} if number else {}
     return json.dumps({"type": type(message).__name__, **numbered, **to_json(message)}).encode() + b"\n"
 
@@ -67,11 +67,11 @@ class Decoder(Generic[Message]):
         self._kinds = {kind.__name__: kind for kind in kinds}
 
     def decode(self, line: bytes) -> Message | None:
-        """The message in a line, None if there is none that this side knows."""
+        """Reads the message in a line; None if this side does not know it."""
         return self.numbered(line)[1]
 
     def numbered(self, line: bytes) -> tuple[int, Message | None]:
-        """The same after the number of the line, which is 0 if it has none."""
+        """Reads the number of a line, 0 if it has none, and its message as `decode` does."""
         number = 0
         message: Message | None = None
         with suppress(ValueError, KeyError, TypeError, RecursionError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from specchat.chat.guide import with_help
 from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import one_line_from_native_code, say, show_progress
-from specchat.engine_process.reading_progress import told_while_reading
+from specchat.engine_process.reading_progress import progress_reported
 from specchat.engine_process.records import keep, recall
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
@@ -89,7 +89,7 @@ def answer_once(
 
 def _stream(session: Session, rounds: Iterator[Round], output: Output) -> int:
     try:
-        with stops_on_interrupt(session.cancel), told_while_reading(session, _show_reading) as read:
+        with stops_on_interrupt(session.cancel), progress_reported(session, _show_reading) as read:
             error, num_printed = _print_rounds(session, rounds, output, read)
         if error:
             output.error(error)

@@ -1,4 +1,4 @@
-"""Who is answered when: a few requests at a time, the others in the order in which they came."""
+"""Admits a few requests at a time, the others in the order in which they came."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Place:
 
 
 class Admission:
-    """So many places, and a queue for so many requests that wait for one."""
+    """A number of places, and a queue for the requests that wait for one."""
 
     def __init__(self, places: int, waiting: int) -> None:
         self._places = places
@@ -50,7 +50,7 @@ class Admission:
         return Place(self)
 
     def left(self, seconds: float) -> None:
-        """A request has left its place after so many seconds."""
+        """Frees the place of a request that had it for `seconds`."""
         self.running -= 1
         self._seconds.append(seconds)
         self._free.release()

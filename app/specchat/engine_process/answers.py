@@ -20,7 +20,7 @@ from specchat.engine_process.protocol import (
     Started,
     Summarised,
 )
-from specchat.engine_process.reading_progress import told_while_reading
+from specchat.engine_process.reading_progress import progress_reported
 from specchat.engine_process.summary import split, system_of, with_summary, write_summary
 from specchat_engine import Engine, Prompt, Session, TurnStats
 from specchat_engine.errors import Cancelled
@@ -37,7 +37,7 @@ class LoadedEngine:
 
     @property
     def serves(self) -> bool:
-        """Whether it answers the clients of a server."""
+        """True if it answers the clients of a server."""
         return self.learning is None
 
 
@@ -96,7 +96,7 @@ class AnswerRun:
                 send(Notice(notice))
             num_notices = len(session.notices)
 
-        with told_while_reading(session, send) as read:
+        with progress_reported(session, send) as read:
 
             def hold() -> None:
                 read()
@@ -138,6 +138,6 @@ def _ended(session: Session) -> Ended:
 
 
 def num_tokens(loaded: LoadedEngine, request: Generate) -> int:
-    """How many tokens the prompt of a request has. It needs no place. Raises EngineError."""
+    """Counts the tokens of a prompt. It needs no place. Raises EngineError."""
     session = loaded.places.any
     return len(tokens_of(session, prompt_of(session.pair, request, whole=loaded.serves)))

@@ -1,4 +1,4 @@
-"""What an engine learns from a chat: its draft model from the answers, its stores from the user's texts."""
+"""Learning from a chat: the draft model learns from answers, stores follow the user's texts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ChatLearning:
                 self._engine.use_stores(Collections().indexes(self._engine.header) or {})
 
     def _learned(self, notify: Callable[[str], None]) -> Learned | None:
-        """What the loaded draft model has learned; None if it does not learn.
+        """Returns what the loaded draft model has learned; None if it does not learn.
 
         What was adopted meanwhile drafts beside the draft model that it came from, since it may have forgotten other
         kinds of text.

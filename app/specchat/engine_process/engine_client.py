@@ -1,4 +1,4 @@
-"""What the front ends ask of an engine, wherever it is: the process on this machine, or a server."""
+"""The engine as the front ends use it, wherever it is: a process on this machine, or a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong between the server and its engine.
+"""The errors between a server and its engine.
 
 ServeError
 ├── Busy           as many requests wait as may

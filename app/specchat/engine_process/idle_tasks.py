@@ -1,4 +1,4 @@
-"""What is done with an engine beside answers: its passes are measured, and what was learned is kept."""
+"""Work for an idle engine: its passes are measured, and what it learned is kept."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from specchat_engine import Image, Message
 from specchat_engine.errors import SettingError
 
 PNG_URL: Final = "data:image/png;base64,"
-"""How an image begins that a message has with it, instead of naming its file."""
+"""The beginning of an image that is part of the message, and not the name of a file."""
 
 UNSEEN = "(There was an image here, which cannot be seen any more.)"
 
@@ -29,7 +29,7 @@ def messages_of(messages: Sequence[ChatMessage], blind_because: str = "") -> lis
 
 
 def last_question(messages: Sequence[ChatMessage]) -> int:
-    """The place of the last message of the user; -1 if there is none."""
+    """Returns the index of the user's last message, -1 if there is none."""
     return max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
 
 

@@ -67,7 +67,7 @@ def open_models(command: Load | Time, draft: str | None, progress: Progress) -> 
 
 
 def describe(opened: Opened) -> Loaded:
-    """The event that tells of loaded models."""
+    """Returns the event that describes loaded models."""
     engine = opened.engine
     return Loaded(
         target=engine.target,
@@ -90,26 +90,26 @@ def describe(opened: Opened) -> Loaded:
     )
 
 
-def by_hundredths(tell: Callable[[float], None]) -> Callable[[float], None]:
-    """Tells of a share that grows from 0 to 1 once for every hundredth, and of its end."""
-    told = -1.0
+def by_hundredths(report: Callable[[float], None]) -> Callable[[float], None]:
+    """Reports a share that grows from 0 to 1 once for every hundredth, and its end."""
+    reported = -1.0
 
-    def tell_now_and_then(share: float) -> None:
-        nonlocal told
-        if share >= told + _PROGRESS_STEP or share >= 1 > told:
-            told = share
-            tell(share)
+    def report_some(share: float) -> None:
+        nonlocal reported
+        if share >= reported + _PROGRESS_STEP or share >= 1 > reported:
+            reported = share
+            report(share)
 
-    return tell_now_and_then
+    return report_some
 
 
-def progress_told(tell: Callable[[float], None], stopped: Callable[[], bool]) -> Progress:
-    """Tells of the progress of a load, which ends if `stopped` says so or nobody listens any more."""
-    tell = by_hundredths(tell)
+def reported_progress(report: Callable[[float], None], stopped: Callable[[], bool]) -> Progress:
+    """Reports the progress of a load, which ends if `stopped` says so or nobody listens any more."""
+    report = by_hundredths(report)
 
     def progress(share: float) -> bool:
         try:
-            tell(share)
+            report(share)
         except BrokenPipeError:  # an exception cannot pass through llama.cpp, which calls this
             return False
         return not stopped()

@@ -72,7 +72,7 @@ class LocalClient:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs."""
+        """True while the process runs."""
         return self._process is not None and self._process.alive
 
     def begin_load(self, target: Path, draft: Path | None, options: LoadOptions) -> None:

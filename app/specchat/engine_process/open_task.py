@@ -25,7 +25,7 @@ class Gate:
 
     @property
     def holds(self) -> bool:
-        """Whether the next round would have to wait."""
+        """True if the next round has to wait."""
         with self._changed:
             return self._frozen and not self._rounds
 

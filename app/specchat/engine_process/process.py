@@ -18,7 +18,7 @@ from specchat.pipes import command_of, encode
 CLOSED: Final = "the engine was closed"
 
 ENDED = "the engine's process ended"
-"""How the line begins that says why the process ended."""
+"""The beginning of the line that says why the process ended."""
 
 _TAIL_BYTES = 8192
 _ASSERTIONS = ("GGML_ASSERT", "GGML_ABORT")
@@ -60,7 +60,7 @@ class EngineProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """True while it runs."""
         return self.child.poll() is None
 
     @property

@@ -1,4 +1,4 @@
-"""What a command asks of a session: its prompt, and the calls and the log-probabilities of the answer."""
+"""The prompt of a command, and the calls and the log-probabilities in the answer to it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from specchat_engine.prompt.encoding import encode_with_images
 from specchat_engine.prompt.messages import ToolCall
 
 _WHOLE = frozenset(("end", "stop"))
-"""How answers end that may have calls. In one that was cut short the arguments may be incomplete."""
+"""The ends of answers that may have calls. In one that was cut short the arguments may be incomplete."""
 
 
 def prompt_of(pair: Pair, command: Generate | Prepare | Inspect, *, whole: bool = False) -> Prompt:
     """The prompt of a conversation, or a raw one; a `whole` one is never shortened.
 
     The marks of thoughts are part of the answer's text, since the chat folds thoughts. If there are tools, or the
-    reader tells the parts of the answer apart, so are all others that the parser of answers looks for. Raises
+    reader separates the parts of the answer, so are all others that the parser of answers looks for. Raises
     SettingError if it asks about an image and the target sees none, and for a raw prompt with messages.
     """
     tools, answer_format = command.tools, pair.answer_format

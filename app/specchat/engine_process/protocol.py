@@ -79,7 +79,7 @@ def call_id(turn: int, number: int) -> str:
 
 
 Prefix = tuple[int, ...] | str
-"""What an answer begins with: token ids, or a text that is kept to the letter."""
+"""The beginning that is given to an answer: token ids, or a text that is kept to the letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ Command = Task | Prepare | Threads | Set | Freeze | StepRounds | Cancel | Quit
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """How much of the models has been read, from 0 to 1."""
+    """The share of the models that has been read, from 0 to 1."""
 
     progress: float
 
@@ -241,7 +241,7 @@ class ServerInfo:
 
     `kind` is the engine's name, `models` are the ids of what the server offers, and `model` is the one that answers. A
     server that is `steered` takes k, the drafter and the verifier with each request; others draft as they were started.
-    One that `recounts` tells at the end of an answer what it had drafted.
+    One that `recounts` reports its drafts only at the end of an answer.
     """
 
     kind: str
@@ -293,7 +293,7 @@ class Loaded:
 
     @property
     def pair_name(self) -> str:
-        """What is loaded, as the user reads it."""
+        """The name of what is loaded, as the user reads it."""
         return f"{self._models} · {self.server.name}" if self.server else self._models
 
     @property
@@ -368,7 +368,7 @@ class Summarised:
 
 @dataclass(frozen=True, slots=True)
 class Recounted:
-    """All rounds of the answer so far, again: a server told at the end what it had drafted. It replaces them."""
+    """All rounds of the answer again, with the drafts that a server reported only at its end. It replaces them."""
 
     rounds: tuple[Round, ...]
 
@@ -398,14 +398,14 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What an inspection found."""
+    """The result of an inspection."""
 
     inspection: Inspection
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Whether the prompt caches were written; `message` says why not."""
+    """The prompt caches were written, if `ok`; otherwise `message` says why not."""
 
     ok: bool
     message: str = ""
@@ -413,7 +413,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Whether the prompt caches were restored."""
+    """The prompt caches were restored, if `ok`."""
 
     ok: bool
 
@@ -427,7 +427,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class DraftTimed:
-    """What a draft model gains, None if no answer had a token. No pair is loaded any more."""
+    """The gain of a draft model, None if no answer had a token. No pair is loaded any more."""
 
     gain: Gain | None
 

@@ -42,14 +42,14 @@ def recall(engine: Engine) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What an engine has learned, and the file for it."""
+    """The record of what an engine has learned, and the file for it."""
 
     file: Path
     text: str
 
     @classmethod
     def of(cls, engine: Engine) -> Record:
-        """What the engine has learned until now. It may compute nothing meanwhile."""
+        """Takes the record of an engine. The engine must not compute meanwhile."""
         weights = {
             "quantisation": engine.target.quantisation,
             "bytes": engine.target.size_bytes,
@@ -71,7 +71,7 @@ def keep(engine: Engine) -> None:
 
 
 def kept_costs() -> dict[str, MeasuredCosts]:
-    """What passes of large dense targets cost on this machine, by quantisation; the latest record of each counts."""
+    """Returns what passes of large dense targets cost on this machine, by quantisation, from the latest records."""
     found: dict[str, MeasuredCosts] = {}
     for kept in _kept():
         try:

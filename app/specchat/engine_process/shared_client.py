@@ -39,7 +39,7 @@ _PATIENCE_S = 5.0
 _SHORT_LIVED = "the engine's process ended as soon as it had loaded the models"
 
 AnswerEvent = Started | Scored | Round | Ended
-"""What a server reads of an answer: Started, its rounds, each after its scores if there are any, and Ended."""
+"""The events of an answer: Started, its rounds, each after its scores if there are any, and Ended."""
 
 
 @dataclass(slots=True)
@@ -49,8 +49,8 @@ class _Open:
     place: Place | None = None
     events: asyncio.Queue[Event] = field(default_factory=asyncio.Queue)
 
-    def tell(self, event: Event) -> None:
-        """Hands on an event; after the last one the place is free."""
+    def add(self, event: Event) -> None:
+        """Adds an event; the last one frees the place."""
         if self.place and isinstance(event, LastEvent):
             self.place.leave()
         self.events.put_nowait(event)
@@ -79,22 +79,22 @@ class SharedClient:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs with loaded models."""
+        """True while the process runs with loaded models."""
         return self._process is not None and self._is_loaded
 
     @property
     def pid(self) -> int | None:
-        """The number of the process, None if there is none."""
+        """The id of the process, None if there is none."""
         return self._process.child.pid if self._process else None
 
     @property
     def running(self) -> int:
-        """How many requests have a place."""
+        """The number of requests that have a place."""
         return self._admission.running
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for a place."""
+        """The number of requests that wait for a place."""
         return self._admission.waiting
 
     async def start(self) -> None:
@@ -119,7 +119,7 @@ class SharedClient:
                     yield event
 
     async def count(self, request: Generate) -> int:
-        """How many tokens the prompt of a request has; takes no place. Raises RequestFailed, EngineDied, LoadFailed."""
+        """Counts the tokens of a prompt; takes no place. Raises RequestFailed, EngineDied or LoadFailed."""
         async with aclosing(self._events(await self._ready(), Count(request))) as events:
             return next(event.tokens for event in [event async for event in events] if isinstance(event, TokenCount))
 
@@ -161,7 +161,7 @@ class SharedClient:
                 sent.add_done_callback(lambda _: loop.run_in_executor(None, process.write, Cancel(), number))
 
     async def _ready(self) -> EngineProcess:
-        """The process with loaded models; starts one if there is none. Whoever waits for it may go away."""
+        """Returns the process with loaded models; starts one if there is none. Callers may be cancelled."""
         if self._closed:
             raise EngineDied(CLOSED)
         if not self.alive:
@@ -201,7 +201,7 @@ class SharedClient:
             task.exception()  # whoever waits for it raises it; perhaps nobody does any more
 
     async def _listen(self, process: EngineProcess) -> None:
-        """Hands the events of a process to those who wait for them, and tells them when it has ended."""
+        """Passes the events of a process to the tasks that wait for them; fails these when it has ended."""
         try:
             async for line in _lines(process.events):
                 number, event = decode_event(line)
@@ -219,13 +219,13 @@ class SharedClient:
         elif open_task := self._open.get(number):
             if isinstance(event, LastEvent):
                 del self._open[number]
-            open_task.tell(event)
+            open_task.add(event)
 
     def _end_all(self, failed: TaskFailed) -> None:
         """Ends everything that is in progress, of which nothing is heard any more."""
         open_tasks, self._open = self._open, {}
         for task in open_tasks.values():
-            task.tell(failed)
+            task.add(failed)
 
 
 async def _lines(pipe: IO[bytes]) -> AsyncIterator[bytes]:

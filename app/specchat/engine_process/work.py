@@ -1,4 +1,4 @@
-"""What each command does with the engine."""
+"""The engine, and what each command does with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from specchat.engine_process.loading import (
     describe,
     open_models,
     open_what_fits,
-    progress_told,
+    reported_progress,
 )
 from specchat.engine_process.open_task import OpenTask
 from specchat.engine_process.places import Places
@@ -74,7 +74,7 @@ class Work:
     """
 
     def __init__(self, send: Callable[[Event, int], None], keep_every_s: float) -> None:
-        """What is learned from a server's clients is kept every `keep_every_s` seconds."""
+        """Records of an engine that serves are written every `keep_every_s` seconds."""
         self._send = send
         self._keep_every_s = keep_every_s
         self._loaded: LoadedEngine | None = None
@@ -82,12 +82,12 @@ class Work:
 
     @property
     def serves(self) -> bool:
-        """Whether the engine answers the clients of a server."""
+        """True if the engine answers the clients of a server."""
         return self._loaded is not None and self._loaded.serves
 
     @property
     def num_places(self) -> int:
-        """How many answers can be given at a time."""
+        """The number of answers that can be given at a time."""
         return self._loaded.places.count if self._loaded else 0
 
     @property
@@ -194,7 +194,7 @@ class Work:
 
     def _loading(self, task: OpenTask) -> Progress:
         """Sends the progress of a load from inside it, since it is one call, and stops it after a cancel."""
-        return progress_told(lambda share: self._send(Loading(share), task.number), lambda: task.cancelled)
+        return reported_progress(lambda share: self._send(Loading(share), task.number), lambda: task.cancelled)
 
     def _inspect(self, task: OpenTask, command: Inspect) -> Inspected:
         session = self._session_for(self._ready(), command)
@@ -222,12 +222,12 @@ class Work:
         from specchat.bench.measure import time_draft
 
         self._unload()
-        tell = by_hundredths(lambda share: self._send(Timing(share), task.number))
+        report = by_hundredths(lambda share: self._send(Timing(share), task.number))
 
         def progress(share: float) -> None:
             if task.cancelled:
                 raise Cancelled("timing was stopped")
-            tell(share)
+            report(share)
 
         opened = open_models(command, command.draft, self._loading(task))
         with opened.engine as engine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specchat.engine_process.loading import by_hundredths, progress_told
+from specchat.engine_process.loading import by_hundredths, reported_progress
 
 
 def test_a_share_is_told_once_for_every_hundredth_and_at_its_end() -> None:
@@ -15,7 +15,7 @@ def test_a_share_is_told_once_for_every_hundredth_and_at_its_end() -> None:
 
 def test_a_load_ends_when_it_is_stopped_or_nobody_listens() -> None:
     stopped: list[bool] = []
-    progress = progress_told(lambda _: None, lambda: bool(stopped))
+    progress = reported_progress(lambda _: None, lambda: bool(stopped))
     assert progress(0.1)
     stopped.append(True)
     assert not progress(0.2)
@@ -23,4 +23,4 @@ def test_a_load_ends_when_it_is_stopped_or_nobody_listens() -> None:
     def gone(_: float) -> None:
         raise BrokenPipeError
 
-    assert not progress_told(gone, lambda: False)(0.1)
+    assert not reported_progress(gone, lambda: False)(0.1)

@@ -6,7 +6,7 @@ import threading
 from types import SimpleNamespace
 from typing import cast
 
-from specchat.engine_process.reading_progress import told_while_reading
+from specchat.engine_process.reading_progress import progress_reported
 from specchat_engine import PromptProgress, Session
 
 PROGRESS = PromptProgress(3, 10, contended=False)
@@ -24,7 +24,7 @@ def test_the_progress_is_told_again_and_again_and_not_once_the_answer_has_begun(
         if len(told) == 3:
             thrice.set()
 
-    with told_while_reading(reading(PROGRESS), tell, seconds=0.0, pause=0.001) as end:
+    with progress_reported(reading(PROGRESS), tell, seconds=0.0, pause=0.001) as end:
         assert thrice.wait(30)
         end()
         count = len(told)
@@ -34,9 +34,9 @@ def test_the_progress_is_told_again_and_again_and_not_once_the_answer_has_begun(
 
 def test_nothing_is_told_of_a_prompt_that_is_read_soon_or_of_none() -> None:
     told = list[PromptProgress]()
-    with told_while_reading(reading(PROGRESS), told.append, seconds=60.0):
+    with progress_reported(reading(PROGRESS), told.append, seconds=60.0):
         pass
-    with told_while_reading(reading(None), told.append, seconds=0.0, pause=0.001):
+    with progress_reported(reading(None), told.append, seconds=0.0, pause=0.001):
         threading.Event().wait(0.02)
     assert told == []
 
@@ -48,5 +48,5 @@ def test_a_reader_who_has_gone_ends_nothing() -> None:
         tried.set()
         raise BrokenPipeError
 
-    with told_while_reading(reading(PROGRESS), tell, seconds=0.0, pause=0.001):
+    with progress_reported(reading(PROGRESS), tell, seconds=0.0, pause=0.001):
         assert tried.wait(30)
