@@ -1,4 +1,4 @@
-"""What the server tells of itself: the model, its state, and the description of its API."""
+"""The endpoints about the server itself: the model, its state, and the description of its API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP application: its routes, who gets in, and how errors are told."""
+"""The HTTP application: its routes, who gets in, and how errors are sent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from specchat.settings.serving import Serving
 _log = logging.getLogger(__name__)
 
 _OPEN = ("/health",)
-"""What everybody may ask, without a key."""
+"""Paths for everybody, without a key."""
 
 _ANTHROPIC = "/v1/messages"
 _GONE = 499
@@ -88,7 +88,7 @@ class _Guarded:
             try:
                 self._check(scope["path"], Headers(scope=scope))
             except ApiError as error:
-                await _told(error, scope["path"])(scope, receive, send)
+                await _error_response(error, scope["path"])(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -118,24 +118,26 @@ class _Unexpected:
             _log.exception("an unexpected error")
             if scope["type"] == "http" and not begun:
                 failure = ApiError(500, f"an unexpected {type(error).__name__}; the server's log has more")
-                await _told(failure, scope["path"])(scope, receive, send)
+                await _error_response(failure, scope["path"])(scope, receive, send)
 
 
-def _told(error: ApiError, path: str) -> Response:
-    """The response that tells an error in the shape of the API that was asked."""
+def _error_response(error: ApiError, path: str) -> Response:
+    """The response for an error, in the shape of the API that was asked."""
     body = error.anthropic() if path.startswith(_ANTHROPIC) else error.openai()
     return JSONResponse(body, error.status, headers=error.headers)
 
 
 def _known_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, SpecchatError)
-    return _told(api_error(error), request.url.path)
+    return _error_response(api_error(error), request.url.path)
 
 
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    told = {404: f"there is nothing at {request.url.path[:100]}", 405: f"{request.method} is not allowed here"}
-    response = _told(ApiError(error.status_code, told.get(error.status_code, error.detail)), request.url.path)
+    messages = {404: f"there is nothing at {request.url.path[:100]}", 405: f"{request.method} is not allowed here"}
+    response = _error_response(
+        ApiError(error.status_code, messages.get(error.status_code, error.detail)), request.url.path
+    )
     response.headers.update(error.headers or {})
     return response
 

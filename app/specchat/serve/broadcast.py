@@ -20,7 +20,7 @@ MOST_WATCHERS = 16
 
 
 class Broadcast:
-    """Sends the events of all answers to all watchers. Unless watching is `allowed`, it keeps and tells nothing."""
+    """Sends the events of all answers to all watchers. Unless watching is `allowed`, it keeps and sends nothing."""
 
     def __init__(self, *, allowed: bool, room: int = ROOM) -> None:
         self.allowed = allowed
@@ -31,7 +31,7 @@ class Broadcast:
 
     @property
     def is_full(self) -> bool:
-        """Whether as many watch as may."""
+        """True if the number of watchers is at its limit."""
         return len(self._watchers) >= MOST_WATCHERS
 
     def next_number(self) -> int:
@@ -50,7 +50,7 @@ class Broadcast:
             case Ended():
                 if self._running.pop(number, None) is None:
                     return
-        self._tell(number, trace_line(event))
+        self._offer(number, trace_line(event))
 
     def break_off(self, number: int, reason: str, message: str = "") -> None:
         """Tells that an answer ended before it was complete, and the error if there was one. Else does nothing."""
@@ -59,11 +59,11 @@ class Broadcast:
             return
         trace = _trace_of(parts)
         if message:
-            self._tell(number, {"type": "error", "message": message})
-        self._tell(number, trace_line(Ended(reason, trace.text, dict(trace.stats))))
+            self._offer(number, {"type": "error", "message": message})
+        self._offer(number, trace_line(Ended(reason, trace.text, dict(trace.stats))))
 
     async def events(self) -> AsyncGenerator[bytes, None]:
-        """What one watcher is told, without an end.
+        """The events for one watcher, without an end.
 
         It begins with what runs now, each answer from its start. After a loss it begins in the same way again.
         """
@@ -77,16 +77,16 @@ class Broadcast:
                 for number, part in parts:
                     yield _line(number, trace_line(part))
                     await asyncio.sleep(0)  # a long answer keeps nobody else waiting
-                while (told := await watcher.next()) is not None:
-                    yield told
+                while (line := await watcher.next()) is not None:
+                    yield line
         finally:
             self._watchers.discard(watcher)
 
-    def _tell(self, number: int, line: Mapping[str, Any]) -> None:
+    def _offer(self, number: int, line: Mapping[str, Any]) -> None:
         if self._watchers:
-            told = _line(number, line)
+            event = _line(number, line)
             for watcher in self._watchers:
-                watcher.offer(told)
+                watcher.offer(event)
 
 
 class _Watcher:
@@ -99,12 +99,12 @@ class _Watcher:
         self._waiting: asyncio.Queue[bytes] = asyncio.Queue(room)
         self._lost = 0
 
-    def offer(self, told: bytes) -> None:
+    def offer(self, event: bytes) -> None:
         """Takes an event, or counts it as lost."""
         if self._lost or self._waiting.full():
             self._lost += 1
         else:
-            self._waiting.put_nowait(told)
+            self._waiting.put_nowait(event)
 
     async def next(self) -> bytes | None:
         """The next event. None if the following ones are lost."""
@@ -124,6 +124,6 @@ def _line(number: int, line: Mapping[str, Any]) -> bytes:
 
 
 def _trace_of(parts: list[Started | Round]) -> Trace:
-    """What is known of an answer that has no end."""
+    """The trace of an answer that has no end."""
     start = next(part.line for part in parts if isinstance(part, Started))
     return Trace(start, tuple(part for part in parts if isinstance(part, Round)))

@@ -96,11 +96,11 @@ class Endpoints:
         readers = [AnswerReader(each, answer_format, traces=body.tells_rounds) for each in requests]
         shape = shape_of(body, requests, self.offer.model)
         shape.figures = [reader.figures for reader in readers]
-        told = self._told(request.url.path, given, shape, self.runner.run(requests, readers))
-        first = await while_there(request, anext(told))
+        events = self._events(request.url.path, given, shape, self.runner.run(requests, readers))
+        first = await while_there(request, anext(events))
         if body.stream:
-            return EventSourceResponse(_stream(first, told, shape), sep="\n", send_timeout=PATIENCE)
-        await while_there(request, _exhaust(told))
+            return EventSourceResponse(_stream(first, events, shape), sep="\n", send_timeout=PATIENCE)
+        await while_there(request, _exhaust(events))
         return JSONResponse(shape.whole())
 
     async def _requests(self, request: Request, body: Answerable) -> tuple[Generate, ...]:
@@ -118,10 +118,10 @@ class Endpoints:
             raise ApiError(408, f"the request was not sent within {PATIENCE:g} seconds", code="timeout") from None
         return await asyncio.to_thread(read_json, body)
 
-    async def _told(
+    async def _events(
         self, path: str, body: Mapping[str, Any], shape: Shape, steps: AsyncGenerator[Step, None]
     ) -> AsyncGenerator[list[bytes], None]:
-        """The events that tell the answers, delta by delta."""
+        """The events of the answers, delta by delta."""
         try:
             async with aclosing(steps):
                 async for number, delta in steps:
@@ -145,14 +145,14 @@ def shape_of(body: Answerable, requests: Sequence[Generate], model: str) -> Shap
 
 
 async def _stream(
-    first: list[bytes], told: AsyncGenerator[list[bytes], None], shape: Shape
+    first: list[bytes], deltas: AsyncGenerator[list[bytes], None], shape: Shape
 ) -> AsyncGenerator[bytes, None]:
     """All events of a stream; an error becomes the last one."""
-    async with aclosing(told):
+    async with aclosing(deltas):
         try:
             for event in first:
                 yield event
-            async for events in told:
+            async for events in deltas:
                 for event in events:
                     yield event
             for event in shape.end():
@@ -161,13 +161,13 @@ async def _stream(
             yield shape.failed(error)
 
 
-async def _exhaust(told: AsyncGenerator[list[bytes], None]) -> None:
-    async for _ in told:
+async def _exhaust(deltas: AsyncGenerator[list[bytes], None]) -> None:
+    async for _ in deltas:
         pass
 
 
 async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """What the work returns. Ends it and raises ClientDisconnect if the client goes first."""
+    """Returns what the work returns. Ends it and raises ClientDisconnect if the client goes first."""
     working, gone = asyncio.create_task(work), asyncio.create_task(_gone(request))
     try:
         await asyncio.wait((working, gone), return_when=asyncio.FIRST_COMPLETED)

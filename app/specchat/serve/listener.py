@@ -60,7 +60,7 @@ def address_of(listening: socket.socket) -> str:
 
 
 def server_of(app: Starlette) -> uvicorn.Server:
-    """A server that logs nothing and tells nobody what it is."""
+    """A server that logs nothing and sends no header about itself."""
     return uvicorn.Server(
         uvicorn.Config(
             app,

@@ -1,4 +1,4 @@
-"""What Prometheus is told. Names follow vLLM's, under `specchat:`, since this is not vLLM."""
+"""Metrics for Prometheus. Names follow vLLM's, under `specchat:`, since this is not vLLM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTH = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 
 
 Kind = Literal["chat", "completion", "json", "tools"]
-"""What sort of text is asked for; drafts succeed to different degrees."""
+"""The sort of text that is asked for; drafts succeed to different degrees."""
 
 
 def kind_of(request: Generate) -> Kind:

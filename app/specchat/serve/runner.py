@@ -1,4 +1,4 @@
-"""Answers requests: asks the engine, keeps the time limit, counts, and tells every step."""
+"""Answers requests: asks the engine, keeps the time limit, counts, and sends every step to watchers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from specchat.serve.metrics import Metrics, kind_of
 from specchat_engine.decoding.rounds import Round
 
 Step = tuple[int, Delta]
-"""What one of several answers was added, with the answer's number."""
+"""A delta of one of several answers, after the answer's number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ async def run(
 
 
 def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> ModelOffer:
-    """What clients are offered. A grammar in the configuration is for chats, not for them."""
+    """Returns what clients are offered. A grammar in the configuration is for chats, not for them."""
     settings = options.settings(loaded.recommended, loaded.drafters, longest=0)
     return ModelOffer(
         model=serving.alias or loaded.target.name,
@@ -68,7 +68,7 @@ def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> ModelOffe
 
 
 def notices(loaded: Loaded, thinking: str = AUTO) -> list[str]:
-    """What whoever starts the server should know about the models."""
+    """Lists what the user who starts the server should know about the models."""
     refused = f"the draft model was left out: {loaded.refusal}" if loaded.refusal else ""
     plain = f"speculation is off: {loaded.plain_because}" if loaded.plain_because else ""
     unheard = loaded.thinking.notice(thinking)
@@ -81,8 +81,8 @@ def prompt_log(stream: TextIO) -> PromptLog:
 
     def write(path: str, body: Mapping[str, Any], shape: Shape) -> None:
         answers = [
-            {"content": told.content, "reasoning": told.reasoning, "calls": [call.name for call in told.calls]}
-            for told in shape.told
+            {"content": answer.content, "reasoning": answer.reasoning, "calls": [call.name for call in answer.calls]}
+            for answer in shape.answers
         ]
         request = json.loads(json.dumps(body), object_hook=_without_data)
         line = {"time": time.time(), "path": path, "request": request, "answers": answers}

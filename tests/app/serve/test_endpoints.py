@@ -250,7 +250,7 @@ def test_prompts_and_answers_are_logged_where_that_is_wanted(served: Served) -> 
     logged: list[tuple[str, Any, str]] = []
 
     def log(path: str, body: Any, shape: Shape) -> None:
-        logged.append((path, body, shape.told[0].content))
+        logged.append((path, body, shape.answers[0].content))
 
     with httpx2.Client(base_url=served(log=log), trust_env=False) as client:
         for stream in (False, True):

@@ -7,7 +7,7 @@ from typing import Any
 
 from specchat.engine_process.protocol import LikelyToken, Position
 from specchat.serve.answers.choices import ChoicesShape
-from specchat.serve.answers.deltas import Delta, Told
+from specchat.serve.answers.deltas import AnswerSoFar, Delta
 from specchat_engine.answers.parts import AnswerPart, PartKind
 
 
@@ -19,37 +19,37 @@ class ChatShape(ChoicesShape):
     chunk_kind = "chat.completion.chunk"
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
-        """One chunk, if there is something to tell."""
+        """One chunk, if there is something to send."""
         change = self._change(number, delta.parts)
         if delta.started:
             change = {"role": "assistant", "content": ""} | change
-        told = self.rounds([delta.line]) | self.progress(delta)
-        if change or told or delta.positions or delta.finish:
+        more = self.rounds([delta.line]) | self.progress(delta)
+        if change or more or delta.positions or delta.finish:
             choice = {"index": number, "delta": change, "logprobs": self._logprobs(delta.positions)}
-            yield self.chunk([choice | {"finish_reason": delta.finish}], told)
+            yield self.chunk([choice | {"finish_reason": delta.finish}], more)
 
-    def choice(self, number: int, told: Told) -> dict[str, Any]:
+    def choice(self, number: int, answer: AnswerSoFar) -> dict[str, Any]:
         """The message of one answer."""
-        message: dict[str, Any] = {"role": "assistant", "content": told.content or (None if told.calls else "")}
-        if told.reasoning:
-            message["reasoning_content"] = told.reasoning
-        if told.calls:
+        message: dict[str, Any] = {"role": "assistant", "content": answer.content or (None if answer.calls else "")}
+        if answer.reasoning:
+            message["reasoning_content"] = answer.reasoning
+        if answer.calls:
             message["tool_calls"] = [
                 {
                     "id": self._call_id(number, index),
                     "type": "function",
                     "function": {"name": call.name, "arguments": call.arguments},
                 }
-                for index, call in enumerate(told.calls)
+                for index, call in enumerate(answer.calls)
             ]
-        logprobs = self._logprobs(told.positions)
-        return {"index": number, "message": message, "logprobs": logprobs, "finish_reason": told.finish}
+        logprobs = self._logprobs(answer.positions)
+        return {"index": number, "message": message, "logprobs": logprobs, "finish_reason": answer.finish}
 
     def _change(self, number: int, parts: Sequence[AnswerPart]) -> dict[str, Any]:
-        """What parts add to a message; those of one kind are joined."""
+        """Returns the change of a message by these parts; parts of one kind are joined."""
         change: dict[str, Any] = {}
         calls: dict[int, dict[str, Any]] = {}
-        index = len(self.told[number].calls) - sum(part.kind is PartKind.CALL for part in parts) - 1
+        index = len(self.answers[number].calls) - sum(part.kind is PartKind.CALL for part in parts) - 1
         for part in parts:
             match part.kind:
                 case PartKind.CONTENT:

@@ -1,4 +1,4 @@
-"""What the shapes of OpenAI's two older APIs have in common: an object with choices, and chunks of it."""
+"""The common part of the shapes of OpenAI's two older APIs: an object with choices, and chunks of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from specchat.engine_process.protocol import Generate
-from specchat.serve.answers.deltas import Delta, Told
+from specchat.serve.answers.deltas import AnswerSoFar, Delta
 from specchat.serve.answers.figures import usage
 from specchat.serve.answers.shape import DONE, Shape, event
 from specchat.serve.api_errors import ApiError
@@ -25,7 +25,7 @@ class ChoicesShape(Shape):
         super().__init__(body, requests, model, self.prefix)
 
     @abstractmethod
-    def choice(self, number: int, told: Told) -> dict[str, Any]:
+    def choice(self, number: int, answer: AnswerSoFar) -> dict[str, Any]:
         """One complete answer."""
 
     def usage(self) -> dict[str, Any]:
@@ -46,10 +46,10 @@ class ChoicesShape(Shape):
         """All answers in one object."""
         return {
             **self._head(self.whole_kind),
-            "choices": [self.choice(number, told) for number, told in enumerate(self.told)],
+            "choices": [self.choice(number, answer) for number, answer in enumerate(self.answers)],
             "usage": self.usage(),
             **self.report(),
-            **self.rounds(line for told in self.told for line in told.lines),
+            **self.rounds(line for answer in self.answers for line in answer.lines),
         }
 
     def chunk(self, choices: list[dict[str, Any]], more: dict[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from specchat.engine_process.protocol import Generate, Position, Started
 from specchat.serve.answers.choices import ChoicesShape
-from specchat.serve.answers.deltas import Delta, Told
+from specchat.serve.answers.deltas import AnswerSoFar, Delta
 from specchat.serve.answers.figures import usage
 from specchat.serve.requests.completions import CompletionRequest
 
@@ -28,7 +28,7 @@ class CompletionShape(ChoicesShape):
         self._offsets = [0] * len(requests)
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
-        """One chunk, if there is something to tell."""
+        """One chunk, if there is something to send."""
         text, positions = "", [*delta.positions]
         first = delta.started is not None and self.requests[number].echo
         if self._silent:
@@ -37,8 +37,8 @@ class CompletionShape(ChoicesShape):
             text = "".join(part.text for part in delta.parts)
         if delta.started is not None and first:
             text, positions = prompt_text(self.requests[number], delta.started), [*delta.started.prompt]
-        told = self.rounds([delta.line]) | self.progress(delta)
-        if text or told or positions or delta.finish:
+        more = self.rounds([delta.line]) | self.progress(delta)
+        if text or more or positions or delta.finish:
             choice = {
                 "index": number,
                 "text": text,
@@ -46,36 +46,37 @@ class CompletionShape(ChoicesShape):
                 "finish_reason": delta.finish,
             }
             self._offsets[number] += sum(len(position.token.text) for position in positions)
-            yield self.chunk([choice], told)
+            yield self.chunk([choice], more)
 
-    def choice(self, number: int, told: Told) -> dict[str, Any]:
+    def choice(self, number: int, answer: AnswerSoFar) -> dict[str, Any]:
         """The text of one answer, after its prompt if that is to be repeated."""
-        request, started = self.requests[number], told.started
-        text, positions = ("", []) if self._silent else (told.content, told.positions)
+        request, started = self.requests[number], answer.started
+        text, positions = ("", []) if self._silent else (answer.content, answer.positions)
         if request.echo and started:
             text, positions = prompt_text(request, started) + text, [*started.prompt, *positions]
         logprobs = self._logprobs(positions, 0, first=request.echo)
-        return {"index": number, "text": text, "logprobs": logprobs, "finish_reason": told.finish}
+        return {"index": number, "text": text, "logprobs": logprobs, "finish_reason": answer.finish}
 
     def _logprobs(self, positions: Sequence[Position], offset: int, *, first: bool) -> Logprobs | None:
         """Four lists over the tokens. With `first`, nothing comes before the first token, so it has no probability."""
         if not self._tells_tokens:
             return None
-        told: Logprobs = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
+        logprobs: Logprobs = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
         for place, position in enumerate(positions):
             unknown = first and place == 0
             likeliest = {token.text: token.logprob for token in (position.token, *position.likeliest)}
-            told["tokens"].append(position.token.text)
-            told["token_logprobs"].append(None if unknown else position.token.logprob)
-            told["top_logprobs"].append(None if unknown else likeliest)
-            told["text_offset"].append(offset)
+            logprobs["tokens"].append(position.token.text)
+            logprobs["token_logprobs"].append(None if unknown else position.token.logprob)
+            logprobs["top_logprobs"].append(None if unknown else likeliest)
+            logprobs["text_offset"].append(offset)
             offset += len(position.token.text)
-        return told
+        return logprobs
 
     def usage(self) -> dict[str, Any]:
         """The tokens of all answers and of their prompts; a silent answer has none."""
-        told = usage(self.figures, predicts=False, prompts=self._prompts)
-        return told | {"completion_tokens": 0, "total_tokens": told["prompt_tokens"]} if self._silent else told
+        counts = usage(self.figures, predicts=False, prompts=self._prompts)
+        silent = {"completion_tokens": 0, "total_tokens": counts["prompt_tokens"]}
+        return counts | silent if self._silent else counts
 
 
 def prompt_text(request: Generate, started: Started) -> str:

@@ -1,4 +1,4 @@
-"""Reads the engine's events of one answer as what a client is told: step by step, or at the end as a whole."""
+"""Reads the events of one answer as what a client gets: step by step, or at the end as a whole."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATHS = ("target", "draft", "head", "further")
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What one event adds to an answer.
+    """The part that one event adds to an answer.
 
     The first has `started`; `line` is the line of the trace for the event, if traces are wanted. Only the last has a
     `finish`, and the stop string that ended the answer, if one did.
@@ -37,8 +37,8 @@ class Delta:
 
 
 @dataclass(slots=True)
-class Told:
-    """An answer as far as it was told."""
+class AnswerSoFar:
+    """An answer as far as it was sent."""
 
     content: str = ""
     reasoning: str = ""
@@ -88,7 +88,7 @@ class RawText:
 
 
 def parser_of(request: Generate, answer_format: AnswerFormat, *, thinking: bool) -> Parser:
-    """What tells the parts of an answer apart; `thinking` says that the prompt opened the reasoning.
+    """Returns a parser for the parts of an answer; `thinking` says that the prompt opened the reasoning.
 
     An answer that a grammar holds to a format cannot close it, and has none. Nor has it calls of tools.
     """
@@ -114,7 +114,7 @@ class AnswerReader:
         self._calls = False
 
     def read(self, event: Started | Scored | Round | Ended) -> Delta | None:
-        """What an event adds to the answer; None for scores, which belong to the round that follows."""
+        """Returns what an event adds to the answer; None for scores, which belong to the round that follows."""
         line = trace_line(event) if self._traces and not isinstance(event, Scored) else {}
         match event:
             case Started():

@@ -1,4 +1,4 @@
-"""What an answer did in figures: OpenAI's usage, llama.cpp's timings, vLLM's metrics of speculative decoding."""
+"""An answer in figures: OpenAI's usage, llama.cpp's timings, vLLM's metrics of speculative decoding."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class AnswerFigures:
 
 
 def usage(figures: Sequence[AnswerFigures], *, predicts: bool, prompts: int = 1) -> dict[str, Any]:
-    """OpenAI's `usage` over all answers to a request, which has so many different prompts.
+    """OpenAI's `usage` over all answers to a request, which has `prompts` different prompts.
 
     The tokens of a prediction that were accepted or rejected are those of prompt lookup, which drafts it.
     """

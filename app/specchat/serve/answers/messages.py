@@ -1,4 +1,4 @@
-"""Answers in the shape of Anthropic's API: a message is a list of blocks, and a stream tells how they grow."""
+"""Answers in the shape of Anthropic's API: a message is a list of blocks, and a stream shows how they grow."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class MessagesShape(Shape):
         self._calls = 0
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
-        """What a delta changes: blocks begin, grow and end."""
+        """The changes of a delta: blocks begin, grow and end."""
         if delta.started:
             yield event({"type": "message_start", "message": self._message([], self._usage())}, "message_start")
         for part in delta.parts:
             yield from self._grown(part)
-        if told := self.rounds([delta.line]):
-            yield event({"type": "ping"} | told, "ping")
+        if trace := self.rounds([delta.line]):
+            yield event({"type": "ping"} | trace, "ping")
 
     def end(self) -> Iterable[bytes]:
         """The end of the last block, why the message ended, and its usage."""
@@ -47,15 +47,15 @@ class MessagesShape(Shape):
 
     def whole(self) -> dict[str, Any]:
         """The object `message`."""
-        (told,) = self.told
+        (answer,) = self.answers
         blocks: list[dict[str, Any]] = []
-        if told.reasoning:
-            blocks.append({"type": "thinking", "thinking": told.reasoning, "signature": ""})
-        if told.content or not (told.calls or told.reasoning):
-            blocks.append({"type": "text", "text": told.content})
-        for index, call in enumerate(told.calls):
+        if answer.reasoning:
+            blocks.append({"type": "thinking", "thinking": answer.reasoning, "signature": ""})
+        if answer.content or not (answer.calls or answer.reasoning):
+            blocks.append({"type": "text", "text": answer.content})
+        for index, call in enumerate(answer.calls):
             blocks.append(self._call(index, call.name) | {"input": _object(call.arguments)})
-        return self._message(blocks, self._usage()) | self._reason() | self.report() | self.rounds(told.lines)
+        return self._message(blocks, self._usage()) | self._reason() | self.report() | self.rounds(answer.lines)
 
     def _grown(self, part: AnswerPart) -> Iterator[bytes]:
         """Adds a part to the block that it belongs to, which may begin with it."""
@@ -107,9 +107,9 @@ class MessagesShape(Shape):
         }
 
     def _reason(self) -> dict[str, Any]:
-        (told,) = self.told
-        reason = "stop_sequence" if told.stop is not None and told.finish == "stop" else _REASONS[told.finish]
-        return {"stop_reason": reason, "stop_sequence": told.stop}
+        (answer,) = self.answers
+        reason = "stop_sequence" if answer.stop is not None and answer.finish == "stop" else _REASONS[answer.finish]
+        return {"stop_reason": reason, "stop_sequence": answer.stop}
 
     def _usage(self) -> dict[str, int]:
         (figures,) = self.figures
@@ -122,7 +122,7 @@ class MessagesShape(Shape):
 
 
 def _object(arguments: str) -> dict[str, Any]:
-    """The arguments of a call; what is no object, as in an answer that was cut short, is kept as a text."""
+    """Reads the arguments of a call; what isn't an object, as in an answer that was cut short, is kept as a text."""
     try:
         found = json.loads(arguments or "{}")
     except (ValueError, RecursionError):

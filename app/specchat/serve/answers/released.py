@@ -22,7 +22,7 @@ class Releasing:
     """Takes the texts of an answer's tokens, gives the text that no stop string can cut any more.
 
     A token without text waits for the next one: it may be the mark that ends an answer, which is no part of it. It is
-    told all the same if the answer `tells_end`.
+    sent all the same if the answer `tells_end`.
     """
 
     stop: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Releasing:
         return Portion(text, self._positions(self.sent, at_the_end=False))
 
     def finish(self, whole: str) -> Portion:
-        """What is left of an answer that is complete; `whole` is its text, cut where a stop string began."""
+        """Gives the rest of an answer that is complete; `whole` is its text, cut where a stop string began."""
         is_cut = len(whole) < self.sent + len(self._held)
         text, self.sent, self._held = whole[self.sent :], len(whole), ""
         end = len(whole) + (self.tells_end and not is_cut)

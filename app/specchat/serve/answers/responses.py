@@ -1,4 +1,4 @@
-"""Answers in the shape of OpenAI's newer API: a response is a list of items, and a stream tells how they grow."""
+"""Answers in the shape of OpenAI's newer API: a response is a list of items, and a stream shows how they grow."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class ResponsesShape(Shape):
         self._number = 0
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
-        """What a delta changes: items begin, grow and end."""
+        """The changes of a delta: items begin, grow and end."""
         if delta.started:
             yield self._event("response.created", response=self._response("in_progress"))
             yield self._event("response.in_progress", response=self._response("in_progress"))
         for part in delta.parts:
             yield from self._grown(part)
-        if told := self.rounds([delta.line]):
-            yield self._event("specchat.trace", **told["specchat"])
+        if trace := self.rounds([delta.line]):
+            yield self._event("specchat.trace", **trace["specchat"])
 
     def end(self) -> Iterable[bytes]:
         """The end of the last item, and the whole response."""
@@ -50,17 +50,17 @@ class ResponsesShape(Shape):
 
     def whole(self) -> dict[str, Any]:
         """The object `response`."""
-        (told,) = self.told
-        parts = [AnswerPart(PartKind.REASONING, told.reasoning)] if told.reasoning else []
-        parts += [AnswerPart(PartKind.CONTENT, told.content)] if told.content or not told.calls else []
-        for call in told.calls:
+        (answer,) = self.answers
+        parts = [AnswerPart(PartKind.REASONING, answer.reasoning)] if answer.reasoning else []
+        parts += [AnswerPart(PartKind.CONTENT, answer.content)] if answer.content or not answer.calls else []
+        for call in answer.calls:
             parts += [AnswerPart(PartKind.CALL, call.name), AnswerPart(PartKind.ARGUMENTS, call.arguments)]
         for part in parts:
             for _ in self._grown(part):
                 pass
         for _ in self._closed():
             pass
-        return self._response(self._status()) | self.rounds(told.lines)
+        return self._response(self._status()) | self.rounds(answer.lines)
 
     def _grown(self, part: AnswerPart) -> Iterator[bytes]:
         """Adds a part to the item that it belongs to, which may begin with it."""
@@ -118,7 +118,7 @@ class ResponsesShape(Shape):
         return len(self._items) - 1
 
     def _status(self) -> str:
-        return "incomplete" if self.told[0].finish == "length" else "completed"
+        return "incomplete" if self.answers[0].finish == "length" else "completed"
 
     def _response(self, status: str) -> dict[str, Any]:
         complete = status in ("completed", "incomplete")

@@ -1,4 +1,4 @@
-"""What the shapes of all APIs have in common: how an answer is written in the words of one of them."""
+"""The common part of the shapes of all APIs: how an answer is written in the words of one of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from specchat.engine_process.protocol import Generate
-from specchat.serve.answers.deltas import Delta, Told
+from specchat.serve.answers.deltas import AnswerSoFar, Delta
 from specchat.serve.answers.figures import AnswerFigures
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.base import Sampling
@@ -41,16 +41,16 @@ class Shape(ABC):
         self.id = f"{prefix}{secrets.token_hex(12)}"
         self.created = int(time.time())
         self.figures: list[AnswerFigures] = []
-        self.told = [Told() for _ in requests]
+        self.answers = [AnswerSoFar() for _ in requests]
 
     def add(self, number: int, delta: Delta) -> Iterable[bytes]:
-        """Takes what an answer was added; the events that tell it."""
-        self.told[number].add(delta)
+        """Adds a delta to an answer; returns the events that send it."""
+        self.answers[number].add(delta)
         return self.events(number, delta) if self.body.stream else ()
 
     @abstractmethod
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
-        """The events that tell what an answer was added."""
+        """The events that send a delta of an answer."""
 
     @abstractmethod
     def end(self) -> Iterable[bytes]:
@@ -62,7 +62,7 @@ class Shape(ABC):
 
     @abstractmethod
     def failed(self, error: ApiError) -> bytes:
-        """The event that tells an error in the middle of a stream."""
+        """The event for an error in the middle of a stream."""
 
     def report(self) -> dict[str, Any]:
         """llama.cpp's and vLLM's figures of an answer; with several answers there are none."""
@@ -72,5 +72,5 @@ class Shape(ABC):
 
     def rounds(self, lines: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """The lines of the trace, if the client wants them."""
-        told = [line for line in lines if line]
-        return {"specchat": {"trace": told}} if told else {}
+        trace = [line for line in lines if line]
+        return {"specchat": {"trace": trace}} if trace else {}

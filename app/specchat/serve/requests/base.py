@@ -72,14 +72,14 @@ class ModelOffer:
 
 
 class SpecchatOptions(Wire):
-    """What only this server knows: `rounds` has every round told."""
+    """What only this server knows: with `rounds` every round is sent."""
 
     rounds: bool = False
 
 
 @with_settings
 class Sampling(Wire):
-    """Sampling and drafting. What is not given, or null, is as the server was told or the model recommends."""
+    """Sampling and drafting. What is not given, or null, is as the server was started or the model recommends."""
 
     model: str | None = None
     stream: bool | None = None
@@ -96,17 +96,17 @@ class Sampling(Wire):
 
     @property
     def tells_rounds(self) -> bool:
-        """Whether every round is to be told."""
+        """True if every round is to be sent."""
         return self.specchat is not None and self.specchat.rounds
 
     @property
     def tells_usage(self) -> bool:
-        """Whether a stream ends with a chunk that has the usage."""
+        """True if a stream ends with a chunk that has the usage."""
         return False
 
     @property
     def tells_progress(self) -> bool:
-        """Whether each chunk of a stream has the figures so far."""
+        """True if each chunk of a stream has the figures so far."""
         return False
 
     def variables(self, offer: ModelOffer, effort: str | None, thinks: bool | None = None) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Sampling(Wire):
 
 
 class StreamOptions(Wire):
-    """What a stream tells besides the answer."""
+    """What a stream sends besides the answer."""
 
     include_usage: bool | None = None
 
@@ -166,12 +166,12 @@ class OpenaiSampling(Sampling):
 
     @property
     def tells_usage(self) -> bool:
-        """Whether a stream ends with a chunk that has the usage."""
+        """True if a stream ends with a chunk that has the usage."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
 
     @property
     def tells_progress(self) -> bool:
-        """Whether each chunk of a stream has the figures so far."""
+        """True if each chunk of a stream has the figures so far."""
         return bool(self.timings_per_token)
 
     def repeated(self, request: Generate) -> tuple[Generate, ...]:

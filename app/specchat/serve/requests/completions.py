@@ -38,7 +38,7 @@ class CompletionRequest(OpenaiSampling):
 
     @property
     def tells_tokens(self) -> bool:
-        """Whether the log-probabilities of tokens are told."""
+        """True if the log-probabilities of tokens are sent."""
         return self.logprobs is not None
 
     def requests(self, offer: ModelOffer) -> tuple[Generate, ...]:
