@@ -164,10 +164,10 @@ def _holders() -> Iterator[type]:
     """The app, and all screens and widgets of this package."""
     package = __name__.rpartition(".")[0]
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-        for found in vars(importlib.import_module(module.name)).values():
-            ours = isinstance(found, type) and found.__module__.startswith(package)
-            if ours and issubclass(found, (App, DOMNode)):
-                yield found
+        for value in vars(importlib.import_module(module.name)).values():
+            ours = isinstance(value, type) and value.__module__.startswith(package)
+            if ours and issubclass(value, (App, DOMNode)):
+                yield value
 
 
 _MEANINGS = {

@@ -91,8 +91,10 @@ class DraftTimer:
             Timing(str(path.absolute()), gain.speedup.value, DRAFTED.drafter, str(DRAFTED.k))
             for path, gain in gains.items()
         ]
-        names = {one.draft for one in new}
-        write_timings(self._target, [*(one for one in read_timings(self._target) if one.draft not in names), *new])
+        names = {timing.draft for timing in new}
+        write_timings(
+            self._target, [*(timing for timing in read_timings(self._target) if timing.draft not in names), *new]
+        )
         best = max(gains, key=lambda path: gains[path].speedup.value)
         if gains[best].speedup.value > 1:
             remember_pair(self._target, best)

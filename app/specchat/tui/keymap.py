@@ -18,13 +18,13 @@ _TOGETHER = frozenset({"app", "chat", "prompt"})
 
 def known_bindings(*holders: type) -> dict[str, str]:
     """The keys of all bindings with an id in these classes and their bases, by id, separated by commas."""
-    found: dict[str, str] = {}
+    keymap: dict[str, str] = {}
     for kind in dict.fromkeys(base for holder in holders for base in holder.__mro__):
         own: list[BindingType] = vars(kind).get("BINDINGS", [])
         for binding in own:
             if isinstance(binding, Binding) and binding.id is not None:
-                found[binding.id] = ",".join(dict.fromkeys(_split(f"{found.get(binding.id, '')},{binding.key}")))
-    return found
+                keymap[binding.id] = ",".join(dict.fromkeys(_split(f"{keymap.get(binding.id, '')},{binding.key}")))
+    return keymap
 
 
 def read_keymap(keys: Mapping[str, str], known: Mapping[str, str]) -> Keymap:

@@ -27,7 +27,7 @@ def memory_words(loaded: ChatOptions, wanted: LoadOptions) -> Content:
         return Content(str(error))
     machine = ask_machine().machine
     present = where_it_goes(target, draft, loaded.load, machine)
-    freed = Machine(tuple(_with_free(one, present) for one in machine.devices), machine.repacked)
+    freed = Machine(tuple(_with_free(device, present) for device in machine.devices), machine.repacked)
     return placed(where_it_goes(target, draft, wanted, freed), freed)
 
 
@@ -41,7 +41,9 @@ def placed(placement: Placement, machine: Machine) -> Content:
             over = device.name in placement.over
             lines.append(Content.styled(f"✗ {words}" if over else words, "$text-warning" if over else "$quiet"))
     if placement.over and placement.remedies:
-        lines.append(Content.styled(f"or {', or '.join(_words(one) for one in placement.remedies)}", "$text-warning"))
+        lines.append(
+            Content.styled(f"or {', or '.join(_words(remedy) for remedy in placement.remedies)}", "$text-warning")
+        )
     return Content("\n").join(lines)
 
 

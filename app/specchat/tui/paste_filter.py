@@ -39,24 +39,24 @@ class PasteFilter:
             passed = self._finished()
         while text:
             if self._pieces is None:
-                keys, found, text = self._before_paste(text)
+                keys, mark, text = self._before_paste(text)
                 passed += keys.replace(_ALT_ENTER, _CTRL_J)
-                if found:
+                if mark:
                     self._pieces = [""]
             else:
-                pasted, found, text = (self._pieces.pop() + text).partition(_END)
-                cut = len(pasted) if found else max(0, len(pasted) - len(_END) + 1)
+                pasted, mark, text = (self._pieces.pop() + text).partition(_END)
+                cut = len(pasted) if mark else max(0, len(pasted) - len(_END) + 1)
                 self._pieces += [pasted[:cut], pasted[cut:]]
-                if found:
+                if mark:
                     passed += self._finished()
         return passed
 
     def _before_paste(self, text: str) -> tuple[str, str, str]:
         """Returns the text up to a paste with the sequence that starts it, that sequence, and the rest."""
         known = len(self._last)
-        keys, found, rest = (self._last + text).partition(_START)
-        self._last = "" if found else keys[1 - len(_START) :]
-        return (keys + found)[known:], found, rest
+        keys, mark, rest = (self._last + text).partition(_START)
+        self._last = "" if mark else keys[1 - len(_START) :]
+        return (keys + mark)[known:], mark, rest
 
     def _finished(self) -> str:
         """Returns the paste's text and the sequence that ends it."""

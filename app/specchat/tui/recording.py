@@ -173,9 +173,9 @@ def stored_of(store: Store, session: int, pair: str) -> Stored:
 def _summed(store: Store, pair: str | None = None, session: int | None = None) -> Summary:
     total = Summary()
     for turn in store.turns(pair, session, MAX_TURNS):
-        kept = (store.stats(turn.message) or {}).get("summary")
+        stored = (store.stats(turn.message) or {}).get("summary")
         try:
-            total += from_json(Summary, kept) if kept else Summary()
+            total += from_json(Summary, stored) if stored else Summary()
         except ValueError:
             continue  # stored by another version
     return total

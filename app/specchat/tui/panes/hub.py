@@ -153,11 +153,11 @@ class HubPane(Pane[FoundRepository | File]):
         elif text:
             self.ask(f"searching for {text!r} …", lambda: Hub(INTERACTIVE).search(text, _MOST), self._found)
 
-    def _found(self, found: list[FoundRepository]) -> None:
-        self._repositories = [*found]
+    def _found(self, repositories: list[FoundRepository]) -> None:
+        self._repositories = [*repositories]
         self.show(self._repositories, 0)
-        more = f" {_MOST} are shown; more words narrow it." if len(found) == _MOST else ""
-        self.say(f"most downloaded first.{more}" if found else "no GGUF repository has these words: try fewer")
+        more = f" {_MOST} are shown; more words narrow it." if len(repositories) == _MOST else ""
+        self.say(f"most downloaded first.{more}" if repositories else "no GGUF repository has these words: try fewer")
 
     def _open(self, name: str) -> None:
         def find() -> list[FoundRepository | File]:
@@ -180,7 +180,7 @@ class HubPane(Pane[FoundRepository | File]):
         self.ask(f"listing {name} …", find, self._listed)
 
     def _listed(self, files: list[FoundRepository | File]) -> None:
-        usual = next((place for place, one in enumerate(files) if isinstance(one, File) and one.usual), 0)
+        usual = next((index for index, file in enumerate(files) if isinstance(file, File) and file.usual), 0)
         self.show(files, usual)
         if not files:
             self.say("this repository has no GGUF file: search for one whose name ends in GGUF")

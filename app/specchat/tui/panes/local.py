@@ -81,9 +81,9 @@ class HerePane(Pane[Entry]):
         """Show the models that match all words."""
         self._words = self.typed
         words = self._words.lower().split()
-        found = [entry for entry in self._entries if all(word in _words(entry) for word in words)]
-        self.show(found[:_MOST], 0)
-        self.say("" if found or not self._entries else "no model on this machine matches: Tab goes to the hub")
+        matching = [entry for entry in self._entries if all(word in _words(entry) for word in words)]
+        self.show(matching[:_MOST], 0)
+        self.say("" if matching or not self._entries else "no model on this machine matches: Tab goes to the hub")
 
     def choose(self) -> None:
         """Load the model. Resume the download of an incomplete one."""
@@ -171,8 +171,8 @@ class FetchingPane(Pane[DownloadView]):
         if progress.error:
             lines.append(Content.styled(clean_line(progress.error), "$text-error"))
         if item.resumable:
-            kept = "Enter resumes where it ended, F7 removes it from the list."
-            lines.append(Content.styled(kept, "$quiet"))
+            resumes = "Enter resumes where it ended, F7 removes it from the list."
+            lines.append(Content.styled(resumes, "$quiet"))
         return Content("\n").join(lines)
 
     def look(self) -> None:

@@ -144,14 +144,14 @@ class Pane(Vertical, Generic[T]):
 
         def work() -> None:
             try:
-                found = question()
+                result = question()
             except (SpecchatError, EngineError) as error:
                 trouble = str(error)
                 self._hand_over(lambda: self.say(trouble), task)
                 return
             except Stopped:
                 return
-            self._hand_over(lambda: answer(found), task)
+            self._hand_over(lambda: answer(result), task)
 
         task = self.run_worker(work, thread=True, exclusive=True, group="asked", exit_on_error=True)
 

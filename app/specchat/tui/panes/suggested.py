@@ -52,9 +52,9 @@ class SuggestedPane(Pane[Suggestion]):
         super().on_mount()
 
         def look() -> tuple[list[Suggestion], str]:
-            place = self._place()
-            known = suggestions(place, self._costs())
-            return known, f"For {place.words}. {basis(place)} {note(place, known)}".rstrip()
+            device = self._place()
+            known = suggestions(device, self._costs())
+            return known, f"For {device.words}. {basis(device)} {note(device, known)}".rstrip()
 
         self.ask("looking at this machine …", look, self._know)
 
@@ -110,7 +110,7 @@ class SuggestedPane(Pane[Suggestion]):
         self.say("")
         self.post_message(self.Fetch(wanted))
 
-    def _know(self, found: tuple[list[Suggestion], str]) -> None:
-        titles = [one.title for one in found[0]]
-        self.show(found[0], titles.index(self._first) if self._first in titles else 0)
-        self.say(found[1] if found[0] else f"no known model fits and is fast enough. {found[1]}", calm=True)
+    def _know(self, known: tuple[list[Suggestion], str]) -> None:
+        titles = [suggestion.title for suggestion in known[0]]
+        self.show(known[0], titles.index(self._first) if self._first in titles else 0)
+        self.say(known[1] if known[0] else f"no known model fits and is fast enough. {known[1]}", calm=True)

@@ -58,9 +58,9 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         self._target = target
         self._judge = judge
         self._timer = timer
-        before = {Path(one.draft).resolve(): one for one in timed}
-        self._speedups = {path: one.speedup for path, one in before.items()}
-        self._alphas = {path: one.alphas for path, one in before.items() if one.alphas}
+        before = {Path(timing.draft).resolve(): timing for timing in timed}
+        self._speedups = {path: timing.speedup for path, timing in before.items()}
+        self._alphas = {path: timing.alphas for path, timing in before.items() if timing.alphas}
         self._steps: dict[Path, TimingStep] = {}
         self._waiting: list[Path] = []
         self._found: list[Candidate] = []
@@ -117,7 +117,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
 
     def action_time(self) -> None:
         """Time the drafts that fit, the most promising first."""
-        chosen = [one.entry.path for one in worth_timing(self._found)]
+        chosen = [candidate.entry.path for candidate in worth_timing(self._found)]
         if self._waiting:
             return
         if self._timer.busy():
@@ -139,69 +139,69 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         if step.gain is not None:
             self._speedups[step.draft.resolve()] = step.gain.speedup.value
         if self.is_attached:
-            name = next(one.entry.name for one in self._found if one.entry.path == step.draft)
-            place = f"{self._waiting.index(step.draft) + 1} of {len(self._waiting)}"
-            self._say(f"timing {name}, {place}; the chat's models are unloaded meanwhile · Esc stops")
+            name = next(candidate.entry.name for candidate in self._found if candidate.entry.path == step.draft)
+            number = f"{self._waiting.index(step.draft) + 1} of {len(self._waiting)}"
+            self._say(f"timing {name}, {number}; the chat's models are unloaded meanwhile · Esc stops")
             self.query_one(Listing).show([*self.query_one(Listing).items])
             self._tell()
 
     def _end_timing(self) -> None:
-        asked, self._waiting = self._waiting, []
+        drafts, self._waiting = self._waiting, []
         ended = {path: step for path, step in self._steps.items() if step.ended}
         self._steps = ended
         if not self.is_attached:
             return
         self._show(self._found, "")
         gains = {path: step.gain for path, step in ended.items() if step.gain is not None}
-        stopped = f"stopped after {len(ended)} of {len(asked)}: " if len(ended) < len(asked) else ""
+        stopped = f"stopped after {len(ended)} of {len(drafts)}: " if len(ended) < len(drafts) else ""
         best = max(gains, key=lambda path: gains[path].speedup.value, default=None)
         if best is None or gains[best].speedup.value <= 1:
             self._say(f"{stopped}no draft is faster than plain decoding here; prompt lookup needs no draft")
             return
-        name = next(one.entry.name for one in self._found if one.entry.path == best)
+        name = next(candidate.entry.name for candidate in self._found if candidate.entry.path == best)
         chance = "" if gains[best].speedup.is_gain else ", which may be noise,"
         self._say(f"{stopped}{name} is fastest{chance} and is now this target's draft: Enter loads it")
 
     @work(thread=True, exclusive=True, group="judge")
     def _read(self) -> None:
         worker = get_current_worker()
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         trouble = ""
         try:
-            for one in self._judge():
+            for candidate in self._judge():
                 if worker.is_cancelled:
                     return
-                found.append(one)
-                if len(found) == _MOST:
+                candidates.append(candidate)
+                if len(candidates) == _MOST:
                     break
         except (SpecchatError, EngineError) as error:
             trouble = str(error)
-        self.call_later(self._show, found, trouble)
+        self.call_later(self._show, candidates, trouble)
 
-    def _show(self, found: list[Candidate], trouble: str) -> None:
+    def _show(self, candidates: list[Candidate], trouble: str) -> None:
         if not self.is_attached or not self.query(Listing):
             return  # a row was chosen before the last header was read
         gaining = sorted(
             (path for path, gain in self._speedups.items() if gain > 1), key=lambda path: -self._speedups[path]
         )
-        self._found, self._reading = ranked(found, gaining), False
+        self._found, self._reading = ranked(candidates, gaining), False
         listing: Listing[Candidate | None] = self.query_one(Listing)
-        best = next((place for place, one in enumerate(self._found) if one.fits), None)
-        fitting = [one for one in self._found if one.fits]
-        others = [one for one in self._found if not one.fits]
+        best = next((index for index, candidate in enumerate(self._found) if candidate.fits), None)
+        fitting = [candidate for candidate in self._found if candidate.fits]
+        others = [candidate for candidate in self._found if not candidate.fits]
         listing.show([*fitting, None, *others], 0 if best is not None else None)
         self._say(trouble or ("" if fitting else "no model on this machine can draft for it: F8 finds others"))
         self.query_one("#panel").border_subtitle = f"{len(fitting)} of {len(self._found)} fit"
 
-    def _row(self, one: Candidate | None, width: int) -> Content:
-        if one is None:
+    def _row(self, candidate: Candidate | None, width: int) -> Content:
+        if candidate is None:
             return Content("– no draft model").pad_right(max(width - 16, 0))
         timed = bool(self._waiting or self._speedups)
-        return candidate_row(one, width, self._measured(one), 22 if timed else 8)
+        return candidate_row(candidate, width, self._measured(candidate), 22 if timed else 8)
 
-    def _measured(self, one: Candidate) -> str:
+    def _measured(self, candidate: Candidate) -> str:
         """The progress or result of timing a draft; empty if it was not timed."""
-        path = one.entry.path
+        path = candidate.entry.path
         step, speedup = self._steps.get(path), self._speedups.get(path.resolve())
         if path in self._waiting and (step is None or not step.ended):
             return "waiting" if step is None else f"timing {100 * step.share:.0f} %"
@@ -216,8 +216,8 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         else:
             step = self._steps.get(chosen.entry.path)
             alphas = self._alphas.get(chosen.entry.path.resolve(), {})
-            said = (_result(step), _by_kind(alphas), chosen.problem)
-            lines = [Content(clean_line(line)) for line in said if line]
+            notes = (_result(step), _by_kind(alphas), chosen.problem)
+            lines = [Content(clean_line(line)) for line in notes if line]
             text = Content("\n").join([*lines, *([verdict_lines(chosen.verdict)] if chosen.verdict else [])])
         self.query_one("#facts", Static).update(text)
 

@@ -95,9 +95,9 @@ class ExplainScreen(ModalScreen[None]):
 
 def figures_screen(view: TurnView, read: Callable[[Place], None], figure: Figure | None = None) -> ExplainScreen:
     """The explanations of all figures with these numbers, beginning with one of them."""
-    place = [*NAMED.values()].index(figure) if figure else 0
+    index = [*NAMED.values()].index(figure) if figure else 0
     title = "What the figures mean, with this answer's numbers" if view.figures.num_rounds else "What the figures mean"
-    return ExplainScreen([figure.explanation(view) for figure in NAMED.values()], place, read, title=title)
+    return ExplainScreen([figure.explanation(view) for figure in NAMED.values()], index, read, title=title)
 
 
 def _heading(shown: Explanation) -> Content:

@@ -141,16 +141,16 @@ class FirstRunScreen(ModalScreen[Offer]):
     def action_move(self, steps: int) -> None:
         """Mark the next row, across the lists."""
         rows = [
-            (listing, place)
+            (listing, row)
             for listing in self.query(Listing).results()
-            for place in range(listing.option_count)
+            for row in range(listing.option_count)
             if listing.display
         ]
         # Only one list has a marked row. The focus is updated too late for keys that follow fast.
-        now = next((at for at, (listing, place) in enumerate(rows) if listing.highlighted == place), 0)
-        chosen, place = rows[(now + steps) % len(rows)]
+        now = next((at for at, (listing, row) in enumerate(rows) if listing.highlighted == row), 0)
+        chosen, row = rows[(now + steps) % len(rows)]
         for listing in self.query(Listing).results():
-            listing.highlighted = place if listing is chosen else None
+            listing.highlighted = row if listing is chosen else None
         chosen.focus()
 
     def _wait(self) -> None:
@@ -160,15 +160,19 @@ class FirstRunScreen(ModalScreen[Offer]):
 
     @work(thread=True)
     def _look(self) -> None:
-        found = self._fitting()
-        self.call_later(self._know, found)
+        fitting = self._fitting()
+        self.call_later(self._know, fitting)
 
-    def _know(self, found: Fitting) -> None:
+    def _know(self, fitting: Fitting) -> None:
         if self.is_attached and self.query("#machine"):
-            words = f"For real work on this machine ({found.words}):" if found.pairs else f"This machine: {found.words}"
-            lines = [words, *([found.note] if found.pairs and found.note else [])]
+            words = (
+                f"For real work on this machine ({fitting.words}):"
+                if fitting.pairs
+                else f"This machine: {fitting.words}"
+            )
+            lines = [words, *([fitting.note] if fitting.pairs and fitting.note else [])]
             self.query_one("#machine", Static).update(Content("\n".join(lines)))
-            self._show("#fitting", [Offer(None, pair=pair) for pair in found.pairs])
+            self._show("#fitting", [Offer(None, pair=pair) for pair in fitting.pairs])
 
     def _show(self, name: str, offers: list[Offer]) -> None:
         listing: Listing[Offer] = self.query_one(name, Listing)

@@ -201,8 +201,8 @@ class HelpScreen(ModalScreen[None]):
         (self.query_one(SearchField) if section is None else self.query_one(SectionText)).focus()
         panel = self.query_one("#panel")
         panel.border_title = Content(f"specchat help · {section.name}" if section else "specchat help")
-        found = len(self.query_one("#results", Listing).items)
-        panel.border_subtitle = f"{found} found" if view == "-results" else ""
+        count = len(self.query_one("#results", Listing).items)
+        panel.border_subtitle = f"{count} found" if view == "-results" else ""
         self.refresh_bindings()
 
 

@@ -58,8 +58,8 @@ class SectionText(VerticalScroll, can_focus=True, inherit_bindings=False):
 
 def _see_also(section: Section) -> str:
     """The pages behind the links, in Markdown."""
-    found = [(number, section_at(place)) for number, place in enumerate(section.links, 1)]
-    named = [f"`{number}` {target.title}" for number, target in found if target is not None]
+    numbered = [(number, section_at(place)) for number, place in enumerate(section.links, 1)]
+    named = [f"`{number}` {target.title}" for number, target in numbered if target is not None]
     return f"\nSee also: {', '.join(named)}\n" if named else ""
 
 

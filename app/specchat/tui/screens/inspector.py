@@ -106,9 +106,9 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
 
     def action_round(self, steps: int) -> None:
         """Show the round before or after."""
-        place = min(max(self._place + steps, 0), len(self._trace.rounds) - 1)
-        if place != self._place:
-            self._place, self._mark = place, len(spots(self._trace, place)) - 1 if steps < 0 else 0
+        index = min(max(self._place + steps, 0), len(self._trace.rounds) - 1)
+        if index != self._place:
+            self._place, self._mark = index, len(spots(self._trace, index)) - 1 if steps < 0 else 0
             self._show()
 
     def action_mark(self, steps: int) -> None:
@@ -147,8 +147,8 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         """All rows in order: the round's tokens, then the alternatives."""
         inspection = self._inspection(self._position)
         alternatives = inspection.tokens if inspection is not None else ()
-        found = [Choice(spot.id, spot.position, not spot.text) for spot in self._spots]
-        return found + [Choice(token.id, self._position, not token.text) for token in alternatives]
+        choices = [Choice(spot.id, spot.position, not spot.text) for spot in self._spots]
+        return choices + [Choice(token.id, self._position, not token.text) for token in alternatives]
 
     def _show(self) -> None:
         """Draw the round. The position stays what it is while the mark is on one of its alternatives."""
@@ -185,18 +185,20 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         """The alternatives at the marked position."""
         if self._position is None:
             return Content.styled("never compared with the target", "$quiet")
-        found = self._found.get(self._position)
-        if found is None:
+        inspection = self._found.get(self._position)
+        if inspection is None:
             return Content.styled("inspecting …", "$quiet")
-        if isinstance(found, str):
-            return Content.styled(clean_line(found), "$text-warning")
+        if isinstance(inspection, str):
+            return Content.styled(clean_line(inspection), "$text-warning")
         kind = "before sampling" if self._raw else "after sampling"
         lines = [Content.styled(f"    {'here':<{_WIDTH}}   q      p    rank  draft's rank   {kind}", "$quiet")]
-        for number, token in enumerate(found.tokens, len(self._spots)):
+        for number, token in enumerate(inspection.tokens, len(self._spots)):
             q, p = (token.raw_q, token.raw_p) if self._raw else (token.q, token.p)
             draft_rank = "–" if token.draft_rank is None else str(token.draft_rank)
-            said, text = token.id == found.said, fitted(visible(clean(token.text)))
-            name = Content.assemble(("✓" if said else " ", "$outcome-bonus"), " ", (text, "bold" if said else ""))
+            answered, text = token.id == inspection.said, fitted(visible(clean(token.text)))
+            name = Content.assemble(
+                ("✓" if answered else " ", "$outcome-bonus"), " ", (text, "bold" if answered else "")
+            )
             values = f" {share(q)}  {share(p)} {token.rank:>5}  {draft_rank:>12}   "
             lines.append(self._line(number, name, values, f"removed by {token.removed_by}" if token.removed_by else ""))
         return Content("\n").join(lines)
@@ -206,8 +208,8 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         return Content.assemble((mark, "$primary"), name, values, (remark, "$quiet"))
 
     def _inspection(self, position: int | None) -> Inspection | None:
-        found = None if position is None else self._found.get(position)
-        return found if isinstance(found, Inspection) else None
+        inspection = None if position is None else self._found.get(position)
+        return inspection if isinstance(inspection, Inspection) else None
 
     def _begin_to_inspect(self) -> None:
         position = self._position
@@ -242,7 +244,7 @@ def spots(trace: Trace, place: int) -> list[Spot]:
     """The tokens of round `place`, the target's own after the drafted ones. Those without an id are left out."""
     event, at = trace.rounds[place], position_of(trace, place)
     drawn = [*(token.text for token in event.drafted[: event.num_accepted]), event.token.text]
-    found = []
+    spots_of_round = []
     for token, depth in zip(event.drafted, event.depths, strict=True):
         if token.id is None:
             continue
@@ -254,14 +256,16 @@ def spots(trace: Trace, place: int) -> list[Spot]:
             remark = "never compared"
         look = LOOKS[token.outcome]
         position = at + depth if compared else None
-        found.append(Spot(token.id, token.text, look.glyph, token.outcome.value, token.q, token.p, position, remark))
+        spots_of_round.append(
+            Spot(token.id, token.text, look.glyph, token.outcome.value, token.q, token.p, position, remark)
+        )
     own = event.token
     if own.id is not None:
         look = LOOKS[own.kind]
-        found.append(
+        spots_of_round.append(
             Spot(own.id, own.text, look.glyph, own.kind.value, None, own.p, at + event.num_accepted, own.kind.value)
         )
-    return found
+    return spots_of_round
 
 
 def prefix_at(trace: Trace, position: int, token: int) -> tuple[int, ...]:

@@ -95,8 +95,8 @@ class Played(Transcript, can_focus=False):
         self._model = TurnModel(self._costs, verifier=str(trace.start.get("verifier") or ""))
         self._answer = Answer(recorded_target(trace.start) or "answer", self._view)
         self._answer.figures = ""
-        asked = [UserMessage(trace.question)] if self._alone and trace.question else []
-        self.load([*asked, self._answer])
+        question = [UserMessage(trace.question)] if self._alone and trace.question else []
+        self.load([*question, self._answer])
         if trace.opening is not None:
             self._answer.append([trace.opening])
 

@@ -240,21 +240,21 @@ class SessionsScreen(ModalScreen[int | None]):
         ids = [row.session.id for row in rows]
         self._list.show(rows, ids.index(chosen.session.id) if chosen is not None and chosen.session.id in ids else None)
         more = "+" if text and count == PAGE else ""
-        found = f"{count:,}{more} found" if text else f"{count:,}"
-        self.query_one("#panel").border_subtitle = f"{found}, changed by another specchat" if followed else found
+        counted = f"{count:,}{more} found" if text else f"{count:,}"
+        self.query_one("#panel").border_subtitle = f"{counted}, changed by another specchat" if followed else counted
         if not rows:
             self._say(f"nothing contains “{text}”" if text else "no sessions yet: your chats are stored here")
 
     async def _load_more(self) -> None:
         try:
-            found = await self._archive.read(lambda store: store.sessions(PAGE, len(self._list.items)))
+            sessions = await self._archive.read(lambda store: store.sessions(PAGE, len(self._list.items)))
         except SpecchatError as error:
             self._say(str(error))
             return
         finally:
             self._loading = False
-        self._whole = len(found) < PAGE
-        self._list.show([*self._list.items, *(Row(session) for session in found)])
+        self._whole = len(sessions) < PAGE
+        self._list.show([*self._list.items, *(Row(session) for session in sessions)])
 
     async def _give_title(self, row: Row, title: str) -> None:
         if title and await self._done(lambda store: store.rename(row.session.id, title)):

@@ -106,10 +106,10 @@ def pairs_page(pairs: Mapping[str, Counters], present: str, width: int) -> list[
     if not pairs:
         return wrapped(_NOT_YET, width, Style.QUIET)
     if width < _TABLE:
-        told = [(name, _pair(sums)) for name, sums in pairs.items()]
+        described = [(name, _pair(sums)) for name, sums in pairs.items()]
         return [
             line
-            for name, figures in told
+            for name, figures in described
             for line in (*wrapped(name, width, Style.STRONG), *wrapped(figures, width, indent="  "), _EMPTY)
         ]
     room = min(width, _WIDEST) - 48
@@ -141,12 +141,12 @@ def why_page(turn: Answered, width: int) -> list[Line]:
     lines = [*wrapped(in_short(turn.view), width, Style.STRONG), _EMPTY]
     lines += [line for figure in _TOLD for line in wrapped(f"· {figure.sentence(turn.view)}", width, hang="  ")]
     lines += [line for sentence in limits(turn.rounds) for line in wrapped(f"· {sentence}", width, hang="  ")]
-    found = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
+    all_advice = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
     lines += _title("What could be gained")
-    if not found:
+    if not all_advice:
         lines += wrapped(_no_advice(turn), width)
-    for place, advice in enumerate(found):
-        lines += [_EMPTY] if place else []
+    for index, advice in enumerate(all_advice):
+        lines += [_EMPTY] if index else []
         gain = "" if per_cent(advice.gain) in advice.sentence else f" ({per_cent(advice.gain)} faster)"
         lines += wrapped(f"{advice.sentence}{gain}", width, Style.STRONG)
         for reason in advice.why:

@@ -123,10 +123,10 @@ class VerifyScreen(ModalScreen[None]):
 def compared(answer: Trace, plain: Trace) -> Compared:
     """Compare the answer with one that was decoded plainly and had room for as many tokens."""
     ours, theirs = answer.tokens, plain.tokens
-    for place in range(max(len(ours), len(theirs))):
-        pair = (_at(ours, place), _at(theirs, place))
+    for index in range(max(len(ours), len(theirs))):
+        pair = (_at(ours, index), _at(theirs, index))
         if pair[0] != pair[1]:
-            return Compared(place, place, pair, (_text(answer, place), _text(plain, place)))
+            return Compared(index, index, pair, (_text(answer, index), _text(plain, index)))
     return Compared(len(ours))
 
 
@@ -154,15 +154,19 @@ def _rules(answer: Trace) -> list[str]:
 
 
 def describe_gap(
-    found: Inspection | str, difference: Compared, seed: int, turn: int, attempt: int, quantisation: str = ""
+    inspection: Inspection | str, difference: Compared, seed: int, turn: int, attempt: int, quantisation: str = ""
 ) -> str:
     """How close the two tokens are for the target, or why that is not known. `quantisation` is its weights' type."""
-    if isinstance(found, str):
-        return f"it is not known how close they are: {found}"
-    pair = [token for token in (known(found, one) for one in difference.tokens if one is not None) if token is not None]
+    if isinstance(inspection, str):
+        return f"it is not known how close they are: {inspection}"
+    pair = [
+        token
+        for token in (known(inspection, token_id) for token_id in difference.tokens if token_id is not None)
+        if token is not None
+    ]
     if difference.place is None or len(pair) < 2:
         return "it is not known how close they are"
-    greedy = found.sampling.temperature == 0
+    greedy = inspection.sampling.temperature == 0
     removed = [token.removed_by for token in pair if token.p == 0 and not greedy]
     if removed:
         return f"one of them does not survive {removed[0]}: the last bits of the logits can decide that"
@@ -181,13 +185,13 @@ def _value(token: InspectedToken, noise: float, *, greedy: bool) -> float:
     return (math.log(p) if p > 0 else -math.inf) + noise
 
 
-def _at(tokens: tuple[int, ...], place: int) -> int | None:
-    return tokens[place] if place < len(tokens) else None
+def _at(tokens: tuple[int, ...], index: int) -> int | None:
+    return tokens[index] if index < len(tokens) else None
 
 
-def _text(trace: Trace, place: int) -> str:
+def _text(trace: Trace, position: int) -> str:
     """The token at an output position, with signs for spaces."""
-    at = place - len(trace.start.get("prefix", ()))
+    at = position - len(trace.start.get("prefix", ()))
     for event in trace.rounds:
         if at < event.num_emitted:
             text = event.drafted[at].text if at < event.num_accepted else event.token.text

@@ -179,12 +179,14 @@ class WatchScreen(Screen[None]):
             changed |= {*self._take(event)}
             if (answer := self._following.choose()) is not None:
                 self._show(answer)
-        for one, turn in [*self._turns.items()]:
-            if one in changed:
+        for watched, turn in [*self._turns.items()]:
+            if watched in changed:
                 turn.update()
         self._show_figures()
         self._turns = {
-            one: turn for one, turn in self._turns.items() if not one.over or one is self._following.followed
+            answer: turn
+            for answer, turn in self._turns.items()
+            if not answer.over or answer is self._following.followed
         }
         self._show_status()
 

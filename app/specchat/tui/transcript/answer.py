@@ -83,8 +83,8 @@ class Answer(Entry):
     @property
     def raw(self) -> str:
         """The answer so far, as the model wrote it."""
-        said = (event.text for event in self.rounds)
-        return "".join((self._given, *said)) if self._final is None else self._final
+        texts = (event.text for event in self.rounds)
+        return "".join((self._given, *texts)) if self._final is None else self._final
 
     @property
     def codes(self) -> Sequence[str]:
@@ -160,10 +160,10 @@ class Answer(Entry):
 
     def mark(self, row: int) -> tuple[int, int] | None:
         """The characters of a row that belong to the marked token, as (begin, end); None where there are none."""
-        found = self._parts.locate(self.cursor.index) if self.cursor is not None else None
-        if found is None:
+        location = self._parts.locate(self.cursor.index) if self.cursor is not None else None
+        if location is None:
             return None
-        number, begin, end = found
+        number, begin, end = location
         above, text = self._text_section(number)
         if not above <= row < above + len(text):
             return None
@@ -202,10 +202,10 @@ class Answer(Entry):
 
     def marked_row(self) -> int | None:
         """The row where the marked token begins."""
-        found = self._parts.locate(self.cursor.index) if self.cursor is not None else None
-        if found is None:
+        location = self._parts.locate(self.cursor.index) if self.cursor is not None else None
+        if location is None:
             return None
-        return self._text_section(found[0])[0] + self._bodies[found[0]].row_of(found[1])
+        return self._text_section(location[0])[0] + self._bodies[location[0]].row_of(location[1])
 
     def suffix(self, row: int) -> Sequence[Piece]:
         """The cursor after the last row of text, while the answer is live."""
@@ -228,14 +228,14 @@ class Answer(Entry):
         for number in range(len(self._bodies), len(parts)):
             formulas = self.host is None or self.host.shows_formulas
             self._bodies.append(Body(parts[number], number, self.view, self._width, formulas=formulas))
-        found = [self._head()]
+        sections = [self._head()]
         codes = 0
         for number, body in enumerate(self._bodies):
-            found += body.sections(unfolded=number in self._unfolded, codes_above=codes)
+            sections += body.sections(unfolded=number in self._unfolded, codes_above=codes)
             codes += body.num_codes
         if parts[-1].thought:
-            found[-1] = []  # the lines below have a gap of their own
-        return [*found, self._foot()]
+            sections[-1] = []  # the lines below have a gap of their own
+        return [*sections, self._foot()]
 
     def _use(self, view: View) -> None:
         self.view, self._bodies = view, []
@@ -263,9 +263,9 @@ class Answer(Entry):
     def _take_all(self, rounds: Sequence[Round]) -> None:
         """Build the parts of a finished answer from its rounds or, if there are none, from its text."""
         self.rounds, self._parts, self._bodies = list(rounds), Parts(), []
-        said = "".join(event.text for event in rounds)
-        if self._final is not None and self._final.endswith(said):
-            self._given = self._final.removesuffix(said)
+        text = "".join(event.text for event in rounds)
+        if self._final is not None and self._final.endswith(text):
+            self._given = self._final.removesuffix(text)
         if self._given or not rounds:
             self._parts.take_text(shown(self._given) if rounds else self.text)
         self._parts.take(rounds)

@@ -54,9 +54,9 @@ class Body:
         """Whether the part turned out to be a thought, or not to be one, after it was laid out."""
         return self._thought is not self.part.thought
 
-    def row_of(self, place: int) -> int:
+    def row_of(self, offset: int) -> int:
         """The row of a character of the part's text, in the trace view."""
-        return self._rows.row_at(place) if isinstance(self._rows, Wrapper) else 0
+        return self._rows.row_at(offset) if isinstance(self._rows, Wrapper) else 0
 
     @property
     def num_codes(self) -> int:

@@ -58,7 +58,7 @@ class CommandEntry(TextEntry):
         rows = [f"… {above} line{'' if above == 1 else 's'} above", *lines[-_SHOWN_LINES:]] if above > 0 else lines
         self._pieces = [
             Piece(f"! {self._command}", "bold"),
-            *(Piece(f"\n{row}", "$quiet" if above > 0 and not place else "") for place, row in enumerate(rows)),
+            *(Piece(f"\n{row}", "$quiet" if above > 0 and not index else "") for index, row in enumerate(rows)),
             Piece(f"\n{status}", "$quiet"),
         ]
         self.forget()

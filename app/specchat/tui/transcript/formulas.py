@@ -89,6 +89,6 @@ def _is_formula(written: str, after: str) -> bool:
     return bool(_SIGN.search(commands)) and not _PROSE.search(commands)
 
 
-def _is_escaped(text: str, place: int) -> bool:
-    before = text[:place]
+def _is_escaped(text: str, index: int) -> bool:
+    before = text[:index]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1

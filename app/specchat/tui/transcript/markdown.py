@@ -277,7 +277,7 @@ class MarkdownRows:
 
 def _offset_of_line(text: str, line: int) -> int:
     """The index of the first character of a line."""
-    place = 0
+    start = 0
     for _ in range(line):
-        place = text.index("\n", place) + 1
-    return place
+        start = text.index("\n", start) + 1
+    return start

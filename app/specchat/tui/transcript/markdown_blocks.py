@@ -105,15 +105,15 @@ class CodeBlock:
         code = self.code
         if len(code) > _HIGHLIGHTED_MOST or any(len(line) > _LONG_LINE for line in code.split("\n")):
             return [Piece(code, "")]
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         content = highlight(code, language=self.language or "text")
         end = 0
         for span in sorted(content.spans[1:]):
             # The first span colours everything; the others follow each other.
-            found.append(Piece(content.plain[end : span.start], ""))
-            found.append(Piece(content.plain[span.start : span.end], str(span.style)))
+            pieces.append(Piece(content.plain[end : span.start], ""))
+            pieces.append(Piece(content.plain[span.start : span.end], str(span.style)))
             end = span.end
-        return [piece for piece in (*found, Piece(content.plain[end:], "")) if piece.text]
+        return [piece for piece in (*pieces, Piece(content.plain[end:], "")) if piece.text]
 
 
 @dataclass
@@ -160,12 +160,12 @@ class TableBlock:
 
     def _as_text(self) -> list[Piece]:
         """One line a row, for when there is no room for columns."""
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         for row in self.rows:
-            found.append(Piece("\n" if found else "", ""))
+            pieces.append(Piece("\n" if pieces else "", ""))
             for at, cell in enumerate(row):
-                found += [Piece(" │ " if at else "", QUIET), *cell]
-        return found
+                pieces += [Piece(" │ " if at else "", QUIET), *cell]
+        return pieces
 
     def _columns(self, room: int) -> list[int]:
         count = max(map(len, self.rows))

@@ -76,10 +76,10 @@ class Painter:
             yield Segment(letters, self._style(piece.ink, ground))
 
     def _style(self, ink: Ink | Clickable | str, ground: str = "") -> RichStyle:
-        found = self._styles.get((ink, ground))
-        if found is None:
-            found = self._styles[ink, ground] = self._looked_up(ink, ground)
-        return found
+        style = self._styles.get((ink, ground))
+        if style is None:
+            style = self._styles[ink, ground] = self._looked_up(ink, ground)
+        return style
 
     def _looked_up(self, ink: Ink | Clickable | str, ground: str) -> RichStyle:
         if isinstance(ink, Clickable):
@@ -106,12 +106,12 @@ def _drawn(segments: Sequence[Segment]) -> list[Segment]:
 def _restyled(segments: Sequence[Segment], span: tuple[int, int], look: RichStyle) -> list[Segment]:
     """The segments, with another style added between two characters."""
     begin, end = span
-    found: list[Segment] = []
-    place = 0
+    pieces: list[Segment] = []
+    offset = 0
     for text, style, _ in segments:
-        first = min(max(begin - place, 0), len(text))
-        last = len(text) if end == -1 else min(max(end - place, first), len(text))
+        first = min(max(begin - offset, 0), len(text))
+        last = len(text) if end == -1 else min(max(end - offset, first), len(text))
         parts = ((text[:first], style), (text[first:last], (style or RichStyle()) + look), (text[last:], style))
-        found += [Segment(part, own) for part, own in parts if part]
-        place += len(text)
-    return found
+        pieces += [Segment(part, own) for part, own in parts if part]
+        offset += len(text)
+    return pieces

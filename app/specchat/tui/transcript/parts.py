@@ -113,12 +113,12 @@ class Parts:
     def locate(self, token: int) -> tuple[int, int, int] | None:
         """The part of token number `token`, and the span of that token in the joined texts of the part's pieces."""
         for number, part in enumerate(self.parts):
-            place = 0
+            offset = 0
             for piece in part.pieces:
                 if token < piece.tokens:
-                    return number, place, place + len(piece.text)
+                    return number, offset, offset + len(piece.text)
                 token -= piece.tokens
-                place += len(piece.text)
+                offset += len(piece.text)
         return None
 
     def _add(self, piece: Piece, spent: float) -> None:
@@ -210,10 +210,10 @@ class TokenCursor:
 
     def move_rounds(self, steps: int) -> None:
         """Move by this many rounds, to the same place in the round or its last one."""
-        place = self.place
+        offset = self.place
         at = min(max(0, self._at + steps), len(self._ends) - 1)
         begin = self._ends[at - 1] if at else 0
-        self.index = min(begin + place, self._ends[at] - 1)
+        self.index = min(begin + offset, self._ends[at] - 1)
 
     @property
     def _at(self) -> int:

@@ -83,8 +83,8 @@ class ToolEntry(Entry):
         result = self._result
         time = f" · {self._seconds:.1f} s" if self._seconds >= _SHORTEST else ""
         ending = f" · {self._status}" if result is None else time
-        told = shown(result or "").strip()
-        short = f" → {told}" if told and "\n" not in told and cells(told) <= _LONGEST_RESULT else ""
+        content = shown(result or "").strip()
+        short = f" → {content}" if content and "\n" not in content and cells(content) <= _LONGEST_RESULT else ""
         sign = "▾" if self._unfolded else "▸"
         begin = f"{sign} {self._verb()} "
         name = self._name[: fit(self._name, max(width - cells(begin) - cells(ending), 1))]

@@ -148,8 +148,8 @@ class Transcript(EntriesView, can_focus=True):
             return self.selected
         bottom = self._stack.at(self._row + self.size.height - 1)
         above = [entry for entry in self.entries[: bottom + 1] if isinstance(entry, Answer)]
-        found = above or [entry for entry in self.entries if isinstance(entry, Answer)]
-        return found[-1] if found else None
+        answers = above or [entry for entry in self.entries if isinstance(entry, Answer)]
+        return answers[-1] if answers else None
 
     @property
     def marks_tokens(self) -> bool:
@@ -225,11 +225,11 @@ class Transcript(EntriesView, can_focus=True):
         if self.selected is None:
             self.select(candidates[-1])
             return
-        place = candidates.index(self.selected) + steps
-        if place >= len(candidates):
+        index = candidates.index(self.selected) + steps
+        if index >= len(candidates):
             self.action_leave()
         else:
-            self.select(candidates[max(0, place)])
+            self.select(candidates[max(0, index)])
 
     def action_step(self, steps: int) -> None:
         """Go to another message, or to another round while the token cursor is on."""

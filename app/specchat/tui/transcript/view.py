@@ -189,13 +189,13 @@ class EntriesView(ScrollView):
         """The text that is selected with the mouse, without the line breaks of word wrap."""
         last = self._stack.height - 1
         end = last if selection.end is None else min(selection.end.y, last)
-        found = []
+        selected = []
         for row in range(0 if selection.start is None else max(0, selection.start.y), end + 1):
             line, span = self._line(row)[1], selection.get_span(row)
             if span is not None:
                 begin, stop = span
-                found.append(line.text[begin:] + line.ending if stop == -1 else line.text[begin:stop])
-        return "".join(found), "\n"
+                selected.append(line.text[begin:] + line.ending if stop == -1 else line.text[begin:stop])
+        return "".join(selected), "\n"
 
     def entry_at(self, y: int) -> Entry | None:
         """The entry at a row of the viewport; None between entries."""

@@ -51,7 +51,7 @@ class Attaching:
     async def _read(self, message: str, folder: Path, then: Callable[[Sequence[Attachment]], None]) -> None:
         stopped = threading.Event()
         try:
-            found = await asyncio.to_thread(read_attachments, message, folder, stopped.is_set)
+            attachments = await asyncio.to_thread(read_attachments, message, folder, stopped.is_set)
         except AttachmentError as error:
             self._end()
             self._say(str(error))
@@ -59,7 +59,7 @@ class Attaching:
         finally:
             stopped.set()
         self._end()
-        then(found)
+        then(attachments)
 
     def _end(self) -> None:
         self._worker = None

@@ -130,7 +130,7 @@ class Composer(TextArea, inherit_bindings=False):
         text = self.text
         span = variable_after(text, index_of(text, self.cursor_location))
         if span is not None:
-            self.selection = Selection(*(location_of(text, place) for place in span))
+            self.selection = Selection(*(location_of(text, index) for index in span))
         return span is not None
 
     def selected_in_full(self) -> str:
@@ -150,7 +150,7 @@ class Composer(TextArea, inherit_bindings=False):
     def validate_selection(self, selection: Selection) -> Selection:
         """Keeps the cursor out of labels."""
         before = self.selection.end
-        return Selection(*(self._beside_label(place, before) for place in selection))
+        return Selection(*(self._beside_label(location, before) for location in selection))
 
     def get_line(self, line_index: int) -> Text:
         """The line, with its labels in a style of their own."""
@@ -159,15 +159,15 @@ class Composer(TextArea, inherit_bindings=False):
             line.stylize(self.get_component_rich_style("composer--pasted", partial=True), start, end)
         return line
 
-    def _beside_label(self, place: Location, before: Location) -> Location:
-        label = self._label_around(place)
+    def _beside_label(self, location: Location, before: Location) -> Location:
+        label = self._label_around(location)
         if label is None:
-            return place
-        return label[1] if place >= before else label[0]
+            return location
+        return label[1] if location >= before else label[0]
 
-    def _label_around(self, place: Location) -> tuple[Location, Location] | None:
+    def _label_around(self, location: Location) -> tuple[Location, Location] | None:
         """The ends of the label around a place."""
-        row, column = place
+        row, column = location
         if row >= self.document.line_count:
             return None
         for start, end in self._folds.spans(self.document.get_line(row)):

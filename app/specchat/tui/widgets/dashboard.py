@@ -96,10 +96,10 @@ class Dashboard(Lines, can_focus=True):
 
     def on_click(self, event: Click) -> None:
         """Explain the figure that was clicked."""
-        place = event.get_content_offset(self)
+        offset = event.get_content_offset(self)
         figures = self._panel.figures if self._panel else ()
-        if place is not None and place.y < len(figures):
-            self._marked = figures[place.y] or self._marked
+        if offset is not None and offset.y < len(figures):
+            self._marked = figures[offset.y] or self._marked
             self._draw()
 
     def _draw(self) -> None:

@@ -60,8 +60,8 @@ class Deck:
 
     def stepped(self, marks: int, now: float) -> Self:
         """The deck paused, `marks` marks further on or back."""
-        place = self.place(now)
-        at = bisect_right(self.marks, place + _SOON) if marks > 0 else bisect_left(self.marks, place - _SOON)
+        position = self.place(now)
+        at = bisect_right(self.marks, position + _SOON) if marks > 0 else bisect_left(self.marks, position - _SOON)
         reached = at + marks - (marks > 0)
         seconds = self.marks[min(reached, len(self.marks) - 1)] if reached >= 0 and self.marks else 0.0
         return replace(self, head=self.head.paused(now).sought(seconds, now))
@@ -72,8 +72,8 @@ class Deck:
 
     def faster(self, steps: int, now: float) -> Self:
         """The deck at the next speed, or the one before."""
-        place = min(max(SPEEDS.index(self.head.speed) + steps, 0), len(SPEEDS) - 1)
-        return replace(self, head=self.head.at_speed(SPEEDS[place], now))
+        index = min(max(SPEEDS.index(self.head.speed) + steps, 0), len(SPEEDS) - 1)
+        return replace(self, head=self.head.at_speed(SPEEDS[index], now))
 
 
 def clock(seconds: float) -> str:
@@ -84,15 +84,15 @@ def clock(seconds: float) -> str:
 
 def deck_line(deck: Deck, now: float, text: str, width: int) -> Content:
     """The controls in one row: state, clock, progress, speed, and `text`."""
-    place, duration = deck.place(now), deck.head.duration
+    position, duration = deck.place(now), deck.head.duration
     ended = deck.at_end(now)
     sign = "■" if ended else "▶" if deck.head.playing else "❚❚"
-    left = f"{sign:<2} {clock(place)} / {clock(duration)}  "
+    left = f"{sign:<2} {clock(position)} / {clock(duration)}  "
     right = f"  × {deck.head.speed:g}  {text}"
     room = width - len(left) - len(right)
     if room < _NARROWEST:
         return Content.assemble((left, "bold"), right.strip()).truncate(width)
-    done = room if ended else int(room * place / duration)
+    done = room if ended else int(room * position / duration)
     return Content.assemble((left, "bold"), ("━" * done, "$primary"), ("─" * (room - done), "$quiet"), right)
 
 

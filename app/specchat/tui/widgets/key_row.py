@@ -78,13 +78,13 @@ class KeyRow(Widget, can_focus=False):
 
     def on_click(self, event: Click) -> None:
         """Presses the key under the pointer."""
-        place = event.x
+        column = event.x
         for key in fitting(self._keys, self.size.width):
-            if 0 <= place < key.width:
+            if 0 <= column < key.width:
                 self.app.simulate_key(key.key)
                 event.stop()
                 return
-            place -= key.width + 1
+            column -= key.width + 1
 
     def _offer(self, screen: Screen[object]) -> None:
         """Takes the bindings that work now, one key for each action."""

@@ -26,8 +26,8 @@ def marked(excerpt: str) -> Content:
     """An excerpt on one line, with what is between the MARKS of a search in another style."""
     parts: list[tuple[str, str]] = []
     for index, part in enumerate(excerpt.split(MARKS[0])):
-        found, mark, rest = part.partition(MARKS[1])
-        parts += [(_flat(found), _MATCH), (_flat(rest), "")] if index and mark else [(_flat(part), "")]
+        matched, mark, rest = part.partition(MARKS[1])
+        parts += [(_flat(matched), _MATCH), (_flat(rest), "")] if index and mark else [(_flat(part), "")]
     return Content.assemble(*parts)
 
 
@@ -53,8 +53,8 @@ class Listing(OptionList, Generic[T]):
     @property
     def chosen(self) -> T | None:
         """The chosen item; None in an empty list."""
-        place = self.highlighted
-        return None if place is None or place >= len(self._items) else self._items[place]
+        index = self.highlighted
+        return None if index is None or index >= len(self._items) else self._items[index]
 
     def show(self, items: Sequence[T], place: int | None = None) -> None:
         """Show other items. Choose the one at `place`, or else keep the position."""
@@ -93,7 +93,7 @@ def row(width: int, sign: Content, left: str, *right: tuple[str, int], style: st
     return Content.assemble(name, " " * (free - name.cell_length), (end, "$quiet"))
 
 
-def suggestion_row(one: Suggestion, width: int) -> Content:
+def suggestion_row(suggestion: Suggestion, width: int) -> Content:
     """A known model or pair that fits this machine; a wide row has the reason, too."""
-    columns = ((one.download, 8), (one.speed, 31), (one.kind.short, 38))
-    return row(width, Content("  "), one.title, *columns, style="bold")
+    columns = ((suggestion.download, 8), (suggestion.speed, 31), (suggestion.kind.short, 38))
+    return row(width, Content("  "), suggestion.title, *columns, style="bold")

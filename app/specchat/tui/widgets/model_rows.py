@@ -46,32 +46,32 @@ def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
     )
 
 
-def candidate_row(one: Candidate, width: int, measured: str = "", room: int = 8) -> Content:
+def candidate_row(candidate: Candidate, width: int, measured: str = "", room: int = 8) -> Content:
     """A possible draft model: its verdict, its cost compared with the target, its memory, and what is against it.
 
     `measured` replaces the cost, in `room` cells.
     """
-    cost = one.verdict.cost if one.verdict else None
+    cost = candidate.verdict.cost if candidate.verdict else None
     share = "" if cost is None else f"{100 * cost:.1f} %"
-    memory = f"+{format_size(one.memory)}" if one.memory else ""
-    sign = Content.styled(f"{SIGNS[one.grade]} ", STYLES[one.grade])
-    name = f"{one.entry.name} · {one.reason}" if one.grade is not Grade.OK else one.entry.name
-    style = "$quiet" if not one.fits else ""
-    columns = ((measured or share, room), (memory, 9), (one.entry.quantisation, 7))
-    return row(width, sign, name, *columns[: 3 if one.fits else 0], style=style)
+    memory = f"+{format_size(candidate.memory)}" if candidate.memory else ""
+    sign = Content.styled(f"{SIGNS[candidate.grade]} ", STYLES[candidate.grade])
+    name = f"{candidate.entry.name} · {candidate.reason}" if candidate.grade is not Grade.OK else candidate.entry.name
+    style = "$quiet" if not candidate.fits else ""
+    columns = ((measured or share, room), (memory, 9), (candidate.entry.quantisation, 7))
+    return row(width, sign, name, *columns[: 3 if candidate.fits else 0], style=style)
 
 
-def repository_row(one: FoundRepository, width: int) -> Content:
+def repository_row(repository: FoundRepository, width: int) -> Content:
     """A repository of the hub."""
-    gated = "gated" if one.gated else ""
-    downloads = f"{one.downloads:,} ↓"
+    gated = "gated" if repository.gated else ""
+    downloads = f"{repository.downloads:,} ↓"
     return row(
         width,
         Content("  "),
-        one.id,
+        repository.id,
         (downloads, 13),
-        (format_parameters(one.parameters), 6),
-        (one.architecture, 10),
+        (format_parameters(repository.parameters), 6),
+        (repository.architecture, 10),
         (gated, 5),
         style="bold",
     )
@@ -119,7 +119,7 @@ def verdict_lines(verdict: Verdict) -> Content:
     """Every finding with its remedy, the most serious first."""
     order = [Grade.BLOCKER, Grade.WARNING, Grade.OK]
     return Content("\n").join(
-        finding_line(line) for line in sorted(verdict.lines, key=lambda one: order.index(one.grade))
+        finding_line(line) for line in sorted(verdict.lines, key=lambda finding: order.index(finding.grade))
     )
 
 

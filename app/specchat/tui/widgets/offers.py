@@ -29,9 +29,9 @@ class Menu:
         """The menu with the item `steps` places further chosen, around the end."""
         return replace(self, chosen=(self.chosen + steps) % len(self.items), moved=True)
 
-    def at(self, place: int) -> Menu:
+    def at(self, index: int) -> Menu:
         """The menu with this item chosen."""
-        return replace(self, chosen=place, moved=True)
+        return replace(self, chosen=index, moved=True)
 
     @property
     def completion(self) -> Completion:
@@ -127,13 +127,13 @@ class Offers:
         elif self._menu is not None:
             self._show(self._menu.turned(steps))
 
-    def pick(self, place: int) -> None:
+    def pick(self, index: int) -> None:
         """Take the item at this place."""
         if self._search is not None:
-            self._look(self._search.moved(place - self._search.place))
+            self._look(self._search.moved(index - self._search.place))
             self.close()
         elif self._menu is not None:
-            self._take(self._menu.at(place))
+            self._take(self._menu.at(index))
 
     def close(self) -> None:
         """Offer nothing. A search leaves the entry it found in the composer."""

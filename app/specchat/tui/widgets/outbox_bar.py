@@ -43,8 +43,8 @@ def _message_rows(outbox: Outbox) -> Iterator[Content]:
     if not messages:
         return
     shown = messages if len(messages) <= _MOST_ROWS else messages[: _MOST_ROWS - 1]
-    for place, message in enumerate(shown, 1):
-        yield Content.assemble((f"⋯ {place} ", "$quiet"), clean_line(message.shown))
+    for number, message in enumerate(shown, 1):
+        yield Content.assemble((f"⋯ {number} ", "$quiet"), clean_line(message.shown))
     if len(messages) > len(shown):
         yield Content.styled(f"⋯ and {len(messages) - len(shown)} more", "$quiet")
     hint = _HELD if outbox.held else _SENT_LATER

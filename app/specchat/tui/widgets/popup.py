@@ -40,9 +40,9 @@ class Popup(Widget):
     class Picked(Message):
         """The user clicked on the row at this place."""
 
-        def __init__(self, place: int) -> None:
+        def __init__(self, index: int) -> None:
             super().__init__()
-            self.place = place
+            self.place = index
 
     class Turned(Message):
         """The user turned the wheel by a number of rows."""
@@ -91,23 +91,23 @@ class Popup(Widget):
         text_width, help_width = self._widths()
         text_width = min(text_width, room if not help_width else max(room // 2, room - 2 - help_width))
         lines = []
-        for place, (text, words) in enumerate(self._rows[self._first : self._first + height], self._first):
+        for index, (text, words) in enumerate(self._rows[self._first : self._first + height], self._first):
             row = set_cell_size(_end_of(text, text_width), text_width)
             rest = room - text_width - 2
             line = Content.assemble(
-                "› " if place == self._chosen else "  ",
+                "› " if index == self._chosen else "  ",
                 row,
                 (f"  {set_cell_size(words, rest)}" if rest > 0 else "", "$quiet"),
             )
-            lines.append(line.stylize("bold $primary") if place == self._chosen else line)
+            lines.append(line.stylize("bold $primary") if index == self._chosen else line)
         return Content("\n").join(lines)
 
     def on_click(self, event: Click) -> None:
         """Picks the row under the pointer."""
         event.stop()
-        place = self._first + event.y - 1
-        if 1 <= event.y <= self.content_size.height and place < len(self._rows):
-            self._owner.post_message(self.Picked(place))
+        index = self._first + event.y - 1
+        if 1 <= event.y <= self.content_size.height and index < len(self._rows):
+            self._owner.post_message(self.Picked(index))
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         """Goes down."""

@@ -395,9 +395,9 @@ class Prompt(Composer):
             self._submit(text, shown, entry)
             return
 
-        def submit(found: Sequence[Attachment]) -> None:
-            with_sizes = shown + "".join(f"\n[{size}]" for size in sizes_of(found))
-            self._submit(with_attachments(text, found), with_sizes, entry, images_of(found))
+        def submit(attachments: Sequence[Attachment]) -> None:
+            with_sizes = shown + "".join(f"\n[{size}]" for size in sizes_of(attachments))
+            self._submit(with_attachments(text, attachments), with_sizes, entry, images_of(attachments))
 
         read = partial(self._attaching.begin, entry.text, self._sources().folder, submit)
         if pages := pages_named(entry.text):

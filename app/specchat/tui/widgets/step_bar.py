@@ -38,8 +38,8 @@ class Stepping:
         """In slow motion at the last speed; `steps` faster or slower if it is in slow motion already."""
         if not self.moving:
             return replace(self, moving=True)
-        place = min(max(SPEEDS.index(self.speed) + steps, 0), len(SPEEDS) - 1)
-        return replace(self, speed=SPEEDS[place])
+        index = min(max(SPEEDS.index(self.speed) + steps, 0), len(SPEEDS) - 1)
+        return replace(self, speed=SPEEDS[index])
 
 
 class StepBar(Static):

@@ -119,16 +119,16 @@ def _command(vi: Vi, at: Place, name: str) -> Pressed:
             return Pressed(inserting, Edit(start, start, "\n", start))
         case "x":
             last = min(at.cursor + at.count, end)
-            kept = at.text[at.cursor : last]
-            return Pressed(replace(vi, kept=kept) if kept else vi, Edit(at.cursor, last) if kept else None)
+            cut = at.text[at.cursor : last]
+            return Pressed(replace(vi, kept=cut) if cut else vi, Edit(at.cursor, last) if cut else None)
         case "p" | "P":
             return Pressed(vi, _put(vi.kept * at.count, at, after=name == "p"))
         case "u":
             return Pressed(vi, Undo())
         case "\x12":
             return Pressed(vi, Undo(again=True))
-    place = target(at, name)
-    return Pressed(vi, None if place is None else Move(place))
+    cursor = target(at, name)
+    return Pressed(vi, None if cursor is None else Move(cursor))
 
 
 def _operate(vi: Vi, at: Place, operator: str, name: str) -> Pressed:
@@ -141,10 +141,10 @@ def _operate(vi: Vi, at: Place, operator: str, name: str) -> Pressed:
         goal = target(at, name) or 0
         ends = line_at(at.text, min(goal, at.cursor))[0], line_at(at.text, max(goal, at.cursor))[1]
         return _operate_on_lines(vi, at, operator, ends)
-    place = word_to_change(at) if operator == "c" and name == "w" else target(at, name, operating=True)
-    if place is None:
+    cursor = word_to_change(at) if operator == "c" and name == "w" else target(at, name, operating=True)
+    if cursor is None:
         return Pressed(vi)
-    start, end = sorted((at.cursor, place))
+    start, end = sorted((at.cursor, cursor))
     if name in ("e", "$") and at.text[end : end + 1] not in ("", "\n"):
         end += 1
     changed = replace(vi, inserting=operator == "c", kept=at.text[start:end] or vi.kept)
@@ -173,8 +173,8 @@ def _put(text: str, at: Place, *, after: bool) -> Edit | None:
         if after:
             return Edit(end, end, "\n" + text[:-1], end + 1 + indent_of(text, 0))
         return Edit(start, start, text, start + indent_of(text, 0))
-    place = min(at.cursor + after, end)
-    return Edit(place, place, text, place if "\n" in text else place + len(text) - 1) if text else None
+    cursor = min(at.cursor + after, end)
+    return Edit(cursor, cursor, text, cursor if "\n" in text else cursor + len(text) - 1) if text else None
 
 
 def _number(count: str | None) -> int:

@@ -40,7 +40,7 @@ def target(at: Place, name: str, *, operating: bool = False) -> int | None:
             first, last = line_at(text, lines_from(at, at.count - 1)[1])
             return max(last - 1, first)
         case "G" | "gg":
-            rows = [0, *(found.end() for found in re.finditer("\n", text))]
+            rows = [0, *(line_end.end() for line_end in re.finditer("\n", text))]
             number = at.count - 1 if at.given else 0 if name == "gg" else len(rows) - 1
             return first_of(text, rows[min(number, len(rows) - 1)])
         case "w" | "b" | "e":
@@ -55,7 +55,7 @@ def target(at: Place, name: str, *, operating: bool = False) -> int | None:
 
 def _word(text: str, cursor: int, name: str) -> int:
     """The next beginning (w), the last one (b), or the next end (e) of a word; else the end of the text."""
-    words = [found.span() for found in _WORD.finditer(text)]
+    words = [word.span() for word in _WORD.finditer(text)]
     if name == "b":
         return max((start for start, _ in words if start < cursor), default=0)
     if name == "w":
@@ -65,12 +65,12 @@ def _word(text: str, cursor: int, name: str) -> int:
 
 def word_to_change(at: Place) -> int | None:
     """Where cw ends: after the word and before the blanks that dw takes."""
-    place = at.cursor
-    if not at.text[place : place + 1].strip():
+    cursor = at.cursor
+    if not at.text[cursor : cursor + 1].strip():
         return target(at, "w", operating=True)
     for step in range(at.count):
-        place = _word(at.text, place - (step == 0), "e")
-    return place + 1
+        cursor = _word(at.text, cursor - (step == 0), "e")
+    return cursor + 1
 
 
 def lines_from(at: Place, further: int) -> tuple[int, int]:
@@ -84,10 +84,10 @@ def lines_from(at: Place, further: int) -> tuple[int, int]:
     return start, end
 
 
-def line_at(text: str, place: int) -> tuple[int, int]:
+def line_at(text: str, cursor: int) -> tuple[int, int]:
     """The ends of the line around a place."""
-    end = text.find("\n", place)
-    return text.rfind("\n", 0, place) + 1, len(text) if end < 0 else end
+    end = text.find("\n", cursor)
+    return text.rfind("\n", 0, cursor) + 1, len(text) if end < 0 else end
 
 
 def first_of(text: str, start: int) -> int:
