@@ -14,8 +14,8 @@ from specchat.watching.events import (
     Began,
     Connected,
     Failed,
-    Made,
     Over,
+    RoundEvent,
     Running,
     TurnedAway,
     Unreadable,
@@ -64,7 +64,7 @@ class PlainWatch:
                 self._close(following.only(numbers))
             case Began(number=number, start=start):
                 following.began(number, start)
-            case Made(number=number, round=made):
+            case RoundEvent(number=number, round=made):
                 following.made(number, made)
             case Failed(number=number, message=message):
                 following.failed(number, message)

@@ -14,7 +14,16 @@ from specchat.remote.refusals import Refused
 from specchat.remote.servers import Engine, Server, recognise
 from specchat.remote.transport import Stream, Timeouts, Transport
 from specchat.terminal.filter import clean_line
-from specchat.watching.events import Away, Connected, Running, Told, TurnedAway, Unreadable, WatchEvent, read_message
+from specchat.watching.events import (
+    Away,
+    Connected,
+    Running,
+    ServerEvent,
+    TurnedAway,
+    Unreadable,
+    WatchEvent,
+    read_message,
+)
 
 _TIMEOUTS = Timeouts(silence=60.0)
 """The server sends a sign of life every 15 seconds."""
@@ -82,14 +91,14 @@ class WatchClient:
         return clean_line(self.address.host)
 
     def _connected(self) -> _Open:
-        """A connection on which the server has told what runs. Raises RemoteError."""
+        """A connection on which the server has reported what runs. Raises RemoteError."""
         server = recognise(self._transport.questions(), self.address)
         if server.engine is not Engine.SPECCHAT:
             raise NotWatchable(f"{self._host} is {server.engine}: only `specchat serve` can be watched")
         stream = self._transport.watch(self.address.api("/watch"))
         messages = iter(stream)
         try:
-            first = _told(next(messages, None))
+            first = _event_of(next(messages, None))
         except Refused as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 raise NotWatchable(f"{self._host} runs a specchat that cannot be watched: update it") from None
@@ -99,18 +108,18 @@ class WatchClient:
             raise RemoteError(f"{self._host} does not tell what runs: check the address")
         return _Open(server, stream, messages, first)
 
-    def _read(self, connection: _Open) -> Iterator[Told | Unreadable]:
+    def _read(self, connection: _Open) -> Iterator[ServerEvent | Unreadable]:
         try:
             yield connection.first
             for message in connection.messages:
-                told = _told(message)
-                if told is not None:
-                    yield told
+                event = _event_of(message)
+                if event is not None:
+                    yield event
         finally:
             connection.stream.close()
 
 
-def _told(message: object) -> Told | Unreadable | None:
+def _event_of(message: object) -> ServerEvent | Unreadable | None:
     try:
         return None if message is None else read_message(message)
     except ValueError as fault:
@@ -118,7 +127,7 @@ def _told(message: object) -> Told | Unreadable | None:
 
 
 def _is_final(error: RemoteError) -> bool:
-    """Whether it is no use to try again: the server said no."""
+    """True if it is useless to try again: the server said no."""
     if isinstance(error, Refused):
         return not error.is_busy and error.status < HTTPStatus.INTERNAL_SERVER_ERROR
     return isinstance(error, NotWatchable)

@@ -1,4 +1,4 @@
-"""What a watcher learns: from the messages of the server, and about the connection to it."""
+"""Events for a watcher: from the messages of the server, and about the connection to it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from specchat_engine.decoding.rounds import Round
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """There is a connection. What runs on the server is told next."""
+    """There is a connection. What runs on the server follows."""
 
     server: Server
 
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """The connection broke, or could not be made. The next attempt is in so many seconds."""
+    """The connection broke, or could not be made. The next attempt is after `wait_seconds`."""
 
     reason: str
     wait_seconds: float
@@ -42,9 +42,9 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """These answers run now. Each is told again from its start.
+    """These answers run now. Each is sent again from its start.
 
-    So many events `lost` before were not told, because they were not taken fast enough.
+    The `lost` events before were not sent, because they were not taken fast enough.
     """
 
     numbers: tuple[int, ...]
@@ -60,7 +60,7 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RoundEvent:
     """A round of an answer."""
 
     number: int
@@ -83,14 +83,14 @@ class Over:
     end: Mapping[str, Any]
 
 
-Told = Running | Began | Made | Failed | Over
-"""What a message tells."""
+ServerEvent = Running | Began | RoundEvent | Failed | Over
+"""The content of a message."""
 
-WatchEvent = Connected | Away | TurnedAway | Unreadable | Told
+WatchEvent = Connected | Away | TurnedAway | Unreadable | ServerEvent
 
 
-def read_message(message: object) -> Told | None:
-    """What a message tells; None for one of an unknown kind. Raises ValueError if it cannot be read."""
+def read_message(message: object) -> ServerEvent | None:
+    """Reads a message; None for one of an unknown kind. Raises ValueError if it cannot be read."""
     if not isinstance(message, dict):
         raise ValueError("it is no JSON object")
     kind = message.get("type")
@@ -104,7 +104,7 @@ def read_message(message: object) -> Told | None:
         case "start":
             return Began(number, checks.start(message))
         case "round":
-            return Made(number, checks.round_of(message))
+            return RoundEvent(number, checks.round_of(message))
         case "error":
             return Failed(number, checks.text(message, "message"))
     return Over(number, checks.end(message))

@@ -10,7 +10,7 @@ from specchat_engine.decoding.rounds import Round
 
 
 class LiveAnswer:
-    """An answer as far as it was told. It is over once it has an `end`, or was `lost`: its end was not told."""
+    """An answer as far as it was sent. It is over once it has an `end`, or was `lost`: its end was not sent."""
 
     def __init__(self, number: int, start: Mapping[str, Any]) -> None:
         self.number = number
@@ -22,7 +22,7 @@ class LiveAnswer:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more of it will be told."""
+        """True if nothing more of it will be sent."""
         return self.lost or self.end is not None
 
     @property
@@ -48,11 +48,11 @@ class Following:
 
     @property
     def others(self) -> int:
-        """How many answers run beside the one that is followed."""
+        """The number of answers beside the one that is followed."""
         return sum(answer is not self.followed for answer in self._running.values())
 
     def began(self, number: int, start: Mapping[str, Any]) -> None:
-        """An answer begins. One that is known is told again, after a loss."""
+        """An answer begins. One that is known is sent again, after a loss."""
         self._running.setdefault(number, LiveAnswer(number, start))
 
     def made(self, number: int, event: Round) -> LiveAnswer | None:
@@ -76,7 +76,7 @@ class Following:
         return answer
 
     def only(self, numbers: Iterable[int] = ()) -> list[LiveAnswer]:
-        """Only these answers still run. Returns those whose end was not told."""
+        """Only these answers still run. Returns the others, whose end was not sent."""
         still = {*numbers}
         gone = [answer for number, answer in self._running.items() if number not in still]
         for answer in gone:

@@ -17,7 +17,17 @@ from specchat.remote.address import read_address
 from specchat.remote.transport import Timeouts
 from specchat.settings.serving import Serving
 from specchat.watching.client import WatchClient
-from specchat.watching.events import Away, Began, Connected, Made, Over, Running, TurnedAway, Unreadable, WatchEvent
+from specchat.watching.events import (
+    Away,
+    Began,
+    Connected,
+    Over,
+    RoundEvent,
+    Running,
+    TurnedAway,
+    Unreadable,
+    WatchEvent,
+)
 from support.llama_servers import free_port
 from support.replaying import Replaying, Reply, page, replaying, stream
 from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
@@ -112,7 +122,7 @@ def test_a_connection_that_breaks_is_made_again_and_both_are_told(server: Replay
             found.append(event)
             if isinstance(event, Over):
                 break
-    assert kinds(found) == [Connected, Running, Began, Made, Away, Connected, Running, Began, Made, Over]
+    assert kinds(found) == [Connected, Running, Began, RoundEvent, Away, Connected, Running, Began, RoundEvent, Over]
     (away,) = (event for event in found if isinstance(event, Away))
     assert "broke" in away.reason
 

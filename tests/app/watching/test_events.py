@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from app.watching.samples import end, event, failure, made, start, state
-from specchat.watching.events import Began, Failed, Made, Over, Running, read_message
+from specchat.watching.events import Began, Failed, Over, RoundEvent, Running, read_message
 
 
 def test_each_line_of_a_trace_is_an_event_with_the_number_of_its_request() -> None:
     began, over = read_message(start(3)), read_message(end(3, "text"))
     assert isinstance(began, Began)
     assert (began.number, began.start["seed"]) == (3, 7)
-    assert read_message(made(3, 0)) == Made(3, event(0))
+    assert read_message(made(3, 0)) == RoundEvent(3, event(0))
     assert read_message(failure(3, "no")) == Failed(3, "no")
     assert isinstance(over, Over)
     assert (over.number, over.end["text"]) == (3, "text")

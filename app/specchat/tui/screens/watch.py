@@ -33,8 +33,8 @@ from specchat.watching.events import (
     Began,
     Connected,
     Failed,
-    Made,
     Over,
+    RoundEvent,
     Running,
     TurnedAway,
     Unreadable,
@@ -205,7 +205,7 @@ class WatchScreen(Screen[None]):
                 return following.only(numbers)
             case Began(number=number, start=start):
                 following.began(number, start)
-            case Made(number=number, round=made):
+            case RoundEvent(number=number, round=made):
                 return [following.made(number, made)]
             case Failed(number=number, message=message):
                 following.failed(number, message)
