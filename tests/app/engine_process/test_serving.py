@@ -154,6 +154,22 @@ def test_more_requests_than_places_fail_at_once(process: Process) -> None:
     assert process.next(Ended, 4).text
 
 
+def test_with_one_place_a_count_and_a_cancel_wait_for_no_answer(tiny_models: TinyModels) -> None:
+    with serving(tiny_models, replace(OPTIONS, parallel=1)) as process:
+        process.tell(1, asking("hello", ENDLESS))
+        process.next(Round, 1)
+        process.tell(2, Count(asking("hello")))
+        assert process.next(TokenCount, 2).tokens
+        process.tell(3, asking("hello", ENDLESS))
+        process.tell(3, Cancel())
+        process.tell(1, Cancel())
+        assert process.next(Ended, 1).text
+        cancelled = process.next(Ended, 3)
+        assert (cancelled.reason, cancelled.text) == ("cancelled", "")
+        process.tell(4, asking("hello"))
+        assert process.next(Ended, 4).text
+
+
 def test_whoever_leaves_at_once_is_hardly_answered(process: Process) -> None:
     process.tell(1, asking("hello", ENDLESS), Cancel(), Cancel())
     process.tell(77, Cancel())
