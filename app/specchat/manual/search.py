@@ -55,8 +55,8 @@ class Search:
         self._index.executemany(
             "INSERT INTO sections(rowid, heading, title, text, weight) VALUES (?, ?, ?, ?, ?)",
             [
-                (at, one.heading, one.title, one.text, 0.5 if one.place.page in aside else 1.0)
-                for at, one in enumerate(self._sections)
+                (at, section.heading, section.title, section.text, 0.5 if section.place.page in aside else 1.0)
+                for at, section in enumerate(self._sections)
             ],
         )
 
@@ -70,11 +70,11 @@ class Search:
             return []
         quoted = [f'"{term}"' for term in terms]
         last = quoted.pop() + "*"
-        found: dict[int, Hit] = {}
+        hits: dict[int, Hit] = {}
         for joined in (" AND ", " OR "):
             for hit, row in self._matches(joined.join([*quoted, last]), limit):
-                found.setdefault(row, hit)
-        return [*found.values()][:limit]
+                hits.setdefault(row, hit)
+        return [*hits.values()][:limit]
 
     def _matches(self, query: str, limit: int) -> list[tuple[Hit, int]]:
         with closing(

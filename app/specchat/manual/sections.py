@@ -53,9 +53,9 @@ class Section:
     @property
     def text(self) -> str:
         """The text without pictures, the addresses of links and most of Markdown's signs."""
-        found = _LINK.sub(r"\1", _PICTURE.sub("", self.markdown))
-        found = _RULE.sub("", _FENCE_LINE.sub("", found))
-        return "\n".join(" ".join(line.split()) for line in _SIGNS.sub("", found).splitlines())
+        plain = _LINK.sub(r"\1", _PICTURE.sub("", self.markdown))
+        plain = _RULE.sub("", _FENCE_LINE.sub("", plain))
+        return "\n".join(" ".join(line.split()) for line in _SIGNS.sub("", plain).splitlines())
 
     @property
     def links(self) -> tuple[Place, ...]:
@@ -84,16 +84,16 @@ def sections_of(page: str, markdown: str) -> Iterator[Section]:
     for line in markdown.splitlines():
         if mark := _FENCE.match(line):
             fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
-        found = None if fence else _HEADING.fullmatch(line)
-        if found is None:
+        heading_line = None if fence else _HEADING.fullmatch(line)
+        if heading_line is None:
             lines.append(line)
             continue
         yield from ended()
         lines = []
         if titled:
-            heading = found[2].replace("`", "")
+            heading = heading_line[2].replace("`", "")
         else:
-            title, titled = found[2].replace("`", ""), True
+            title, titled = heading_line[2].replace("`", ""), True
     yield from ended()
 
 

@@ -27,17 +27,17 @@ def steps_of(groups: Sequence[int], drafting: Drafting) -> list[list[Step]] | No
     The first token comes from reading the prompt, without a draft. Where a server does not tell which one-token steps
     had a draft, the first ones did.
     """
-    told = _told(drafting)
-    drafts = _following(groups, drafting) if told is None else told
+    reported = _told(drafting)
+    drafts = _following(groups, drafting) if reported is None else reported
     if drafts is None:
         return None
     waiting = [Step(accepted + 1, drafted, accepted) for drafted, accepted in drafts]
     waiting.reverse()
-    found = [
-        [*_filled(number, waiting, first=place == 0, last=place == len(groups) - 1)]
-        for place, number in enumerate(groups)
+    steps = [
+        [*_filled(number, waiting, first=index == 0, last=index == len(groups) - 1)]
+        for index, number in enumerate(groups)
     ]
-    return None if waiting else found
+    return None if waiting else steps
 
 
 def _filled(number: int, waiting: list[Step], *, first: bool, last: bool) -> Iterator[Step]:
@@ -81,9 +81,9 @@ def _following(groups: Sequence[int], drafting: Drafting) -> list[tuple[int, int
     if not steps or min(steps) < 1 or beyond < 0:
         return None
     drafts[-1] = drafts[-1] or beyond > 0
-    in_vain = [place for place, had in enumerate(drafts) if not had][: max(drafting.num_drafts - sum(drafts), 0)]
-    for place in in_vain:
-        drafts[place] = True
+    in_vain = [index for index, had in enumerate(drafts) if not had][: max(drafting.num_drafts - sum(drafts), 0)]
+    for index in in_vain:
+        drafts[index] = True
     if sum(drafts) != drafting.num_drafts:
         return None
     accepted = [number - 1 for number, had in zip(steps, drafts, strict=True) if had]

@@ -101,9 +101,9 @@ class RemoteAnswer:
         self._timings = chunk.timings or self._timings
         if chunk.adds and not self.begun:
             yield self._started(now)
-        said = self._thinking.tokens(chunk)
-        self._text += [token.text for token in said]
-        yield from self._numbered(self._reader.take(chunk, said, now))
+        arriving = self._thinking.tokens(chunk)
+        self._text += [token.text for token in arriving]
+        yield from self._numbered(self._reader.take(chunk, arriving, now))
 
     def end(self, reason: str = "") -> Iterator[Event]:
         """The events at the end of the answer, or where it was stopped for a `reason`."""
@@ -128,9 +128,9 @@ class RemoteAnswer:
 
     def _numbered(self, rounds: Sequence[Round]) -> list[Round]:
         before = self._rounds[-1].t_ms if self._rounds else 0.0
-        found = placed(rounds, len(self._rounds), before)
-        self._rounds += found
-        return found
+        numbered = placed(rounds, len(self._rounds), before)
+        self._rounds += numbered
+        return numbered
 
     def _notices(self, reason: str) -> Iterator[Notice]:
         if self._finish == _FILTERED:
@@ -170,10 +170,10 @@ class RemoteAnswer:
         if whole:
             self._correct(stats)
         speedup = number(mapping(self._end and self._end.get("stats")).get("speedup"))
-        found = stats.to_json() | {"tokens_per_second": self._speed(stats), "speedup": speedup}
+        counted = stats.to_json() | {"tokens_per_second": self._speed(stats), "speedup": speedup}
         if self._cached_tokens is None:
-            del found["cached_tokens"]
-        return found
+            del counted["cached_tokens"]
+        return counted
 
     def _speed(self, stats: TurnStats) -> float | None:
         """Tokens per second. The tokens that came first count only if their time is known."""

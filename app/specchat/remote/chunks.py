@@ -86,14 +86,14 @@ class Chunk:
 
 def read_chunk(message: object) -> Chunk:
     """What a message of a stream says."""
-    told = mapping(message)
-    choice = mapping(next(iter(listed(told.get("choices"))), None))
-    delta, usage = mapping(choice.get("delta")), mapping(told.get("usage"))
+    fields = mapping(message)
+    choice = mapping(next(iter(listed(fields.get("choices"))), None))
+    delta, usage = mapping(choice.get("delta")), mapping(fields.get("usage"))
     content = text(delta.get("content")) or text(choice.get("text"))
     reasoning = text(delta.get("reasoning_content")) or text(delta.get("reasoning"))
-    timings = _timings(mapping(told.get("timings")))
-    trace = [mapping(line) for line in listed(mapping(told.get("specchat")).get("trace"))]
-    prompt = counts(told.get("prompt_token_ids"))
+    timings = _timings(mapping(fields.get("timings")))
+    trace = [mapping(line) for line in listed(mapping(fields.get("specchat")).get("trace"))]
+    prompt = counts(fields.get("prompt_token_ids"))
     return Chunk(
         content,
         reasoning,
@@ -110,80 +110,80 @@ def read_chunk(message: object) -> Chunk:
         ),
         completion_tokens=count(usage.get("completion_tokens")),
         timings=timings,
-        drafting=_of_vllm(mapping(mapping(told.get("metrics")).get("speculative_decoding")))
-        or _of_sglang(mapping(mapping(told.get("sglext")).get("spec_tokens_details")))
+        drafting=_of_vllm(mapping(mapping(fields.get("metrics")).get("speculative_decoding")))
+        or _of_sglang(mapping(mapping(fields.get("sglext")).get("spec_tokens_details")))
         or _of_sglang(mapping(choice.get("meta_info"))),
-        rounds=tuple(found for line in trace if (found := _round(line)) is not None),
+        rounds=tuple(event for line in trace if (event := _round(line)) is not None),
         end=next((line for line in trace if line.get("type") == "end"), None),
-        error=told.get("error") if not listed(told.get("choices")) else None,
+        error=fields.get("error") if not listed(fields.get("choices")) else None,
         calls=tuple(_call_piece(mapping(call)) for call in listed(delta.get("tool_calls"))),
     )
 
 
-def _call_piece(told: Mapping[str, Any]) -> CallPiece:
-    function = mapping(told.get("function"))
-    return CallPiece(count(told.get("index")) or 0, text(function.get("name")), text(function.get("arguments")))
+def _call_piece(fields: Mapping[str, Any]) -> CallPiece:
+    function = mapping(fields.get("function"))
+    return CallPiece(count(fields.get("index")) or 0, text(function.get("name")), text(function.get("arguments")))
 
 
-def _tokens(choice: Mapping[str, Any], said: str) -> tuple[Token, ...]:
+def _tokens(choice: Mapping[str, Any], content: str) -> tuple[Token, ...]:
     """The tokens of a choice; empty if they are not told."""
     logprobs = mapping(choice.get("logprobs"))
     texts = [text(mapping(entry).get("token")) for entry in listed(logprobs.get("content"))]
     ids = counts(choice.get("token_ids")) or ()
     number = len(ids) or len(texts)
-    parts = _divided(said, texts, number)
-    return tuple(Token(ids[place] if ids else None, parts[place]) for place in range(number))
+    parts = _divided(content, texts, number)
+    return tuple(Token(ids[index] if ids else None, parts[index]) for index in range(number))
 
 
-def _divided(said: str, texts: list[str], number: int) -> list[str]:
+def _divided(content: str, texts: list[str], number: int) -> list[str]:
     """The text of each of `number` tokens. They have these texts, but ends and halves of characters are not said.
 
     Where that does not add up, the first token has all of the text.
     """
-    left, parts = said, []
-    for one in texts if len(texts) == number else ():
-        part = one if one and left.startswith(one) else ""
+    left, parts = content, []
+    for token_text in texts if len(texts) == number else ():
+        part = token_text if token_text and left.startswith(token_text) else ""
         left = left[len(part) :]
         parts.append(part)
     if left or len(parts) < number:
-        return [said, *[""] * (number - 1)] if number else []
+        return [content, *[""] * (number - 1)] if number else []
     return parts
 
 
-def _timings(told: Mapping[str, Any]) -> Timings | None:
-    number, spent = count(told.get("predicted_n")), milliseconds(told.get("predicted_ms"))
+def _timings(fields: Mapping[str, Any]) -> Timings | None:
+    number, spent = count(fields.get("predicted_n")), milliseconds(fields.get("predicted_ms"))
     if number is None or spent is None:
         return None
-    read, cached = count(told.get("prompt_n")), count(told.get("cache_n"))
+    read, cached = count(fields.get("prompt_n")), count(fields.get("cache_n"))
     return Timings(
         number,
         spent,
-        count(told.get("draft_n")) or 0,
-        count(told.get("draft_n_accepted")) or 0,
-        milliseconds(told.get("prompt_ms")),
+        count(fields.get("draft_n")) or 0,
+        count(fields.get("draft_n_accepted")) or 0,
+        milliseconds(fields.get("prompt_ms")),
         None if read is None else read + (cached or 0),
         cached,
     )
 
 
-def _of_vllm(told: Mapping[str, Any]) -> Drafting | None:
+def _of_vllm(fields: Mapping[str, Any]) -> Drafting | None:
     """vLLM's `metrics.speculative_decoding`, which `specchat serve` has, too."""
-    drafts, drafted = count(told.get("num_spec_steps")), count(told.get("num_draft_tokens"))
-    accepted = count(told.get("num_accepted_draft_tokens"))
+    drafts, drafted = count(fields.get("num_spec_steps")), count(fields.get("num_draft_tokens"))
+    accepted = count(fields.get("num_accepted_draft_tokens"))
     if drafts is None or drafted is None or accepted is None or accepted > drafted:
         return None
-    each, kept = counts(told.get("per_step_drafted")), counts(told.get("per_step_accepted"))
-    sound = each is not None and kept is not None and len(each) == len(kept)
-    sound = sound and all(taken <= made for taken, made in zip(kept or (), each or (), strict=True))
-    longest = count(told.get("num_spec_tokens")) or 0
-    return Drafting(drafts, drafted, accepted, longest, each if sound else None, kept if sound else None)
+    each, accepted_each = counts(fields.get("per_step_drafted")), counts(fields.get("per_step_accepted"))
+    sound = each is not None and accepted_each is not None and len(each) == len(accepted_each)
+    sound = sound and all(taken <= made for taken, made in zip(accepted_each or (), each or (), strict=True))
+    longest = count(fields.get("num_spec_tokens")) or 0
+    return Drafting(drafts, drafted, accepted, longest, each if sound else None, accepted_each if sound else None)
 
 
-def _of_sglang(told: Mapping[str, Any]) -> Drafting | None:
+def _of_sglang(fields: Mapping[str, Any]) -> Drafting | None:
     """SGLang's details of a request; older versions name them differently."""
-    drafts = count(told.get("spec_verify_ct"))
-    drafted = _first(count(told.get("spec_num_proposed_drafts")), count(told.get("spec_draft_token_num")))
-    accepted = _first(count(told.get("spec_num_correct_drafts")), count(told.get("spec_accept_token_num")))
+    drafts = count(fields.get("spec_verify_ct"))
+    drafted = _first(count(fields.get("spec_num_proposed_drafts")), count(fields.get("spec_draft_token_num")))
+    accepted = _first(count(fields.get("spec_num_correct_drafts")), count(fields.get("spec_accept_token_num")))
     if not drafts or drafted is None or accepted is None or accepted > drafted:
         return None
     return Drafting(drafts, drafted, accepted, drafted // drafts if drafted % drafts == 0 else 0)
@@ -199,5 +199,5 @@ def _round(line: Mapping[str, Any]) -> Round | None:
         return None
 
 
-def _first(*found: int | None) -> int | None:
-    return next((one for one in found if one is not None), None)
+def _first(*numbers: int | None) -> int | None:
+    return next((number for number in numbers if number is not None), None)

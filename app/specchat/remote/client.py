@@ -46,11 +46,11 @@ class Patience:
     first_wait: float = 0.5
     longest_wait: float = 60.0
 
-    def wait_after(self, failures: int, asked: float | None) -> float | None:
+    def wait_after(self, failures: int, requested: float | None) -> float | None:
         """The seconds until the next attempt after so many failures; None if there is none."""
         if failures >= self.attempts:
             return None
-        wait = self.first_wait * 2 ** (failures - 1) if asked is None else asked
+        wait = self.first_wait * 2 ** (failures - 1) if requested is None else requested
         return wait if wait <= self.longest_wait else None
 
 

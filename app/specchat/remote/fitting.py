@@ -20,20 +20,20 @@ def shortened(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...] | None
     The system message stays. What is left begins with a message of the user.
     """
     system = tuple(message for message in messages[:1] if message.role == "system")
-    said = messages[len(system) :]
-    before = [0, *accumulate(len(message.content) + _IMAGE * len(message.images) for message in said)]
-    questions = [place for place, message in enumerate(said) if place and message.role == "user"]
+    exchanged = messages[len(system) :]
+    before = [0, *accumulate(len(message.content) + _IMAGE * len(message.images) for message in exchanged)]
+    questions = [index for index, message in enumerate(exchanged) if index and message.role == "user"]
     if not questions:
         return None
-    begin = next((place for place in questions if 2 * before[place] >= before[-1]), questions[-1])
-    return (*system, *said[begin:])
+    begin = next((index for index in questions if 2 * before[index] >= before[-1]), questions[-1])
+    return (*system, *exchanged[begin:])
 
 
 def without_earlier_images(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...] | None:
     """The conversation with sentences in place of its images; None if it has none, or if the last question is about
     one."""
     last = last_question(messages)
-    shown = [place for place, message in enumerate(messages) if message.images]
+    shown = [index for index, message in enumerate(messages) if message.images]
     if not shown or last in shown:
         return None
     return tuple(replace(each, content=without_images(each.content, len(each.images)), images=()) for each in messages)

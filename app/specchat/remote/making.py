@@ -27,15 +27,15 @@ def drafted_round(tokens: Sequence[Token], drafted: int, accepted: int, *, ms: f
     own = tokens[accepted] if len(tokens) > accepted else None
     texts = [*tokens[:accepted], *[Token()] * (accepted - len(tokens))]
     others = [Outcome.REJECTED, *[Outcome.DISCARDED] * (drafted - accepted)][: drafted - accepted]
-    found = [DraftedToken(token.id, token.text, None, None, Outcome.ACCEPTED) for token in texts]
-    found += [DraftedToken(None, "", None, None, outcome) for outcome in others]
+    drafted_tokens = [DraftedToken(token.id, token.text, None, None, Outcome.ACCEPTED) for token in texts]
+    drafted_tokens += [DraftedToken(None, "", None, None, outcome) for outcome in others]
     kind = TokenKind.CORRECTION if others else TokenKind.BONUS
     return Round(
         0,
         SOURCE,
         drafted,
         "",
-        tuple(found),
+        tuple(drafted_tokens),
         TargetToken(None, "", None, TokenKind.NONE) if own is None else TargetToken(own.id, own.text, None, kind),
         (),
         RoundTimes(0.0, 0.0, ms),
@@ -45,18 +45,18 @@ def drafted_round(tokens: Sequence[Token], drafted: int, accepted: int, *, ms: f
 
 def plain_rounds(tokens: Sequence[Token], *, ms: float, t_ms: float) -> Iterator[Round]:
     """A round for each token, without drafts. The time belongs to the first of them."""
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         own = TargetToken(token.id, token.text, None, TokenKind.PLAIN)
-        yield Round(0, _PLAIN, 0, "", (), own, (), RoundTimes(0.0, 0.0, 0.0 if place else ms), t_ms)
+        yield Round(0, _PLAIN, 0, "", (), own, (), RoundTimes(0.0, 0.0, 0.0 if index else ms), t_ms)
 
 
 def placed(rounds: Sequence[Round], index: int = 0, t_ms: float = 0.0) -> list[Round]:
     """The rounds, counted from `index` on; no one is earlier than the one before."""
-    found = []
-    for place, event in enumerate(rounds, index):
+    numbered = []
+    for number, event in enumerate(rounds, index):
         t_ms = max(t_ms, event.t_ms)
-        found.append(replace(event, index=place, t_ms=t_ms))
-    return found
+        numbered.append(replace(event, index=number, t_ms=t_ms))
+    return numbered
 
 
 def sound(event: Round) -> Round | None:
@@ -67,10 +67,10 @@ def sound(event: Round) -> Round | None:
     if (
         len(outcomes) > _MOST_DRAFTED
         or Outcome.ACCEPTED in outcomes[accepted:]
-        or any(one is not None and one < 0 for one in ids)
+        or any(token_id is not None and token_id < 0 for token_id in ids)
         or (event.token.kind is TokenKind.NONE and (event.token.text or event.token.id is not None))
         or (event.parents and len(event.parents) != len(outcomes))
-        or any(not -1 <= parent < place for place, parent in enumerate(event.parents))
+        or any(not -1 <= parent < index for index, parent in enumerate(event.parents))
     ):
         return None
     times = event.ms
@@ -79,7 +79,7 @@ def sound(event: Round) -> Round | None:
         k=max(event.k, 0),
         drafted=tuple(replace(token, q=_share(token.q), p=_share(token.p)) for token in event.drafted),
         token=replace(event.token, p=_share(event.token.p)),
-        top=tuple(one for one in event.top if one.id >= 0 and _share(one.p) is not None),
+        top=tuple(candidate for candidate in event.top if candidate.id >= 0 and _share(candidate.p) is not None),
         ms=RoundTimes(_time(times.draft), _time(times.verify), _time(times.other), _time(times.rollback)),
         t_ms=_time(event.t_ms),
         expected=event.expected if event.expected is not None and math.isfinite(event.expected) else None,

@@ -65,22 +65,22 @@ class Refused(RemoteError):
 def refusal(address: Address, status: int, content: bytes, headers: Mapping[str, str]) -> Refused:
     """The error in a response."""
     error = _error(content)
-    said = address.without_key(clean_line(error.message))[:_LONGEST]
+    message = address.without_key(clean_line(error.message))[:_LONGEST]
     host = clean_line(address.host)
     if status in (401, 403) and _WATCHING_OFF not in error.kinds:
         key = "wants a key" if not address.key else "does not accept the key"
-        return Refused(f"{host} {key} ({status}{_after(said)}): give it with SPECCHAT_API_KEY or --api-key", status)
-    if status == 404 and not said:
+        return Refused(f"{host} {key} ({status}{_after(message)}): give it with SPECCHAT_API_KEY or --api-key", status)
+    if status == 404 and not message:
         return Refused(f"{host} does not speak OpenAI's API ({status}): check the address", status)
     named = not _TOO_LONG_KINDS.isdisjoint(error.kinds)
-    too_long = status == 413 or (status in (400, 422) and (named or _TOO_LONG.search(said) is not None))
-    return Refused(f"{host} answers {status}{_after(said)}", status, wait=_wait(headers), too_long=too_long)
+    too_long = status == 413 or (status in (400, 422) and (named or _TOO_LONG.search(message) is not None))
+    return Refused(f"{host} answers {status}{_after(message)}", status, wait=_wait(headers), too_long=too_long)
 
 
 def streamed_error(address: Address, value: Any) -> RemoteError:
     """The error that a message in the middle of a stream tells."""
-    said = address.without_key(clean_line(_told(value).message))[:_LONGEST]
-    return RemoteError(f"{clean_line(address.host)} ended the answer with an error{_after(said)}")
+    message = address.without_key(clean_line(_told(value).message))[:_LONGEST]
+    return RemoteError(f"{clean_line(address.host)} ended the answer with an error{_after(message)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ def _error(content: bytes) -> _Told:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        said = content.decode("utf-8", "replace")
-        return _Told("" if "<html" in said.lower() else said)
+        message = content.decode("utf-8", "replace")
+        return _Told("" if "<html" in message.lower() else message)
     return _told(value.get("error", value) if isinstance(value, dict) else value)
 
 
@@ -110,8 +110,8 @@ def _told(value: Any) -> _Told:
         return _Told(value["message"], (text(value.get("type")), text(value.get("code"))))
     detail = value.get("detail")
     if isinstance(detail, list) and detail and isinstance(detail[0], dict):
-        place = ".".join(str(part) for part in detail[0].get("loc", ()) if part != "body")
-        return _Told(f"{place}: {detail[0].get('msg', '')}")
+        field_path = ".".join(str(part) for part in detail[0].get("loc", ()) if part != "body")
+        return _Told(f"{field_path}: {detail[0].get('msg', '')}")
     return _Told(text(detail))
 
 
@@ -120,5 +120,5 @@ def _wait(headers: Mapping[str, str]) -> float | None:
     return float(value) if value.isdigit() else None
 
 
-def _after(said: str) -> str:
-    return f": {said}" if said else ""
+def _after(message: str) -> str:
+    return f": {message}" if message else ""

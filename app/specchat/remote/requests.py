@@ -84,7 +84,7 @@ def request_body(
 
 def _messages(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
     last = last_question(messages)
-    return [_message(message, needed=place == last) for place, message in enumerate(messages)]
+    return [_message(message, needed=index == last) for index, message in enumerate(messages)]
 
 
 def _message(message: ChatMessage, *, needed: bool) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from specchat_engine.decoding.rounds import Round
 class RoundReader(Protocol):
     """Reads one answer. The rounds' indices and the order of their times are not its business."""
 
-    def take(self, chunk: Chunk, said: Sequence[Token], t_ms: float) -> list[Round]:
+    def take(self, chunk: Chunk, arriving: Sequence[Token], t_ms: float) -> list[Round]:
         """The rounds that are complete with this chunk, which came at this time with these tokens."""
 
     def finish(self) -> list[Round]:
@@ -43,11 +43,11 @@ class TraceReader:
         self._others = GroupReader(speculates=False)
         self._told = False
 
-    def take(self, chunk: Chunk, said: Sequence[Token], t_ms: float) -> list[Round]:
+    def take(self, chunk: Chunk, arriving: Sequence[Token], t_ms: float) -> list[Round]:
         """The rounds of the chunk."""
-        found = [event for event in map(sound, chunk.rounds) if event is not None]
-        self._told = self._told or bool(found)
-        return found if self._told else self._others.take(chunk, said, t_ms)
+        rounds = [event for event in map(sound, chunk.rounds) if event is not None]
+        self._told = self._told or bool(rounds)
+        return rounds if self._told else self._others.take(chunk, arriving, t_ms)
 
     def finish(self) -> list[Round]:
         """Nothing."""
@@ -70,23 +70,23 @@ class CounterReader:
         self._drafted = self._accepted = 0
         self._ms = self._t_ms = 0.0
 
-    def take(self, chunk: Chunk, said: Sequence[Token], t_ms: float) -> list[Round]:
+    def take(self, chunk: Chunk, arriving: Sequence[Token], t_ms: float) -> list[Round]:
         """The round that the chunk completes, and the one before if that never was."""
         now, before = chunk.timings, self._before
         if now is None or now.num_tokens <= before.num_tokens:
-            return self._late(said, t_ms)
-        found = []
+            return self._late(arriving, t_ms)
+        rounds = []
         drafted, accepted = now.num_drafted - before.num_drafted, now.num_accepted - before.num_accepted
         if self._tokens and (drafted > 0 or now.decode_ms != before.decode_ms):
-            found += self.finish()
+            rounds += self.finish()
         if not self._tokens:
             self._drafted, self._accepted = max(drafted, 0), max(min(accepted, drafted), 0)
             self._ms, self._t_ms = now.decode_ms - before.decode_ms if before.num_tokens else 0.0, t_ms
-        text = "".join(token.text for token in said)
+        text = "".join(token.text for token in arriving)
         silent = now.num_tokens - before.num_tokens - 1  # tokens that are part of a character came without a chunk
         self._tokens += [*[Token()] * silent, Token(None, text)]
         self._before = now
-        return found + (self.finish() if len(self._tokens) > self._accepted else [])
+        return rounds + (self.finish() if len(self._tokens) > self._accepted else [])
 
     def finish(self) -> list[Round]:
         """The round whose tokens have come, as far as they have."""
@@ -104,9 +104,9 @@ class CounterReader:
         """The counters told everything at once."""
         return None
 
-    def _late(self, said: Sequence[Token], t_ms: float) -> list[Round]:
+    def _late(self, arriving: Sequence[Token], t_ms: float) -> list[Round]:
         """Text that came without another token: the server had held it back."""
-        text = "".join(token.text for token in said)
+        text = "".join(token.text for token in arriving)
         if not text:
             return []
         if self._tokens:
@@ -138,9 +138,9 @@ class GroupReader:
         self._counted = 0
         self._counting = False
 
-    def take(self, chunk: Chunk, said: Sequence[Token], t_ms: float) -> list[Round]:
+    def take(self, chunk: Chunk, arriving: Sequence[Token], t_ms: float) -> list[Round]:
         """The rounds of the tokens that came."""
-        tokens = self._tokens(chunk, said)
+        tokens = self._tokens(chunk, arriving)
         if not tokens:
             return []
         ms = t_ms - self._groups[-1].t_ms if self._groups else 0.0
@@ -167,25 +167,25 @@ class GroupReader:
             steps = steps_of([len(group.tokens) for group in groups], drafting)
         if steps is None:
             return None
-        found: list[Round] = []
+        rounds: list[Round] = []
         for group, made in zip(groups, steps, strict=True):
-            place = 0
+            begin = 0
             for step in made:
-                tokens = group.tokens[place : place + step.emitted]
-                ms = 0.0 if place else group.ms
-                place += step.emitted
+                tokens = group.tokens[begin : begin + step.emitted]
+                ms = 0.0 if begin else group.ms
+                begin += step.emitted
                 if step.drafted:
-                    found.append(drafted_round(tokens, step.drafted, step.accepted, ms=ms, t_ms=group.t_ms))
+                    rounds.append(drafted_round(tokens, step.drafted, step.accepted, ms=ms, t_ms=group.t_ms))
                 else:
-                    found += plain_rounds(tokens, ms=ms, t_ms=group.t_ms)
-        return found
+                    rounds += plain_rounds(tokens, ms=ms, t_ms=group.t_ms)
+        return rounds
 
-    def _tokens(self, chunk: Chunk, said: Sequence[Token]) -> tuple[Token, ...]:
+    def _tokens(self, chunk: Chunk, arriving: Sequence[Token]) -> tuple[Token, ...]:
         """The tokens of a chunk: as they were told, or as many as the count so far says, or one for some text."""
         if chunk.tokens:
-            self._counted += len(said)
-            return tuple(said)
-        text = "".join(token.text for token in said)
+            self._counted += len(arriving)
+            return tuple(arriving)
+        text = "".join(token.text for token in arriving)
         self._counting |= bool(text) and chunk.completion_tokens is not None
         number = 1 if text else 0
         if self._counting and chunk.completion_tokens is not None:

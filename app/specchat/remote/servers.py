@@ -87,13 +87,13 @@ class Asking(Protocol):
 
 def recognise(transport: Asking, address: Address) -> Server:
     """Asks a server what it is. Raises RemoteError if it cannot be reached or does not speak OpenAI's API."""
-    told = listed(mapping(transport.ask(address.api("/models"))).get("data"))
-    entries = [entry for entry in map(mapping, told) if text(entry.get("id"))]
+    models = listed(mapping(transport.ask(address.api("/models"))).get("data"))
+    entries = [entry for entry in map(mapping, models) if text(entry.get("id"))]
     if not entries:
         raise RemoteError(f"{clean_line(address.host)} lists no models at /v1/models: check the address")
     entry = _chosen(entries, address)
     engine = _OWNERS.get(text(entry.get("owned_by")).lower(), Engine.OPENAI)
-    server = Server(engine, _model(entry, entries), tuple(clean_line(one["id"]) for one in entries))
+    server = Server(engine, _model(entry, entries), tuple(clean_line(entry["id"]) for entry in entries))
     match engine:
         case Engine.LLAMA_SERVER:
             return _llama_server(server, mapping(_optional(transport, f"{address.root}/props")))
@@ -112,9 +112,9 @@ def _chosen(entries: list[Mapping[str, Any]], address: Address) -> Mapping[str, 
         return entries[0]
     wanted = PurePosixPath(address.model.lower()).as_posix()
     exact = [entry for entry in entries if PurePosixPath(entry["id"].lower()).as_posix() == wanted]
-    found = exact or [entry for entry in entries if wanted in entry["id"].lower()]
-    if len(found) == 1 or exact:
-        return found[0]
+    matching = exact or [entry for entry in entries if wanted in entry["id"].lower()]
+    if len(matching) == 1 or exact:
+        return matching[0]
     names = ", ".join(clean_line(entry["id"]) for entry in entries[:8])
     raise RemoteError(f"{clean_line(address.host)} has no model {clean_line(address.model)}: it has {names}")
 
@@ -123,7 +123,7 @@ def _model(entry: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> Se
     meta, identity = mapping(entry.get("meta")), text(entry["id"])
     return ServedModel(
         identity,
-        _name(identity, [text(one["id"]) for one in entries]),
+        _name(identity, [text(entry["id"]) for entry in entries]),
         count(entry.get("max_model_len")) or count(meta.get("n_ctx")) or 0,
         count(meta.get("n_params")) or 0,
         count(meta.get("n_vocab")) or 0,
@@ -162,34 +162,34 @@ def _vllm(server: Server, transport: Asking, address: Address) -> Server:
 
 
 def _sglang(server: Server, transport: Asking, address: Address) -> Server:
-    told = mapping(_optional(transport, f"{address.root}/server_info"))
-    told = told or mapping(_optional(transport, f"{address.root}/get_server_info"))
-    speculates = bool(told.get("speculative_algorithm"))
-    return replace(server, version=clean_line(text(told.get("version"))), speculates=speculates)
+    info = mapping(_optional(transport, f"{address.root}/server_info"))
+    info = info or mapping(_optional(transport, f"{address.root}/get_server_info"))
+    speculates = bool(info.get("speculative_algorithm"))
+    return replace(server, version=clean_line(text(info.get("version"))), speculates=speculates)
 
 
-def _specchat(server: Server, told: Mapping[str, Any]) -> Server:
-    drafters = tuple(clean_line(name) for name in map(text, listed(told.get("drafters"))) if name)
+def _specchat(server: Server, info: Mapping[str, Any]) -> Server:
+    drafters = tuple(clean_line(name) for name in map(text, listed(info.get("drafters"))) if name)
     return replace(
         server,
-        version=clean_line(text(told.get("version"))),
+        version=clean_line(text(info.get("version"))),
         speculates=True,
         drafters=drafters or ("hybrid", "none"),
-        draft=clean_line(text(told.get("draft")) or text(told.get("head"))),
+        draft=clean_line(text(info.get("draft")) or text(info.get("head"))),
     )
 
 
 def _sampling(params: Mapping[str, Any]) -> SamplingParams:
     """The parameters that llama-server was started with; the usual ones where they are not told."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     usual = SamplingParams()
     for setting, names in API_SETTINGS:
         given = number(params.get(names.llama_server))
         if given is not None:
             whole = isinstance(getattr(usual, setting.name), int)
-            found[setting.name] = int(given) if whole else round(given, 6)
+            values[setting.name] = int(given) if whole else round(given, 6)
     try:
-        return SamplingParams(**found)
+        return SamplingParams(**values)
     except SettingError:
         return usual
 

@@ -164,19 +164,19 @@ class Questions:
 
     def ask(self, url: str) -> Any:
         """What a GET of this URL gives: JSON, or a text. Raises RemoteError, also if it was closed."""
-        asked = self._asked = self._start(url)
+        request = self._asked = self._start(url)
         if self._closed:
-            asked.cancel()
+            request.cancel()
         try:
-            return asked.result()
+            return request.result()
         except CancelledError:
             raise Closed from None
 
     def close(self) -> None:
         """Closes the connection. Whoever asks gets RemoteError."""
         self._closed = True
-        if (asked := self._asked) is not None:
-            asked.cancel()
+        if (request := self._asked) is not None:
+            request.cancel()
 
 
 class Stream:

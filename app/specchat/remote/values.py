@@ -32,8 +32,8 @@ def counts(value: object) -> tuple[int, ...] | None:
     """A list of such numbers; None for anything else."""
     if not isinstance(value, list):
         return None
-    found = [one for one in map(count, value) if one is not None]
-    return tuple(found) if len(found) == len(value) else None
+    numbers = [number for number in map(count, value) if number is not None]
+    return tuple(numbers) if len(numbers) == len(value) else None
 
 
 def number(value: object) -> float | None:
@@ -45,5 +45,5 @@ def number(value: object) -> float | None:
 
 def milliseconds(value: object) -> float | None:
     """Such a number that is not negative; None for anything else."""
-    found = number(value)
-    return found if found is not None and found >= 0 else None
+    spent = number(value)
+    return spent if spent is not None and spent >= 0 else None

@@ -205,9 +205,9 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     if tables and connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreUnavailable(f"{path} belongs to another program: put it elsewhere, {_ELSEWHERE}")
-    if (found := version_of(connection)) > len(STEPS):
+    if (version := version_of(connection)) > len(STEPS):
         raise StoreUnavailable(
-            f"{path} has format {found} and this specchat knows {len(STEPS)}: update specchat, {_ELSEWHERE}"
+            f"{path} has format {version} and this specchat knows {len(STEPS)}: update specchat, {_ELSEWHERE}"
         )
 
 

@@ -57,8 +57,8 @@ class StoredImage:
 
 def hashes_in(message: Mapping[str, Any]) -> tuple[str, ...]:
     """The hashes of the pictures of a message in a trace, which may come from anyone; what is no hash is left out."""
-    told = message.get("images")
-    names = told if isinstance(told, list | tuple) else ()
+    hashes = message.get("images")
+    names = hashes if isinstance(hashes, list | tuple) else ()
     return tuple(name for name in names if isinstance(name, str) and _HASH.fullmatch(name))
 
 
@@ -81,11 +81,11 @@ def clipboard_file(name: str) -> Path | None:
 def forget_images(used: Collection[str], older_than: float) -> int:
     """Deletes the pictures with none of these hashes that were written more than so many seconds ago; their number."""
     try:
-        found = [path for path in images_folder().iterdir() if path.name.removeprefix(".").split(".")[0] not in used]
+        unused = [path for path in images_folder().iterdir() if path.name.removeprefix(".").split(".")[0] not in used]
     except OSError:
         return 0
     count = 0
-    for path in found:
+    for path in unused:
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > older_than:
                 path.unlink()

@@ -45,8 +45,8 @@ class Search(Tags):
         query = parse(text)
         tagged = self.tagged(query.tags) if query.tags else None
         if not query.parts:
-            found = (self.session(session) for session in (tagged or [])[:limit])
-            return [SearchHit(session, None, session.title) for session in found if session is not None]
+            sessions = (self.session(session) for session in (tagged or [])[:limit])
+            return [SearchHit(session, None, session.title) for session in sessions if session is not None]
         allowed = None if tagged is None else frozenset(tagged)
         hits: dict[int, SearchHit] = {}
         titles = (hit for hit in self._in_titles(query, marks) if allowed is None or hit[0] in allowed)
@@ -84,7 +84,7 @@ class Search(Tags):
     def _in_messages(self, query: Query) -> Iterator[tuple[int, int, int]]:
         """Session, message and row of each match, newest first, read one by one."""
         if query.match:
-            found = self._rows(
+            rows = self._rows(
                 "SELECT m.session, m.id, m.row FROM message_words JOIN messages AS m ON m.row = message_words.rowid"
                 " JOIN sessions AS s ON s.id = m.session AND s.deleted IS NULL"
                 " WHERE message_words MATCH ? ORDER BY message_words.rowid DESC",
@@ -92,31 +92,31 @@ class Search(Tags):
             )
         else:
             condition, values = _holds("m.content", query)
-            found = self._rows(
+            rows = self._rows(
                 "SELECT m.session, m.id, m.row FROM messages AS m"
                 " JOIN sessions AS s ON s.id = m.session AND s.deleted IS NULL"
                 f" WHERE {condition} ORDER BY m.row DESC",
                 values,
             )
-        return ((session, message, row) for session, message, row in found)
+        return ((session, message, row) for session, message, row in rows)
 
     def _snippet(self, query: Query, row: int, marks: Marks) -> str:
         if query.match:
-            found = self._first(
+            row_found = self._first(
                 "SELECT snippet(message_words, 0, ?, ?, '…', ?) FROM message_words"
                 " WHERE message_words MATCH ? AND rowid = ?",
                 (*marks, _WORDS_SHOWN, query.match, row),
             )
         else:
-            found = self._first("SELECT content FROM messages WHERE row = ?", (row,))
-            found = (_marked(found[0], query, marks),) if found else None
-        return str(found[0]) if found else ""
+            row_found = self._first("SELECT content FROM messages WHERE row = ?", (row,))
+            row_found = (_marked(row_found[0], query, marks),) if row_found else None
+        return str(row_found[0]) if row_found else ""
 
 
 def _holds(column: str, query: Query) -> tuple[str, list[str]]:
     """An SQL condition that is true if the column contains all parts, and its values."""
-    one = f"{column} LIKE ? ESCAPE '\\'"
-    return " AND ".join([one] * len(query.parts)), [like(part) for part in query.parts]
+    holds = f"{column} LIKE ? ESCAPE '\\'"
+    return " AND ".join([holds] * len(query.parts)), [like(part) for part in query.parts]
 
 
 def _marked(text: str, query: Query, marks: Marks) -> str:

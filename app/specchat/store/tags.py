@@ -17,10 +17,10 @@ _TAG = re.compile(r"#?([^\s#\x00-\x1f\x7f-\x9f]+)")
 
 def tag_of(word: str) -> str:
     """The tag that a word means: in lower case, without the `#`. Raises StoreError if it cannot be one."""
-    found = _TAG.fullmatch(word)
-    if found is None or len(found[1]) > LONGEST:
+    matched = _TAG.fullmatch(word)
+    if matched is None or len(matched[1]) > LONGEST:
         raise StoreError(f"{word!r} cannot be a tag: use one word of at most {LONGEST} characters without #")
-    return storable(found[1].lower())
+    return storable(matched[1].lower())
 
 
 def with_signs(tags: Collection[str]) -> str:

@@ -202,5 +202,5 @@ def _rejected(stats: Mapping[str, Any]) -> int:
 
 def _condition(pair: str | None, session: int | None) -> tuple[str, list[Any]]:
     conditions = {"t.pair = ?": pair, "t.session = ?": session}
-    asked = {condition: value for condition, value in conditions.items() if value is not None}
-    return " AND ".join(asked) or "1", list(asked.values())
+    given = {condition: value for condition, value in conditions.items() if value is not None}
+    return " AND ".join(given) or "1", list(given.values())

@@ -17,6 +17,6 @@ def own_chats() -> list[tuple[Message, ...]]:
         for session in store.sessions(limit=100_000):
             system = (Message("system", session.system),) if session.system else ()
             shown = path_to(store.messages(session.id), session.head)
-            whole = [one for one in shown if one.role == "user" or one.state is State.WHOLE]
-            chats.append((*system, *(one.to_message() for one in whole)))
+            whole = [message for message in shown if message.role == "user" or message.state is State.WHOLE]
+            chats.append((*system, *(message.to_message() for message in whole)))
     return [chat for chat in chats if any(message.role == "assistant" for message in chat)]

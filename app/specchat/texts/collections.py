@@ -76,17 +76,19 @@ class Collection:
 
     def texts(self) -> dict[str, Callable[[], str]]:
         """What its sources have now: a reader for each text, by a key that changes with the text."""
-        found: dict[str, Callable[[], str]] = {}
+        readers: dict[str, Callable[[], str]] = {}
         for source in self.sources:
             if source == CHATS:
                 for chat in own_chats():
                     text = "\n\n".join(message.content for message in chat)
-                    found[f"{CHATS} {hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}"] = partial(str, text)
+                    readers[f"{CHATS} {hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}"] = partial(
+                        str, text
+                    )
                 continue
             for path in _files(Path(source)):
                 stat = path.stat()
-                found[f"{path} {stat.st_size} {stat.st_mtime_ns}"] = partial(_content, path)
-        return found
+                readers[f"{path} {stat.st_size} {stat.st_mtime_ns}"] = partial(_content, path)
+        return readers
 
 
 class Collections:
@@ -98,15 +100,15 @@ class Collections:
     def all(self) -> list[Collection]:
         """The collections by name; one that cannot be read is left out."""
         folders = sorted(path.parent for path in self.folder.glob("*/collection.json"))
-        return [found for folder in folders if (found := _read(folder))]
+        return [collection for folder in folders if (collection := _read(folder))]
 
     def get(self, name: str) -> Collection:
         """One of them. Raises LibraryError if there is none of this name."""
-        names = [one.name for one in self.all()]
+        names = [collection.name for collection in self.all()]
         if name not in names:
             known = f"there are {', '.join(names)}" if names else "add one with `specchat store add`"
             raise LibraryError(f"there is no store {name!r}: {known}")
-        return next(one for one in self.all() if one.name == name)
+        return next(collection for collection in self.all() if collection.name == name)
 
     def add(self, name: str, sources: Sequence[str]) -> Collection:
         """Makes a collection, or adds sources to it. Raises LibraryError for a bad name or a source that is missing."""
@@ -155,30 +157,30 @@ class Collections:
 
     def count(self, hits: Mapping[str, int]) -> None:
         """Adds accepted tokens to the collections that they were drafted from. It never waits for a writer."""
-        for one in self.all():
-            if hits.get(one.name):
+        for collection in self.all():
+            if hits.get(collection.name):
                 with suppress(OSError):  # it was just deleted, or the disk is full
-                    replace_text(one.folder / _HITS, str(one.hits + hits[one.name]))
+                    replace_text(collection.folder / _HITS, str(collection.hits + hits[collection.name]))
 
     def told(self) -> str:
         """All collections in one line."""
         known = self.all()
         if not known:
             return "There is no store yet: `specchat store add FOLDER` makes one."
-        said = (
-            f"{one.name} {'on' if one.is_on else 'off'}, "
-            f"{max((made.tokens for made in one.made.values()), default=0):,} tokens, {one.hits:,} hits"
-            for one in known
+        described = (
+            f"{collection.name} {'on' if collection.is_on else 'off'}, "
+            f"{max((made.tokens for made in collection.made.values()), default=0):,} tokens, {collection.hits:,} hits"
+            for collection in known
         )
-        return f"Stores: {' · '.join(said)}."
+        return f"Stores: {' · '.join(described)}."
 
     def indexes(self, header: Header) -> dict[str, Path] | None:
         """The indexes in use that a target of this header can draft from, by name; None if nothing is in use."""
-        used = [one for one in self.all() if one.is_on]
+        used = [collection for collection in self.all() if collection.is_on]
         if not used:
             return None
         key = vocabulary_key(header)
-        return {one.name: path for one in used if (path := one.index(key))}
+        return {collection.name: path for collection in used if (path := collection.index(key))}
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[Path]:
@@ -199,8 +201,8 @@ def vocabulary_key(header: Header) -> str:
     """What an index belongs to: token ids mean the same for models with the same tokens."""
     digest = hashlib.blake2b(digest_size=12)
     tokens = header.tokens
-    for place in range(len(tokens)):
-        digest.update(tokens.raw(place) + b"\0")
+    for start in range(len(tokens)):
+        digest.update(tokens.raw(start) + b"\0")
     digest.update(f"{header.tokenizer} {header.pre_tokenizer}".encode())
     return digest.hexdigest()
 
@@ -237,21 +239,21 @@ def _content(path: Path) -> str:
 
 def _read(folder: Path) -> Collection | None:
     try:
-        kept = json.loads((folder / "collection.json").read_text("utf-8"))
-        if kept["schema"] != _SCHEMA:
+        stored = json.loads((folder / "collection.json").read_text("utf-8"))
+        if stored["schema"] != _SCHEMA:
             return None
-        made = {key: Made(int(one["tokens"]), frozenset(one["texts"])) for key, one in kept["made"].items()}
-        return Collection(folder.name, folder, tuple(map(str, kept["sources"])), bool(kept["on"]), made)
+        made = {key: Made(int(index["tokens"]), frozenset(index["texts"])) for key, index in stored["made"].items()}
+        return Collection(folder.name, folder, tuple(map(str, stored["sources"])), bool(stored["on"]), made)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def _write(collection: Collection) -> Collection:
-    kept = {
+    stored = {
         "schema": _SCHEMA,
         "sources": collection.sources,
         "on": collection.is_on,
-        "made": {key: {"tokens": one.tokens, "texts": sorted(one.texts)} for key, one in collection.made.items()},
+        "made": {key: {"tokens": index.tokens, "texts": sorted(index.texts)} for key, index in collection.made.items()},
     }
-    replace_text(collection.folder / "collection.json", json.dumps(kept, indent=1))
+    replace_text(collection.folder / "collection.json", json.dumps(stored, indent=1))
     return collection

@@ -27,7 +27,11 @@ class Refreshing:
             return
         if not self._waiting and monotonic() - self._began >= EVERY_SECONDS:
             self._began = monotonic()
-            self._waiting = [one.name for one in Collections().all() if one.is_on and CHATS in one.sources]
+            self._waiting = [
+                collection.name
+                for collection in Collections().all()
+                if collection.is_on and CHATS in collection.sources
+            ]
         if self._waiting:
             words = ["store", "update", self._waiting.pop(), "-m", str(target)]
             self._running = start_quietly(words)

@@ -42,11 +42,11 @@ class BuiltIns:
 
     def _content(self, name: str) -> str:
         """The text of a file that the user named, by its path or its own name."""
-        found = [path for path in self.files if name in (str(path), path.name)]
-        if len(found) != 1:
+        matching = [path for path in self.files if name in (str(path), path.name)]
+        if len(matching) != 1:
             raise ToolError(f"{name!r} is none of the files that may be read: {', '.join(_labels(self.files))}")
         try:
-            return bounded_text(named_file(found[0]), _MOST_BYTES)
+            return bounded_text(named_file(matching[0]), _MOST_BYTES)
         except OSError as error:
             raise ToolError(f"{name} cannot be read: {error.strerror or error}") from None
         except FileTooLarge:

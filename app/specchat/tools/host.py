@@ -39,8 +39,8 @@ async def serve(commands: BinaryIO, events: BinaryIO) -> None:
                 if isinstance(command, Call):
                     _send(events, await _call(client, command))
     except (Exception, ExceptionGroup) as error:  # noqa: BLE001 - whatever a server does ends up in one line
-        said = transport.last_words if isinstance(transport, StdioTransport) else ""
-        _send(events, Broke(clean_line(f"{_reason(error)}{f': {said}' if said else ''}")[:500]))
+        last_words = transport.last_words if isinstance(transport, StdioTransport) else ""
+        _send(events, Broke(clean_line(f"{_reason(error)}{f': {last_words}' if last_words else ''}")[:500]))
 
 
 def transport_to(server: ToolServer) -> Transport:
@@ -49,16 +49,18 @@ def transport_to(server: ToolServer) -> Transport:
 
 
 async def _tools(client: Client, server: ToolServer) -> Connected:
-    found: list[Tool] = []
+    offered: list[Tool] = []
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
-        found += [Tool(one.name, one.description or "", one.input_schema, server.name) for one in page.tools]
+        offered += [
+            Tool(listed.name, listed.description or "", listed.input_schema, server.name) for listed in page.tools
+        ]
         cursor = page.next_cursor
-        if cursor is None or len(found) >= _MOST_TOOLS:
+        if cursor is None or len(offered) >= _MOST_TOOLS:
             break
-    tools, refused = usable(found[:_MOST_TOOLS])
-    if len(found) > _MOST_TOOLS or cursor is not None:
+    tools, refused = usable(offered[:_MOST_TOOLS])
+    if len(offered) > _MOST_TOOLS or cursor is not None:
         refused = (
             f"{server.name} offers too many tools: only the first {_MOST_TOOLS} are used",
             *refused[:_MOST_TOOLS],

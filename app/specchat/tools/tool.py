@@ -59,10 +59,10 @@ class ToolResult:
     def of(cls, text: str, *, failed: bool = False) -> ToolResult:
         """A result of any text, without control characters and cut to what a model can read."""
         most = 4 * LONGEST_RESULT
-        kept = without_sequences(text[:most])
-        if len(kept) > LONGEST_RESULT or len(text) > most:
-            kept = f"{kept[:LONGEST_RESULT]}\n[The rest is left out: all of it has {len(text)} characters.]"
-        return cls(kept, failed)
+        shortened = without_sequences(text[:most])
+        if len(shortened) > LONGEST_RESULT or len(text) > most:
+            shortened = f"{shortened[:LONGEST_RESULT]}\n[The rest is left out: all of it has {len(text)} characters.]"
+        return cls(shortened, failed)
 
 
 def usable(tools: Sequence[Tool]) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
@@ -71,22 +71,22 @@ def usable(tools: Sequence[Tool]) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
     Descriptions are filtered and cut. A schema that is too large, too deep or not of an object refuses its tool: the
     model could not read it, or the server would refuse each call.
     """
-    kept: dict[str, Tool] = {}
+    by_name: dict[str, Tool] = {}
     refused: list[str] = []
     for tool in tools:
-        problem = _problem(tool, kept)
+        problem = _problem(tool, by_name)
         if problem:
             refused.append(f"{tool.server} offers the tool {clean_line(tool.name)[:40]!r}, which {problem}")
             continue
         description = clean_line(without_sequences(tool.description[:_LONGEST_DESCRIPTION]))
-        kept[tool.called] = Tool(tool.name, description, tool.schema, tool.server)
-    return tuple(kept.values()), tuple(refused)
+        by_name[tool.called] = Tool(tool.name, description, tool.schema, tool.server)
+    return tuple(by_name.values()), tuple(refused)
 
 
-def _problem(tool: Tool, kept: Mapping[str, Tool]) -> str:
+def _problem(tool: Tool, by_name: Mapping[str, Tool]) -> str:
     if not _NAME.fullmatch(tool.name) or len(tool.called) > _LONGEST_NAME:
         return "has a name that models cannot write"
-    if tool.called in kept:
+    if tool.called in by_name:
         return "has the name of another one"
     if tool.schema.get("type", "object") != "object":
         return "takes no object"
@@ -102,6 +102,6 @@ def _depth(value: Any) -> int:
     level, depth = [value], 0
     while level and depth <= _DEEPEST:
         depth += 1
-        inner = [one.values() if isinstance(one, Mapping) else one for one in level]
+        inner = [value_inside.values() if isinstance(value_inside, Mapping) else value_inside for value_inside in level]
         level = [part for parts in inner if not isinstance(parts, str | int | float | None) for part in parts]
     return depth

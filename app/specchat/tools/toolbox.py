@@ -80,7 +80,7 @@ class Toolbox:
         offered = self._offered | ({BUILT_IN: self.built_ins.tools} if self._has_built_ins else {})
         where = {BUILT_IN: _HERE} | {server.name: server.where for server in self.servers}
         names = {name: ", ".join(tool.called for tool in tools) or "no tools" for name, tools in offered.items()}
-        return tuple((name, place, names.get(name, "off")) for name, place in where.items())
+        return tuple((name, server, names.get(name, "off")) for name, server in where.items())
 
     def where(self, tool: Tool) -> str:
         """Where the calls of a tool go, as the user reads it."""

@@ -28,10 +28,10 @@ class LiveAnswer:
     @property
     def question(self) -> str:
         """The user's last message. If there are no messages, the raw prompt."""
-        asked = Trace(self.start, ()).question
+        question = Trace(self.start, ()).question
         raw = self.start.get("prompt")
-        if asked or raw is None:
-            return asked
+        if question or raw is None:
+            return question
         return raw if isinstance(raw, str) else f"{len(raw)} token ids"
 
     def trace(self) -> Trace:

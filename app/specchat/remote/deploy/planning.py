@@ -54,15 +54,15 @@ def plan(tool: Tool, model: str, draft: str | None = None, k: int | None = None)
     known = _known(model)
     target = _name(tool, known, _FILES) if known else model
     if draft is None:
-        found = _chosen(tool, known, target)
+        planned = _chosen(tool, known, target)
     elif (method := _WORDS.get(draft.lower())) is not None:
-        found = Plan(tool, target, method, why="as you asked")
+        planned = Plan(tool, target, method, why="as you asked")
     else:
-        found = _with_draft(tool, known, target, draft)
-    length = found.k or _USUAL_K[found.method] if k is None else k
-    if found.method is Method.NONE or length == 0:
-        return Plan(tool, target, Method.NONE, why=found.why)
-    return replace(found, k=length)
+        planned = _with_draft(tool, known, target, draft)
+    length = planned.k or _USUAL_K[planned.method] if k is None else k
+    if planned.method is Method.NONE or length == 0:
+        return Plan(tool, target, Method.NONE, why=planned.why)
+    return replace(planned, k=length)
 
 
 def _chosen(tool: Tool, known: Model | None, target: str) -> Plan:
@@ -84,7 +84,7 @@ def _chosen(tool: Tool, known: Model | None, target: str) -> Plan:
 
 
 def _with_draft(tool: Tool, known: Model | None, target: str, draft: str) -> Plan:
-    head = next((one for one in catalog().heads if one.repository.lower() == draft.lower()), None)
+    head = next((known_head for known_head in catalog().heads if known_head.repository.lower() == draft.lower()), None)
     if head is not None:
         if known is not None and head.target != known:
             raise ConfigError(f"{draft} is a head for {head.target.name}: it reads no other model's hidden states")
@@ -109,7 +109,7 @@ def _known(name: str) -> Model | None:
     """The model of the catalog with this id, name or repository, ignoring case; None if there is none."""
     wanted = name.lower().partition(":")[0]
     for model in catalog().models.values():
-        if wanted in {one.lower() for one in (model.id, model.name, model.repository, model.original) if one}:
+        if wanted in {name.lower() for name in (model.id, model.name, model.repository, model.original) if name}:
             return model
     return None
 
@@ -123,7 +123,7 @@ def _name(tool: Tool, model: Model, formats: tuple[str, ...]) -> str:
         if model.original is None:
             raise ConfigError(f"where the weights of {model.name} are is not known: name their repository with -m")
         return model.original
-    form = next((one for one in formats if one in model.quantisations), None)
+    form = next((name for name in formats if name in model.quantisations), None)
     if model.repository is None or form is None:
         raise ConfigError(f"no GGUF file of {model.name} is known: name one with -m or -d")
     return f"{model.repository}:{form}"
@@ -137,18 +137,18 @@ def _fits(tool: Tool, pair: Pair) -> bool:
 
 def _differ(pair: Pair) -> bool:
     """Whether the vocabularies differ in size, as far as the catalog tells."""
-    sizes = {one.header.get("vocab_size") for one in (pair.target, pair.draft)}
+    sizes = {model.header.get("vocab_size") for model in (pair.target, pair.draft)}
     return len(sizes) > 1 and None not in sizes
 
 
-def _best_report(one: Pair | Head) -> Report | None:
+def _best_report(pair: Pair | Head) -> Report | None:
     """The report with the largest speed-up; None without reports."""
-    return max(one.reports, key=lambda report: report.speedup or 0.0, default=None)
+    return max(pair.reports, key=lambda report: report.speedup or 0.0, default=None)
 
 
-def _speedup(one: Pair | Head) -> float:
+def _speedup(pair: Pair | Head) -> float:
     """The largest reported speed-up; 0 without one."""
-    best = _best_report(one)
+    best = _best_report(pair)
     return 0.0 if best is None else best.speedup or 0.0
 
 
