@@ -38,7 +38,6 @@ class _Accepted(Figure):
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         figures = view.figures
-        yield self.sentence(view)
         if figures.num_draft_tokens:
             rejected, discarded = figures.num_rejected_tokens, figures.num_draft_tokens - figures.num_tested_tokens
             how = "after a rejected one or on another branch" if figures.num_siblings else "without a comparison"
@@ -85,16 +84,18 @@ class _Alpha(Figure):
     def caption(self, view: TurnView) -> str:
         return f"{self.sentence(view)} {ALPHA_AND_RATE.sentence(view)}"
 
+    def opening(self, view: TurnView) -> str:
+        figures = view.figures
+        if figures.alpha is None:
+            return self.sentence(view)
+        tested, accepted = figures.num_tested_tokens, figures.num_accepted_tokens
+        return (
+            f"Of {counted(tested, 'drafted token')} that {_were(tested)} compared with the target, "
+            f"{accepted} {_were(accepted)} accepted: {per_cent(figures.alpha)}."
+        )
+
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         figures, gauge = view.figures, view.break_even
-        if figures.alpha is None:
-            yield self.sentence(view)
-        else:
-            tested, accepted = figures.num_tested_tokens, figures.num_accepted_tokens
-            yield (
-                f"Of {counted(tested, 'drafted token')} that {_were(tested)} compared with the target, "
-                f"{accepted} {_were(accepted)} accepted: {per_cent(figures.alpha)}."
-            )
         yield "α estimates how likely the target is to accept the next drafted token, if it gets that far."
         if figures.alpha is not None and view.k:
             expected = expected_tokens(figures.alpha, view.k)
@@ -140,7 +141,6 @@ class _Tau(Figure):
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         figures = view.figures
-        yield self.sentence(view)
         if figures.num_drafts:
             yield (
                 f"{figures.num_accepted_tokens} of them were drafted and accepted. The others are the target's own, "
@@ -211,7 +211,6 @@ class _ByPosition(Figure):
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         figures = view.figures
-        yield self.sentence(view)
         if figures.drafted_at:
             places = zip(figures.accepted_by_place, figures.drafted_at, strict=True)
             shares = [

@@ -61,7 +61,6 @@ class _Memory(Figure):
         return f"{words}: {_bytes(sum(sizes.values()))} in all. The caches are reserved for the whole context."
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
-        yield self.sentence(view)
         yield "If memory is short, a smaller context, another cache type or a smaller quantisation helps."
 
     def rows(self, view: TurnView, width: int) -> Iterator[Row]:
@@ -98,7 +97,6 @@ class _SoFar(Figure):
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         figures = view.figures
-        yield self.sentence(view)
         if figures.num_rounds:
             saved = figures.num_tokens - figures.num_rounds
             yield (
@@ -129,7 +127,6 @@ class _Rounds(Figure):
         return f"Each word is a round: {signs} In this answer: {counts}."
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
-        yield self.sentence(view)
         yield (
             "The target's own token is ◆ after a rejection, ◇ after a draft that was accepted as a whole, and □ where "
             "nothing was drafted. Branches of a tree stand in parentheses."
@@ -150,7 +147,6 @@ class _Verifier(Figure):
         return f"The verifier {clean_line(view.verifier)} decided which drafted tokens were accepted."
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
-        yield self.sentence(view)
         yield from about_rule(view.verifier)
 
 

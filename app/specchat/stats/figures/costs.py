@@ -36,7 +36,6 @@ class _BreakEven(Figure):
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         gauge = view.break_even
-        yield self.sentence(view)
         if gauge is not None and gauge.needed is None:
             yield (
                 "Even if the target had accepted every drafted token, drafting and the wider passes of the target "
@@ -98,7 +97,6 @@ class _Time(Figure):
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         figures = view.figures
-        yield self.sentence(view)
         if figures.shares:
             draft = ""
             if figures.num_drafts:

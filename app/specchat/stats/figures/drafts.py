@@ -30,7 +30,6 @@ class _Sources(Figure):
         )
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
-        yield self.sentence(view)
         for name, figures in view.summary.by_source.items():
             if figures.num_drafts and figures.alpha is not None:
                 yield (
@@ -66,7 +65,6 @@ class _K(Figure):
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         figures = view.figures
-        yield self.sentence(view)
         if figures.num_drafts:
             yield (
                 f"Over the answer, drafts were {figures.mean_draft:.1f} tokens long on average; "

@@ -67,9 +67,13 @@ class Figure:
         """What the panel says below its rows when the figure is marked."""
         return self.sentence(view)
 
+    def opening(self, view: TurnView) -> str:
+        """The first paragraph of the explanation."""
+        return self.sentence(view)
+
     def paragraphs(self, view: TurnView) -> Iterator[str]:
-        """The whole explanation."""
-        yield self.sentence(view)
+        """The other paragraphs."""
+        yield from ()
 
     def rows(self, view: TurnView, width: int) -> Iterator[Row]:
         """Its rows of the panel, in `width` cells. Bars and numbers have a fixed width, so that nothing jumps."""
@@ -85,7 +89,7 @@ class Figure:
 
     def explanation(self, view: TurnView) -> Explanation:
         """The explanation. Before anything was measured, it says what the figure will show."""
-        return Explanation(self.label, tuple(self.paragraphs(view)), self.more, self.value(view))
+        return Explanation(self.label, (self.opening(view), *self.paragraphs(view)), self.more, self.value(view))
 
     def row(self, *pieces: Piece, label: str | None = None, spare: int = 0) -> Row:
         """A row of the panel with the label before it."""

@@ -42,7 +42,6 @@ class _Speed(Figure):
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
         figures = view.figures
-        yield self.sentence(view)
         if figures.num_rounds:
             yield (
                 f"Each of the {figures.num_rounds} rounds took {figures.decode_ms / figures.num_rounds:.1f} ms on "
@@ -85,7 +84,6 @@ class _SpeedUp(Figure):
         )
 
     def paragraphs(self, view: TurnView) -> Iterator[str]:
-        yield self.sentence(view)
         if view.speedup is not None:
             change, saved = view.speedup - 1, view.summary.plain_ms - view.summary.against_ms
             if abs(change) < SAME:
