@@ -117,14 +117,7 @@ class _ToolGrammar:
 
     def _call(self, function: Mapping[str, Any], number: int) -> str:
         name, written = function["name"], self._written
-        if self._harmony:
-            to = literal(f" to=functions.{name}")
-            head = (
-                f'("<|channel|>commentary" {to} | {to} "<|channel|>commentary") '
-                '(" " | " "? "<|constrain|>") "json<|message|>"'
-            )
-        else:
-            head = rule_of(written.head, name)
+        head = harmony.call_head(name) if self._harmony else rule_of(written.head, name)
         if written.parameters:
             arguments = self._in_tags(function, number, written.parameters)
         else:

@@ -12,6 +12,7 @@ import re
 from typing import Final
 
 from specchat_engine.answers.parts import AnswerPart, PartKind, held_back, merged
+from specchat_engine.grammar.json_schema import literal
 
 MARKS: Final = ("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>")
 """The control tokens that the parser needs to see."""
@@ -36,6 +37,13 @@ _MESSAGE: Final = "<|message|>"
 _ENDS: Final = ("<|start|>", "<|channel|>", "<|end|>", "<|call|>", "<|return|>")
 _RECIPIENT: Final = re.compile(r"\bto=([^\s<]+)")
 _HEADER: Final = re.compile(r"[^\n]{0,400}")
+
+
+def call_head(name: str) -> str:
+    """Returns the rule for the header of a call of this function."""
+    to = literal(f" to=functions.{name}")
+    header = f'("<|channel|>commentary" {to} | {to} "<|channel|>commentary")'
+    return f'{header} (" " | " "? "<|constrain|>") "json<|message|>"'
 
 
 class HarmonyParser:
