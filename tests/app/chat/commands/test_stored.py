@@ -1,8 +1,9 @@
-"""What /preset, /prompt and /role store, with the user's real files; and /tag."""
+"""What /preset, /prompt and /role store, with the user's real files; and what /tag and /title change."""
 
 import pytest
 
 from app.chat.commands.recording_front_end import RecordingFrontEnd
+from specchat.chat.commands.command import Refusal
 from specchat.chat.commands.completion import complete
 from specchat.chat.controller import Sources
 from specchat.chat.saved_texts import saved_prompts, saved_roles
@@ -89,3 +90,10 @@ async def test_tags_are_added_removed_and_shown(ui: RecordingFrontEnd) -> None:
 )
 def test_names_are_completed(text: str, offered: list[str]) -> None:
     assert [item.text for item in complete(text, len(text), SOURCES)] == offered
+
+
+async def test_a_session_gets_another_title(ui: RecordingFrontEnd) -> None:
+    assert await ui.give("/title The lighthouse") == "the title of this session is “The lighthouse”"
+    assert ui.chat.conversation.session.title == "The lighthouse"
+    with pytest.raises(Refusal, match="/title TEXT"):
+        await ui.give("/title")
