@@ -119,5 +119,37 @@ class _Time(Figure):
         yield from self.flowing("in %", keyed(parts), width, 5)
 
 
+class _MemoryBound(Figure):
+    label, name, aliases = "MBSU", "mbsu", ("memory-bound",)
+    help = "the speed-up if moving the weights took all of the time"
+    more = Place(FIGURES_PAGE, "Time")
+
+    def value(self, view: TurnView) -> str:
+        bound = self._bound(view)
+        return f"{bound:.2f} ×" if bound else ""
+
+    def sentence(self, view: TurnView) -> str:
+        bound = self._bound(view)
+        if bound is None:
+            return "What the drafts would gain if moving the weights from memory took all of the time of a pass."
+        return (
+            f"The drafts would give {bound:.2f} × plain if moving the weights from memory took all of the time of a "
+            "pass. The rest is what wider passes, sampling and the program itself cost."
+        )
+
+    def paragraphs(self, view: TurnView) -> Iterator[str]:
+        yield "It is τ / (c·k + 1), with k passes of the draft model in a round, and c the share of its weights."
+
+    def _bound(self, view: TurnView) -> float | None:
+        """The memory-bound speed-up by the tokens that the draft model drafted; None if it drafted none."""
+        memory, model = view.memory, view.summary.by_source.get("model")
+        if memory is None or not (memory.target_weights and memory.draft_weights and model and view.figures.num_rounds):
+            return None
+        passes = model.num_draft_tokens / view.figures.num_rounds
+        tau = view.figures.num_tokens / view.figures.num_rounds
+        return tau / (passes * memory.draft_weights / memory.target_weights + 1)
+
+
 BREAK_EVEN = _BreakEven()
 TIME = _Time()
+MEMORY_BOUND = _MemoryBound()

@@ -10,7 +10,7 @@ from specchat.stats.break_even import BreakEven, break_even
 from specchat.stats.figures import FIGURES, NAMED, figure_called
 from specchat.stats.figures.acceptance import ALPHA, ALPHA_AND_RATE, BY_POSITION, TAU
 from specchat.stats.figures.answer import MEMORY, SO_FAR, VERIFIER
-from specchat.stats.figures.costs import BREAK_EVEN
+from specchat.stats.figures.costs import BREAK_EVEN, MEMORY_BOUND
 from specchat.stats.figures.drafts import SOURCES, K
 from specchat.stats.figures.figure import Figure
 from specchat.stats.figures.speed import SPEED, SPEEDUP, in_short
@@ -67,6 +67,16 @@ def test_alpha_is_counted_judged_and_told_apart_from_the_rate() -> None:
 def test_the_speed_up_says_what_was_saved() -> None:
     assert "So drafting saved 23 ms: the answer was 30 % faster." in told(SPEEDUP)
     assert "So drafting cost 16 ms: the answer was 20 % slower." in told(SPEEDUP, answer(0.8))
+
+
+def test_the_memory_bound_speed_up_counts_the_weights_of_the_draft_models_passes() -> None:
+    """Of 30 rounds 10 had 4 passes of a draft model with a tenth of the weights, and 80 tokens came out."""
+    bound = 80 / 30 / (40 / 30 * 0.1 + 1)
+    known = replace(answer(), memory=MemoryUse(1000, 100, 0, 0, 0))
+    assert MEMORY_BOUND.value(known) == f"{bound:.2f} ×"
+    assert f"would give {bound:.2f} × plain" in told(MEMORY_BOUND, known)
+    assert MEMORY_BOUND.value(replace(known, memory=MemoryUse(1000, 0))) == ""
+    assert MEMORY_BOUND.value(TurnView()) == ""
 
 
 def test_each_source_has_its_own_alpha() -> None:
