@@ -1,4 +1,6 @@
-"""Only the public API of other libraries is used: no underscore modules, no private attributes, no patched modules.
+"""Only the public API of other libraries is used, and no class name stands in two modules.
+
+No underscore modules are used, no private attributes, no patched modules.
 
 `specchat_engine.llama` is the exception: llama-cpp-python gives no public access to the library that it loads.
 """
@@ -116,3 +118,14 @@ def test_only_public_names_of_libraries_are_used() -> None:
         f"{path.relative_to(ROOT)}:{use}" for path in SOURCES for use in violations(path.read_text(), _all_names())
     ]
     assert found == []
+
+
+def test_no_two_modules_have_a_class_of_the_same_name() -> None:
+    """A word finds a thing. Private classes, and classes in classes, belong to their module."""
+    modules: dict[str, list[str]] = {}
+    for folder in ("app/specchat", "engine/specchat_engine", "assets/specchat_assets"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.ClassDef) and not _is_private(node.name):
+                    modules.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: places for name, places in modules.items() if len(places) > 1} == {}

@@ -30,7 +30,7 @@ from specchat.settings.paths import worker_log
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.tool_consent import ToolConsent
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.entries import TranscriptNotice
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.tui.transcript.transcript import Transcript
@@ -88,7 +88,7 @@ async def answered(pilot: Pilot[None], question: str) -> None:
     transcript = pilot.app.screen.query_one(Transcript)
 
     def ended() -> int:
-        return sum(isinstance(entry, Answer) and not entry.live for entry in transcript.entries)
+        return sum(isinstance(entry, TranscriptAnswer) and not entry.live for entry in transcript.entries)
 
     before = ended()
     await pilot.press(*question, "enter")

@@ -26,7 +26,7 @@ from specchat_engine.drafters import (
     with_installed,
 )
 from specchat_engine.errors import EngineError, PairError, SettingError
-from specchat_engine.gguf import Header, read_model
+from specchat_engine.gguf import GgufHeader, read_model
 from specchat_engine.llama.assistant import AssistantHead
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
@@ -55,7 +55,7 @@ from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, HEADS, Settings
 from specchat_engine.stores import Suffixes
 from specchat_engine.threads.cpu_contention import Passes
-from specchat_engine.threads.in_force import Threads
+from specchat_engine.threads.in_force import PairThreads
 from specchat_engine.threads.processors import read_processors
 
 _BASE = "is a base model, without a chat template: it continues texts and answers no questions"
@@ -136,7 +136,7 @@ class Engine:
         with_threads = [self._head] if isinstance(self._head, HeadContext) else []
         contexts = [*self._drafts.contexts.values()]
         first = contexts[0] if contexts else None
-        self.threads = Threads(self._target, first, usual, asked, with_threads, contexts[1:])
+        self.threads = PairThreads(self._target, first, usual, asked, with_threads, contexts[1:])
         self.target = info_of(self._target)
         self.recommended = recommended_by(target)
         self.controller = Controller()
@@ -319,7 +319,7 @@ class Engine:
         return self._target_model.vocabulary
 
     @property
-    def header(self) -> Header:
+    def header(self) -> GgufHeader:
         """The header of the target's file."""
         return self._target_model.header
 

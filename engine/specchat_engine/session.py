@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.analysis.inspect import Place, inspect, sampling_at
+from specchat_engine.analysis.inspect import InspectedPosition, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.held import closed_thought, held_to
 from specchat_engine.answers.parser import AnswerParser
@@ -27,7 +27,7 @@ from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import PromptProgress, PromptReading, Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import end_line, start_line
-from specchat_engine.decoding.transcript import Transcript
+from specchat_engine.decoding.transcript import AnswerDecoder
 from specchat_engine.decoding.turn import CurrentPart, Turn, check_given, check_room
 from specchat_engine.decoding.verification import Verdict
 from specchat_engine.errors import (
@@ -236,7 +236,7 @@ class Session:
                 prompt, images = fitted.tokens, fitted.images
                 held = self._held(Prompt.of(messages), opened=self._opens_reasoning(prompt))
             pair.see(images)
-            place = Place(prompt, tokens, position, sampling, sharpness, held)
+            place = InspectedPosition(prompt, tokens, position, sampling, sharpness, held)
             try:
                 return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
             except DecodeError:
@@ -390,7 +390,7 @@ class Session:
         turn.note(prompt_tokens=length)
         room = capacity - length
         check_room(turn.prefix, min(settings.max_tokens or room, room), room)
-        turn.transcript = Transcript.of(settings, turn.with_shown(pair.vocabulary.piece), ends, room)
+        turn.transcript = AnswerDecoder.of(settings, turn.with_shown(pair.vocabulary.piece), ends, room)
         ended = turn.transcript.receive(turn.prefix)[1]
         turn.reasoning.skip(turn.text)
         tokens = [*fitted.tokens, *turn.prefix]
@@ -507,5 +507,5 @@ class Session:
                 raise
             raise ContextOverflowError(f"{error}, or set context-full to drop or summarise") from None
 
-    def _empty_transcript(self) -> Transcript:
-        return Transcript(self.pair.vocabulary.piece, self.pair.vocabulary.ends, (), 0)
+    def _empty_transcript(self) -> AnswerDecoder:
+        return AnswerDecoder(self.pair.vocabulary.piece, self.pair.vocabulary.ends, (), 0)

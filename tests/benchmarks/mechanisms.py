@@ -24,14 +24,14 @@ from specchat_engine.policy import acceptance, controller, policy
 from specchat_engine.policy.acceptance import Posterior
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.early_stop import Option, best_length, fastest
-from specchat_engine.policy.policy import Confidences, Outcome
+from specchat_engine.policy.policy import Confidences, RoundOutcome
 from support.replay import MACHINES, REAL_MACHINES, REAL_RECORDING, RECORDING, Answer, Machine, measured, recorded
 
 _ORDERS = 3
 
 
 def _without_matches_seen(learn: Callable[..., None]) -> Callable[..., None]:
-    def learned(self: Controller, situation: Any, decision: Any, outcome: Outcome) -> None:
+    def learned(self: Controller, situation: Any, decision: Any, outcome: RoundOutcome) -> None:
         seen = outcome.matched if decision.drafter and decision.drafter.evidence == "match" else {}
         learn(self, situation, decision, replace(outcome, matched=seen))
 

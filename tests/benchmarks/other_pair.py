@@ -34,10 +34,10 @@ from builtin_pair.stages import describe
 from builtin_pair.tokenizer import BytePairTokenizer
 from specchat.settings.paths import cache_folder
 from specchat_engine.training.gguf import read_gguf
-from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.model import ModelConfig, TorchLlama
 from specchat_engine.training.optimizer import Schedule
-from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
-from specchat_engine.training.trainer import Budget, Source, Trainer, TrainingPlan
+from specchat_engine.training.packing import PackedBatch, TokenDocument, batches_by_length, drawn
+from specchat_engine.training.trainer import BatchSource, Budget, Trainer, TrainingPlan
 
 FOLDERS = ("test", "idlelib", "lib2to3", "tkinter", "turtledemo")
 TEXTS, VOCABULARY, LENGTHS, TARGET_STEP, DRAFT_STEP, SEED = 500, 2048, (256, 512), 2048, 768, 1
@@ -68,13 +68,13 @@ def questions() -> Iterator[tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Source):
+class Answers(BatchSource):
     """Documents drawn at random. With a target, its distributions are what is learned."""
 
-    documents: Sequence[Document]
-    target: LlamaModel | None
+    documents: Sequence[TokenDocument]
+    target: TorchLlama | None
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step. Prints the progress."""
         print(f"step {step}: {progress:.0%}", file=sys.stderr, flush=True)
         random = Random(f"{SEED} {step}")
@@ -90,11 +90,11 @@ def train_pair(folder: Path, minutes: float) -> None:
     tokenizer = BytePairTokenizer.train([answer for _, answer in chats], VOCABULARY, SPECIALS)
     whole = (to_document(single("other", *chat), tokenizer) for chat in chats)
     documents = [replace(one, ids=one.ids[: LENGTHS[-1]], learned=one.learned[: LENGTHS[-1]]) for one in whole]
-    target: LlamaModel | None = None
+    target: TorchLlama | None = None
     for config, name, share in ((TARGET, "other-target", TARGET_SHARE), (DRAFT, "other-draft", 1 - TARGET_SHARE)):
         path = folder / f"{name}.gguf"
         if not path.exists():
-            model = LlamaModel(config, SEED)
+            model = TorchLlama(config, SEED)
             budget = Budget(NO_LIMIT, time.time() + 60 * minutes * share)
             plan = TrainingPlan(name, folder, budget, Schedule(10, 0.4), 0.02, 0.003, groups=GROUPS)
             Trainer(model, Answers(documents, target), distillation_objective, plan).run()

@@ -28,7 +28,7 @@ from specchat_engine.llama.model import LlamaModel
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import followed
-from specchat_engine.policy.policy import Outcome, Situation
+from specchat_engine.policy.policy import RoundOutcome, Situation
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.stores import Suffixes, write_suffixes
@@ -64,7 +64,7 @@ class Text:
             right = common_prefix(draft.tokens[: draft.trunk], tokens[place:])
             emitted = tokens[place : place + taken + 1]
             verify_ms = machine.verify(len(draft) + 1)
-            outcome = Outcome(
+            outcome = RoundOutcome(
                 drafted=draft.trunk,
                 accepted=right,
                 compared=min(right + 1, draft.trunk),

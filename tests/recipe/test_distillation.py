@@ -8,29 +8,29 @@ import pytest
 import torch
 
 from builtin_pair.distillation import KEPT, TeachingStore, distillation_objective, own_answers, teach
-from specchat_engine.training.model import LlamaModel, ModelConfig
-from specchat_engine.training.packing import Batch, Document, pack
+from specchat_engine.training.model import ModelConfig, TorchLlama
+from specchat_engine.training.packing import PackedBatch, TokenDocument, pack
 
 CONFIG = ModelConfig(vocab_size=80, width=32, layers=1, heads=2, kv_heads=1, feed_forward=32, context=64)
 
 
 @pytest.fixture
-def batch() -> Batch:
-    return pack([[Document(range(5, 25), [False] * 8 + [True] * 12)]], 32)
+def batch() -> PackedBatch:
+    return pack([[TokenDocument(range(5, 25), [False] * 8 + [True] * 12)]], 32)
 
 
-def test_a_student_equal_to_its_teacher_has_no_loss(batch: Batch) -> None:
-    teacher = LlamaModel(CONFIG, seed=1)
+def test_a_student_equal_to_its_teacher_has_no_loss(batch: PackedBatch) -> None:
+    teacher = TorchLlama(CONFIG, seed=1)
     taught = teach(teacher, batch)
     assert taught.teaching.ids.shape == (12, KEPT)
     same = distillation_objective(teacher, taught)
-    other = distillation_objective(LlamaModel(CONFIG, seed=2), taught)
+    other = distillation_objective(TorchLlama(CONFIG, seed=2), taught)
     assert abs(same.loss.item()) < 0.01 < other.loss.item()
     assert same.correct.float().mean() > 0.9
 
 
-def test_taught_batches_come_back_from_disk(batch: Batch, tmp_path: Path) -> None:
-    taught = teach(LlamaModel(CONFIG, seed=1), batch)
+def test_taught_batches_come_back_from_disk(batch: PackedBatch, tmp_path: Path) -> None:
+    taught = teach(TorchLlama(CONFIG, seed=1), batch)
     store = TeachingStore(tmp_path / "teaching")
     store.append([taught])
     (back,) = store.read(0)
@@ -40,8 +40,8 @@ def test_taught_batches_come_back_from_disk(batch: Batch, tmp_path: Path) -> Non
 
 
 def test_own_answers_keep_the_prompt_and_are_learned() -> None:
-    teacher = LlamaModel(CONFIG, seed=1).requires_grad_(False)
-    document = Document([9, 10, 11, 12], [False, False, True, True], 3)
+    teacher = TorchLlama(CONFIG, seed=1).requires_grad_(False)
+    document = TokenDocument([9, 10, 11, 12], [False, False, True, True], 3)
     (said,) = own_answers(teacher, [document], end_id=2, limit=6, temperature=0.8, seed=1)
     assert list(said.ids[:2]) == [9, 10]
     assert said.learned == [False, False] + [True] * (len(said.ids) - 2)

@@ -10,7 +10,7 @@ from builtin_pair.chats import END_ID, SPECIALS
 from builtin_pair.drills import LEVELS, SKILLS, Drills, SkillLesson
 from builtin_pair.mixture import unforeseen
 from builtin_pair.tokenizer import BytePairTokenizer
-from specchat_engine.training.packing import Document
+from specchat_engine.training.packing import TokenDocument
 
 TEXTS = [
     "Repeat exactly: Rename Replace with to Give the value of the first last line with",
@@ -83,7 +83,7 @@ def test_a_saved_lesson_continues_where_it_stopped(tokenizer: BytePairTokenizer)
 
 def test_tokens_that_the_question_predicts_are_learned_only_sometimes() -> None:
     question, answer = [9, 1, 2, 3, 4, 5, 8], [1, 2, 3, 7, 4, 5, END_ID]
-    document = Document([*question, *answer], [False] * 7 + [True] * 7)
+    document = TokenDocument([*question, *answer], [False] * 7 + [True] * 7)
     runs = [unforeseen(document, Random(seed)).learned[7:] for seed in range(200)]
     shares = [sum(learned[place] for learned in runs) / 200 for place in range(7)]
     assert [share == 1 for share in shares] == [True, True, False, True, True, True, True]

@@ -28,9 +28,9 @@ from builtin_pair.lessons import (
 )
 from builtin_pair.mixture import DRILL_GROUP, KINDS, ROW_LENGTHS
 from builtin_pair.tokenizer import BytePairTokenizer
-from specchat_engine.training.model import LlamaModel
-from specchat_engine.training.packing import Batch, Document
-from specchat_engine.training.trainer import Source
+from specchat_engine.training.model import TorchLlama
+from specchat_engine.training.packing import PackedBatch, TokenDocument
+from specchat_engine.training.trainer import BatchSource
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def strings(tokenizer: BytePairTokenizer) -> list[list[int]]:
     return [answer(few_tokens(drills, random, LONGEST)) for _ in range(300)]
 
 
-def answer(document: Document) -> list[int]:
+def answer(document: TokenDocument) -> list[int]:
     """The last turn without its end token, including tokens that are not learned."""
     begins = max(place for place, token in enumerate(document.ids[:-1]) if token == SPECIALS.index("<|im_start|>"))
     return list(document.ids[begins + 3 : -1])
@@ -120,7 +120,7 @@ def test_all_three_sorts_occur_and_some_rows_are_long(tokenizer: BytePairTokeniz
     for shares in (LONG_SHARES, SETTLING_SHARES):
         assert sum(shares.values()) == pytest.approx(1.0)
     source = LongTexts(tokenizer, 3, 8192, 3072)
-    batches: list[Batch] = [batch for step in range(4) for batch in source.batches(step, step / 4)]
+    batches: list[PackedBatch] = [batch for step in range(4) for batch in source.batches(step, step / 4)]
     assert {group for batch in batches for group in batch.groups.flatten().tolist()} == set(range(len(KINDS) + 1))
     assert max(batch.ids.shape[1] for batch in batches) == ROW_LENGTHS[-1]
 
@@ -134,7 +134,7 @@ def test_a_repeated_string_is_requested_and_learned_completely(tokenizer: BytePa
 
 def test_the_average_lies_between_the_target_before_and_after_its_last_lessons(tmp_path: Path) -> None:
     run = stages.Run(tmp_path, 1, None, None, "F16")
-    before, after = (LlamaModel(stages.TARGET, seed).requires_grad_(False) for seed in (1, 2))
+    before, after = (TorchLlama(stages.TARGET, seed).requires_grad_(False) for seed in (1, 2))
     for name, model in (("target", before), ("target-lengthening", after)):
         torch.save({"model": model.state_dict()}, tmp_path / f"{name}.pt")
     stages.average_target(run)
@@ -143,6 +143,6 @@ def test_the_average_lies_between_the_target_before_and_after_its_last_lessons(t
         torch.testing.assert_close(mean, 0.2 * one + 0.8 * other)
 
 
-def rows(source: Source, step: int) -> list[list[int]]:
+def rows(source: BatchSource, step: int) -> list[list[int]]:
     """The token ids of a step in the middle of the budget, row by row."""
     return [row for batch in source.batches(step, 0.5) for row in batch.ids.tolist()]

@@ -10,7 +10,7 @@ from builtin_pair import mixture
 from builtin_pair.chats import SPECIALS, VOCABULARY_SIZE
 from builtin_pair.mixture import DRILL_GROUP, EARLY_SHARES, KINDS, SHARES, Mixture, drill
 from builtin_pair.tokenizer import BytePairTokenizer
-from specchat_engine.training.packing import Document
+from specchat_engine.training.packing import TokenDocument
 
 
 @pytest.fixture(scope="module")
@@ -44,18 +44,18 @@ def test_every_kind_gets_about_its_share_of_the_tokens(tokenizer: BytePairTokeni
 
 
 def test_a_drill_keeps_the_question_and_the_first_words_of_the_last_answer() -> None:
-    long_answer = Document([1] * 10 + [2] * 30, [False] * 10 + [True] * 30, 1)
+    long_answer = TokenDocument([1] * 10 + [2] * 30, [False] * 10 + [True] * 30, 1)
     drilled = drill(long_answer)
     assert drilled.ids == [1] * 10 + [2] * 12
     assert sum(drilled.learned) == 12
 
 
 def test_a_drill_of_a_short_answer_is_the_whole_chat() -> None:
-    short = Document([1] * 10 + [2] * 5, [False] * 10 + [True] * 5, 1)
+    short = TokenDocument([1] * 10 + [2] * 5, [False] * 10 + [True] * 5, 1)
     assert drill(short) == short
 
 
 def test_a_drill_of_two_turns_cuts_the_second() -> None:
     learned = [False] * 4 + [True] * 6 + [False] * 4 + [True] * 20
-    drilled = drill(Document(list(range(34)), learned, 1))
+    drilled = drill(TokenDocument(list(range(34)), learned, 1))
     assert drilled.ids == list(range(26))

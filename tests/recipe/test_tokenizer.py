@@ -12,7 +12,7 @@ import pytest
 from builtin_pair import gguf_file
 from builtin_pair.gguf_file import read_tokenizer, write_gguf
 from builtin_pair.tokenizer import BytePairTokenizer, awkward_texts
-from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.model import ModelConfig, TorchLlama
 from support.toy_tokenizer import DESCRIPTION, SPECIALS, tokenizer_of
 
 CONFIG = ModelConfig(vocab_size=320, width=32, layers=1, heads=1, kv_heads=1, feed_forward=32)
@@ -55,7 +55,7 @@ def test_too_little_text_for_the_size_is_rejected() -> None:
 def test_llama_cpp_cuts_two_thousand_awkward_texts_alike(tokenizer: BytePairTokenizer, tmp_path: Path) -> None:
     path = tmp_path / "vocabulary.gguf"
     config = ModelConfig(vocab_size=512, width=32, layers=1, heads=1, kv_heads=1, feed_forward=32)
-    write_gguf(path, LlamaModel(config), tokenizer, DESCRIPTION, "F32")
+    write_gguf(path, TorchLlama(config), tokenizer, DESCRIPTION, "F32")
     params = llama_cpp.llama_model_default_params()
     params.vocab_only = True
     model = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
@@ -72,7 +72,7 @@ def test_llama_cpp_cuts_two_thousand_awkward_texts_alike(tokenizer: BytePairToke
 
 
 def test_a_written_tokenizer_comes_back(tmp_path: Path) -> None:
-    write_gguf(tmp_path / "toy.gguf", LlamaModel(CONFIG), tokenizer_of(320), DESCRIPTION, "F16")
+    write_gguf(tmp_path / "toy.gguf", TorchLlama(CONFIG), tokenizer_of(320), DESCRIPTION, "F16")
     back, written = read_tokenizer(tmp_path / "toy.gguf"), tokenizer_of(320)
     assert (back.tokens, back.merges, back.specials) == (written.tokens, written.merges, written.specials)
 
@@ -82,11 +82,11 @@ def test_a_tokenizer_that_cuts_words_in_another_way_is_rejected(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(gguf_file, "PRE_TOKENIZER", "gpt-2")
-        write_gguf(tmp_path / "toy.gguf", LlamaModel(CONFIG), tokenizer_of(320), DESCRIPTION, "F16")
+        write_gguf(tmp_path / "toy.gguf", TorchLlama(CONFIG), tokenizer_of(320), DESCRIPTION, "F16")
     with pytest.raises(ValueError, match="gpt-2"):
         read_tokenizer(tmp_path / "toy.gguf")
 
 
 def test_a_tokenizer_of_another_size_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must agree"):
-        write_gguf(tmp_path / "toy.gguf", LlamaModel(CONFIG), tokenizer_of(300), DESCRIPTION, "F32")
+        write_gguf(tmp_path / "toy.gguf", TorchLlama(CONFIG), tokenizer_of(300), DESCRIPTION, "F32")

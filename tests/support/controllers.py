@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.policy import Decision, Outcome, Situation
+from specchat_engine.policy.policy import Decision, RoundOutcome, Situation
 
 Known = TypeVar("Known", bound=Controller)
 _READ_SHARE = 0.15
@@ -19,14 +19,14 @@ class Watched(Controller):
     def __init__(self, verify: float, draft: float) -> None:
         super().__init__()
         self.verify, self.step = verify, draft
-        self.learned: list[tuple[str, Outcome]] = []
+        self.learned: list[tuple[str, RoundOutcome]] = []
         self.kinds: list[str] = []
 
     def begin(self, kind: str) -> None:
         self.kinds.append(kind)
         super().begin(kind)
 
-    def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
+    def learn(self, now: Situation, decision: Decision, outcome: RoundOutcome) -> None:
         self.learned.append((decision.drafter.name if decision.drafter else "none", outcome))
         steps = outcome.drafted if decision.drafter and decision.drafter.cost == "step" else 0
         verify_ms, draft_ms = 1 + self.verify * outcome.drafted, self.step * steps

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from specchat_engine.gguf import Header, HeaderError, MoreNeeded, PrefixSource, TextArray, read_header
+from specchat_engine.gguf import GgufHeader, HeaderError, MoreNeeded, PrefixSource, TextArray, read_header
 from specchat_engine.gguf.cursor import MAX_HEADER_BYTES
 from support.headers import Bytes
 
@@ -67,7 +67,7 @@ def mutate(sound: list[bytes], chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def look(data: bytes, *, size_known: bool) -> Header | None:
+def look(data: bytes, *, size_known: bool) -> GgufHeader | None:
     """What the reader returns; None if it rejects the header in one line or asks for more. Other errors propagate."""
     source = PrefixSource(data, len(data) if size_known else None)
     try:
@@ -82,7 +82,7 @@ def look(data: bytes, *, size_known: bool) -> Header | None:
     return None
 
 
-def agrees(header: Header, data: bytes) -> bool:
+def agrees(header: GgufHeader, data: bytes) -> bool:
     """Whether a header equals what the reference reader finds in the bytes."""
     trusting = _Trusting(data, header.byte_order)
     metadata, tensors = trusting.everything()

@@ -12,7 +12,7 @@ import gguf
 import numpy as np
 from hypothesis import strategies as st
 
-from specchat_engine.gguf import Header, PrefixSource, TextArray, read_header
+from specchat_engine.gguf import GgufHeader, PrefixSource, TextArray, read_header
 
 Kind = gguf.GGUFValueType
 Typed = tuple[Any, Kind, Kind | None]
@@ -80,7 +80,7 @@ def write_header(
     return path
 
 
-def parse(data: bytes) -> Header:
+def parse(data: bytes) -> GgufHeader:
     """The header of a file that consists of these bytes."""
     return read_header(PrefixSource(data, len(data)), "model.gguf")
 

@@ -17,8 +17,8 @@ from specchat_engine.llama.context import LlamaContext
 from specchat_engine.models import SessionModel
 from specchat_engine.training.gguf import Precision, read_gguf
 from specchat_engine.training.head_files import write_eagle, write_predicting
-from specchat_engine.training.heads import EagleHead, Head, MtpHead
-from specchat_engine.training.model import LlamaModel
+from specchat_engine.training.heads import EagleHead, MtpHead, TrainableHead
+from specchat_engine.training.model import TorchLlama
 from specchat_engine.training.state_heads import MedusaHead, SpeculatorHead
 
 LAYERS = (0, 1, 2)
@@ -77,7 +77,7 @@ def _lively(head: Any) -> Any:
 class Oracle:
     """Rows of logits that a head should give, computed anew from the whole text each time."""
 
-    def __init__(self, target: Path, heads: Sequence[Head]) -> None:
+    def __init__(self, target: Path, heads: Sequence[TrainableHead]) -> None:
         self._model = read_gguf(target)
         self._heads = heads
 
@@ -134,7 +134,7 @@ class HeadBench(Generic[Drafts]):
         assert row.argmax() == expected.argmax()
 
 
-def layer_inputs(model: LlamaModel, tokens: Sequence[int]) -> list[Tensor]:
+def layer_inputs(model: TorchLlama, tokens: Sequence[int]) -> list[Tensor]:
     """The input [n, width] of each layer, and the output of the last."""
     ids, positions, _ = _placed(tokens)
     x, rotary = model.embedding(ids), model.config.rotary(positions)

@@ -21,7 +21,7 @@ from specchat_engine.decoding.drafts import Alternative, Context, Draft, Prospec
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.policy import Outcome, Situation
+from specchat_engine.policy.policy import RoundOutcome, Situation
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import USUAL_K
 
@@ -158,7 +158,7 @@ class Answer:
             emitted = min(accepted + 1 + replaced, self.length - place)
             verify_ms = machine.verify(drafted + branches + 1)
             compared = min(accepted + 1, drafted)
-            outcome = Outcome(
+            outcome = RoundOutcome(
                 drafted=drafted,
                 accepted=accepted,
                 compared=compared,

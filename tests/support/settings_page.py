@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from specchat.settings.schema import SETTINGS
-from specchat.settings.setting import Group, Setting
+from specchat.settings.setting import Setting, SettingGroup
 from specchat.settings.values import Choice, Number
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -56,10 +56,10 @@ _ELSEWHERE = {
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *(_table(group) for group in Group)])
+    return "\n".join([_HEAD, *(_table(group) for group in SettingGroup)])
 
 
-def _table(group: Group) -> str:
+def _table(group: SettingGroup) -> str:
     rows = [_row(setting) for setting in SETTINGS if setting.group is group]
     head = "| setting | flags | values | default | meaning | in the chat |\n| --- | --- | --- | --- | --- | --- |\n"
     return f"## {group}\n\n{head}{''.join(rows)}"

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from specchat.engine_process.protocol import ChatMessage
 from specchat.remote.requests import request_body
-from specchat.remote.servers import Engine, ServedModel, Server
+from specchat.remote.servers import EngineKind, RemoteServer, ServedModel
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.vllm_servers import running_vllm
@@ -35,7 +35,7 @@ _TEXT = "The draft model proposes a few tokens, and the target verifies all of t
 
 def body(text: str, most: int, **sampling: float) -> dict[str, Any]:
     """What the app asks, greedily if nothing else is said."""
-    server = Server(Engine.VLLM, ServedModel("guide", "guide", 1024), ("guide",))
+    server = RemoteServer(EngineKind.VLLM, ServedModel("guide", "guide", 1024), ("guide",))
     usual: dict[str, Any] = {"temperature": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
     settings = Settings(sampling=SamplingParams(**(usual | sampling)), max_tokens=most)
     return request_body(server, [ChatMessage("user", text)], settings, seed=7).json

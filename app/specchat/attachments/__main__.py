@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Final
 
 from specchat.attachments.protocol import (
-    Failed,
-    Fetch,
+    FetchPage,
+    FileText,
     Grab,
     Picture,
+    ReadFailed,
     Reply,
     Request,
-    Text,
     Unpack,
     decode_request,
     encode,
@@ -45,10 +45,10 @@ def main() -> int:
 
 def answered(request: Request) -> Reply:
     """The text or the picture that was asked for, or why there is none."""
-    from specchat.attachments.documents import Unreadable
+    from specchat.attachments.documents import UnreadableDocument
 
     try:
-        if isinstance(request, Fetch):
+        if isinstance(request, FetchPage):
             return _page(request)
         if isinstance(request, Grab):
             from specchat.attachments.clipboard import picture_in_clipboard
@@ -57,34 +57,34 @@ def answered(request: Request) -> Reply:
         if isinstance(request, Unpack):
             return _unpacked(request.data)
         return _converted(Path(request.path), request.kind, request.longest)
-    except Unreadable as error:
-        return Failed(str(error))
+    except UnreadableDocument as error:
+        return ReadFailed(str(error))
     except ImportError as error:
-        return Failed(f"needs the extra specchat[files]: pip install 'specchat[files]' ({error})")
+        return ReadFailed(f"needs the extra specchat[files]: pip install 'specchat[files]' ({error})")
     except MemoryError:
-        return Failed("needs too much memory to be read")
+        return ReadFailed("needs too much memory to be read")
     except RecursionError:
-        return Failed("is nested too deep to be read")
+        return ReadFailed("is nested too deep to be read")
     except Exception as error:  # noqa: BLE001 - whatever a library raises for a damaged file ends up in one line
-        return Failed(f"cannot be read, it is probably damaged: {type(error).__name__}: {error}")
+        return ReadFailed(f"cannot be read, it is probably damaged: {type(error).__name__}: {error}")
 
 
 def _converted(path: Path, kind: str, longest: int) -> Reply:
     from specchat.attachments.documents import text_of
     from specchat.attachments.pictures import picture_of
 
-    return picture_of(path) if kind == "image" else Text(text_of(path, kind, longest))
+    return picture_of(path) if kind == "image" else FileText(text_of(path, kind, longest))
 
 
-def _page(request: Fetch) -> Reply:
-    from specchat.attachments.documents import Unreadable
+def _page(request: FetchPage) -> Reply:
+    from specchat.attachments.documents import UnreadableDocument
     from specchat.attachments.kinds import kind_of_name, kind_of_type
     from specchat.attachments.pages import fetched
 
     content, media = fetched(request.url, request.seconds)
     kind = kind_of_type(media) or kind_of_name(request.url.partition("?")[0])
     if kind is None:
-        raise Unreadable(f"is {media.partition(';')[0]}, which cannot be read")
+        raise UnreadableDocument(f"is {media.partition(';')[0]}, which cannot be read")
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
@@ -92,14 +92,14 @@ def _page(request: Fetch) -> Reply:
 
 
 def _unpacked(data: str) -> Picture:
-    from specchat.attachments.documents import Unreadable
+    from specchat.attachments.documents import UnreadableDocument
     from specchat.attachments.pictures import picture_of
 
     data = "".join(data.split())
     try:
         content = binascii.a2b_base64(data + "=" * (-len(data) % 4), strict_mode=True)
     except ValueError:
-        raise Unreadable("is not in base 64") from None
+        raise UnreadableDocument("is not in base 64") from None
     return picture_of(BytesIO(content))
 
 

@@ -12,13 +12,13 @@ from typing import Final, TypeVar
 from specchat.attachments.protocol import (
     LARGEST_PICTURE,
     Convert,
-    Failed,
-    Fetch,
+    FetchPage,
+    FileText,
     Grab,
     Picture,
+    ReadFailed,
     Reply,
     Request,
-    Text,
     Unpack,
     decode_reply,
     encode,
@@ -40,7 +40,7 @@ _NO_ANSWER: Final = "cannot be read: its reader ended without an answer, as for 
 _STEP: Final = 0.1
 _GRACE: Final = 1.0
 
-Kind = TypeVar("Kind", Text, Picture)
+Kind = TypeVar("Kind", FileText, Picture)
 
 Stopped = Callable[[], bool]
 """Says whether the user no longer wants to wait."""
@@ -51,7 +51,7 @@ _LONGEST_REPLY: Final = 2 * LARGEST_PICTURE
 def text_in(name: str, path: str, kind: str, longest: int, stopped: Stopped = bool, patience: float = PATIENCE) -> str:
     """The text of a document. Raises AttachmentError, in one line that begins with the name."""
     reply = _asked(name, Convert(path, kind, longest), stopped, patience)
-    return without_sequences(_expected(Text, name, reply).text)
+    return without_sequences(_expected(FileText, name, reply).text)
 
 
 def picture_in(name: str, path: str, stopped: Stopped = bool, patience: float = PATIENCE) -> Picture:
@@ -64,10 +64,10 @@ def picture_given(name: str, data: str, stopped: Stopped = bool, patience: float
     return _expected(Picture, name, _asked(name, Unpack(data), stopped, patience))
 
 
-def page_at(url: str, longest: int, stopped: Stopped = bool, patience: float = FETCHING) -> Text | Picture:
+def page_at(url: str, longest: int, stopped: Stopped = bool, patience: float = FETCHING) -> FileText | Picture:
     """What a page says, or shows. Raises AttachmentError, in one line that begins with the address."""
-    reply = _asked(url, Fetch(url, longest, patience), stopped, patience + PATIENCE)
-    return Text(without_sequences(reply.text)) if isinstance(reply, Text) else reply
+    reply = _asked(url, FetchPage(url, longest, patience), stopped, patience + PATIENCE)
+    return FileText(without_sequences(reply.text)) if isinstance(reply, FileText) else reply
 
 
 def picture_in_clipboard(stopped: Stopped = bool, patience: float = CLIPBOARD) -> Picture:
@@ -76,14 +76,14 @@ def picture_in_clipboard(stopped: Stopped = bool, patience: float = CLIPBOARD) -
     return _expected(Picture, name, _asked(name, Grab(patience), stopped, patience + CLIPBOARD))
 
 
-def _asked(name: str, request: Request, stopped: Stopped, patience: float) -> Text | Picture:
+def _asked(name: str, request: Request, stopped: Stopped, patience: float) -> FileText | Picture:
     reply = _reply_to(request, stopped, patience)
-    if isinstance(reply, Failed):
+    if isinstance(reply, ReadFailed):
         raise AttachmentError(clean_line(f"{name} {reply.reason}")[:500])
     return reply
 
 
-def _expected(kind: type[Kind], name: str, reply: Text | Picture) -> Kind:
+def _expected(kind: type[Kind], name: str, reply: FileText | Picture) -> Kind:
     """The reply as one of this kind. A hostile file may bring about another one."""
     if not isinstance(reply, kind):
         raise AttachmentError(clean_line(f"{name} {_NO_ANSWER}")[:500])
@@ -95,7 +95,7 @@ def _reply_to(request: Request, stopped: Stopped, patience: float) -> Reply:
     try:
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
     except OSError as error:
-        return Failed(f"cannot be read: no process can be started for it: {error}")
+        return ReadFailed(f"cannot be read: no process can be started for it: {error}")
     end = monotonic() + patience
     with process, ThreadPoolExecutor(1) as thread:
         # In a thread, since `communicate` with a timeout sends no more once it was called again.
@@ -103,9 +103,9 @@ def _reply_to(request: Request, stopped: Stopped, patience: float) -> Reply:
         try:
             while not wait([answer], min(_STEP, patience)).done:
                 if stopped():
-                    return Failed("was not read: it was stopped")
+                    return ReadFailed("was not read: it was stopped")
                 if monotonic() > end:
-                    return Failed(f"took more than {patience:g} seconds to read, and was stopped")
+                    return ReadFailed(f"took more than {patience:g} seconds to read, and was stopped")
         finally:
             process.terminate()  # it may have to end a program that it waits for
             with suppress(subprocess.TimeoutExpired):
@@ -113,4 +113,4 @@ def _reply_to(request: Request, stopped: Stopped, patience: float) -> Reply:
             process.kill()
         output, _ = answer.result()
     reply = decode_reply(output) if len(output) <= _LONGEST_REPLY else None
-    return reply or Failed(_NO_ANSWER)
+    return reply or ReadFailed(_NO_ANSWER)

@@ -19,7 +19,7 @@ _MOST_PARTS: Final = 10_000
 _BLANK = re.compile(r"[ \t]+(?=\n)|\n{3,}")
 
 
-class Unreadable(Exception):
+class UnreadableDocument(Exception):
     """Why a document cannot be read: the rest of a sentence that begins with its name."""
 
 
@@ -38,10 +38,10 @@ def joined(pieces: Iterator[str], longest: int) -> str:
         texts.append(piece)
         left -= len(piece) + 1
         if left < 0:
-            raise Unreadable(f"has more than {longest:,} characters of text; attach a part of it")
+            raise UnreadableDocument(f"has more than {longest:,} characters of text; attach a part of it")
     text = _BLANK.sub(lambda match: "\n\n" if match[0].startswith("\n") else "", "\n".join(texts)).strip()
     if not text:
-        raise Unreadable("has no text: it may consist of pictures, such as scanned pages")
+        raise UnreadableDocument("has no text: it may consist of pictures, such as scanned pages")
     return text
 
 
@@ -61,7 +61,7 @@ def _pdf(path: Path) -> Iterator[str]:
 
     reader = PdfReader(path)
     if reader.is_encrypted and not reader.decrypt(""):
-        raise Unreadable("is encrypted: save a copy without a password")
+        raise UnreadableDocument("is encrypted: save a copy without a password")
     for page in reader.pages:
         yield page.extract_text()
 
@@ -140,6 +140,6 @@ def _check_parts(path: Path) -> None:
         with zipfile.ZipFile(path) as parts:
             sizes = [part.file_size for part in parts.infolist()]
     except zipfile.BadZipFile:
-        raise Unreadable("is damaged, or an older format: save it again in a present one") from None
+        raise UnreadableDocument("is damaged, or an older format: save it again in a present one") from None
     if len(sizes) > _MOST_PARTS or sum(sizes) > LARGEST_UNPACKED:
-        raise Unreadable(f"unpacks to {sum(sizes) >> 20:,} MiB: the limit is {LARGEST_UNPACKED >> 20} MiB")
+        raise UnreadableDocument(f"unpacks to {sum(sizes) >> 20:,} MiB: the limit is {LARGEST_UNPACKED >> 20} MiB")

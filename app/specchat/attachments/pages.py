@@ -7,7 +7,7 @@ from typing import Final
 
 import httpx2
 
-from specchat.attachments.documents import Unreadable
+from specchat.attachments.documents import UnreadableDocument
 from specchat.attachments.protocol import LARGEST_FILE
 from specchat_engine.version import __version__
 
@@ -29,15 +29,15 @@ def fetched(url: str, seconds: float) -> tuple[bytes, str]:
             client.stream("GET", url, headers=headers) as response,
         ):
             if response.is_error:
-                raise Unreadable(f"cannot be fetched: the server answers {response.status_code}")
+                raise UnreadableDocument(f"cannot be fetched: the server answers {response.status_code}")
             for part in response.iter_bytes():
                 content += part
                 if len(content) > LARGEST_FILE:
-                    raise Unreadable(f"has more than {LARGEST_FILE >> 20} MiB, which is the limit")
+                    raise UnreadableDocument(f"has more than {LARGEST_FILE >> 20} MiB, which is the limit")
                 if monotonic() > end:
-                    raise Unreadable(f"took more than {seconds:g} seconds to arrive")
+                    raise UnreadableDocument(f"took more than {seconds:g} seconds to arrive")
             return bytes(content), response.headers.get("content-type", "text/plain")
     except httpx2.TimeoutException:
-        raise Unreadable(f"cannot be fetched: the server sent nothing for {_SILENCE:g} seconds") from None
+        raise UnreadableDocument(f"cannot be fetched: the server sent nothing for {_SILENCE:g} seconds") from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise Unreadable(f"cannot be fetched: {error or type(error).__name__}") from None
+        raise UnreadableDocument(f"cannot be fetched: {error or type(error).__name__}") from None

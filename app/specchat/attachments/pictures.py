@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
-from specchat.attachments.documents import Unreadable
+from specchat.attachments.documents import UnreadableDocument
 from specchat.attachments.protocol import LARGEST_PICTURE, LONGEST_SIDE, Picture
 
 _THUMBNAIL: Final = (32, 24)
@@ -28,11 +28,11 @@ def picture_of(file: Path | BytesIO) -> Picture:
     try:
         image = Image.open(file, formats=_FORMATS)
     except UnidentifiedImageError:
-        raise Unreadable(f"is damaged, or no picture of a known format: use {', '.join(_FORMATS)}") from None
+        raise UnreadableDocument(f"is damaged, or no picture of a known format: use {', '.join(_FORMATS)}") from None
     with image as opened:
         width, height = opened.size
         if width * height > MOST_PIXELS:
-            raise Unreadable(f"has {width:,} × {height:,} pixels: the limit is {MOST_PIXELS:,} in all")
+            raise UnreadableDocument(f"has {width:,} × {height:,} pixels: the limit is {MOST_PIXELS:,} in all")
         if opened.format == "JPEG":
             opened.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
         return reduced(opened)

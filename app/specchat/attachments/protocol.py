@@ -29,7 +29,7 @@ class Convert:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class FetchPage:
     """Fetches a page within `seconds`, and reads it by its type."""
 
     url: str
@@ -52,7 +52,7 @@ class Unpack:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class FileText:
     """What a file says."""
 
     text: str
@@ -69,14 +69,14 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ReadFailed:
     """Why something cannot be read: the rest of a sentence that begins with its name."""
 
     reason: str
 
 
-Request = Convert | Fetch | Grab | Unpack
-Reply = Text | Picture | Failed
+Request = Convert | FetchPage | Grab | Unpack
+Reply = FileText | Picture | ReadFailed
 
 encode: Callable[[Request | Reply], bytes] = pipes.encode
 decode_request = Decoder[Request](get_args(Request)).decode

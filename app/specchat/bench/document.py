@@ -11,7 +11,7 @@ from typing import Any
 from specchat.bench.hindsight import Hindsight, hindsight
 from specchat.bench.plan import Arm
 from specchat.bench.samples import Sample
-from specchat.bench.summary import Choice, Overall, Row, choose, overall, rows, temperatures
+from specchat.bench.summary import BestArms, Overall, SummaryRow, choose, overall, rows, temperatures
 from specchat.errors import ConfigError
 from specchat.models.formatting import recorded_pair
 from specchat_engine.codec import from_json, to_json
@@ -61,7 +61,7 @@ class Benchmark:
         return recorded_pair({"target": self.conditions.target, "draft": self.conditions.draft})
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[SummaryRow]:
         """A row for each temperature, kind and arm."""
         return rows(self.samples, self.conditions.arms)
 
@@ -71,7 +71,7 @@ class Benchmark:
         return temperatures(self.samples)
 
     @property
-    def choice(self) -> Choice | None:
+    def choice(self) -> BestArms | None:
         """The recommended settings; None if nothing could be compared."""
         return choose(self.overall(None))
 

@@ -19,7 +19,7 @@ from specchat.bench.summary import best_of
 from specchat_engine.settings import HEADS, DraftLength, Settings
 
 
-class Tool(StrEnum):
+class ExportTarget(StrEnum):
     """The servers whose command lines are written."""
 
     VLLM = "vllm"
@@ -27,7 +27,7 @@ class Tool(StrEnum):
     LLAMA_SERVER = "llama-server"
 
 
-EXPORTED = (Tool.LLAMA_SERVER, Tool.VLLM)
+EXPORTED = (ExportTarget.LLAMA_SERVER, ExportTarget.VLLM)
 """The tools for which a benchmark is exported."""
 
 _USUAL = Settings()
@@ -45,7 +45,7 @@ class Export:
     note: str
 
 
-def export(benchmark: Benchmark, tool: Tool) -> Export | None:
+def export(benchmark: Benchmark, tool: ExportTarget) -> Export | None:
     """The command for the best arm that the tool, one of EXPORTED, also supports; None if nothing was compared."""
     choice, means = benchmark.choice, benchmark.overall(None)
     best = best_of(mean for mean in means if mean.arm == PLAIN or (mean.arm.is_fixed and _can(tool, mean.arm)))
@@ -54,15 +54,15 @@ def export(benchmark: Benchmark, tool: Tool) -> Export | None:
     notes = []
     if choice.best.arm != best.arm:
         notes.append(f"{tool} does not support {choice.best.arm.label}, so this is {best.arm.label}")
-    if tool is Tool.VLLM:
+    if tool is ExportTarget.VLLM:
         notes.append("vLLM reads GGUF files with its vllm-gguf-plugin on a GPU; otherwise name the original models")
-    words = _vllm if tool is Tool.VLLM else _llama_server
+    words = _vllm if tool is ExportTarget.VLLM else _llama_server
     return Export(shlex.join(words(benchmark.conditions, best.arm)), "; ".join(notes))
 
 
-def _can(tool: Tool, arm: Arm) -> bool:
+def _can(tool: ExportTarget, arm: Arm) -> bool:
     """True if the tool has such a drafter. None of the tools adapts k."""
-    return arm.drafter in (_SPEC_TYPES if tool is Tool.LLAMA_SERVER else _METHODS)
+    return arm.drafter in (_SPEC_TYPES if tool is ExportTarget.LLAMA_SERVER else _METHODS)
 
 
 def llama_server_speculation(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import islice
 from time import monotonic
 
-from specchat.bench.plan import DRAFTED, PLAIN, Arm, Turn, turns
+from specchat.bench.plan import DRAFTED, PLAIN, Arm, BenchTurn, turns
 from specchat.bench.samples import Gain, Sample, summed
 from specchat.bench.summary import overall
 from specchat_assets.benchmark import benchmark_prompts
@@ -42,7 +42,7 @@ class Setup:
         return replace(self, base=replace(self.base, max_tokens=tokens))
 
 
-class Runner:
+class BenchRunner:
     """Measures turns on an engine.
 
     Each arm has its own controller, which starts with what the engine's had learned. An adaptive arm then learns costs
@@ -57,7 +57,7 @@ class Runner:
         self._known = engine.controller
         self._controllers: dict[Arm, Controller] = {}
 
-    def warm_up(self, first: Iterable[Turn]) -> None:
+    def warm_up(self, first: Iterable[BenchTurn]) -> None:
         """Answers a few words for each of the turns, so that one-time costs of first passes are not measured.
 
         The engine also measures the cost of passes, as it does in the application when it is idle.
@@ -68,12 +68,12 @@ class Runner:
         for turn in first:
             self._answer(short, turn)
 
-    def measure(self, turns: Iterable[Turn]) -> Iterator[Sample]:
+    def measure(self, turns: Iterable[BenchTurn]) -> Iterator[Sample]:
         """One sample for each turn, in order. Raises EngineError if an answer fails."""
         for turn in turns:
             yield self._answer(self._setup, turn)
 
-    def _answer(self, setup: Setup, turn: Turn) -> Sample:
+    def _answer(self, setup: Setup, turn: BenchTurn) -> Sample:
         """Answers in a fresh session with empty caches, so that every arm reads its whole prompt."""
         engine = self._engine
         engine.forget()
@@ -141,11 +141,11 @@ def time_draft(
         if hear is not None:
             hear(0.0 if begin is None else min((clock() - begin) / max(seconds, 1e-6), 1.0))
 
-    runner = Runner(engine, setup, after_round)
+    runner = BenchRunner(engine, setup, after_round)
     runner.warm_up(first)
     spent = sum(sample.wall_ms / max(sample.num_tokens, 1) for sample in runner.measure(first)) / 1000
     tokens = int(min(max(seconds / _PROMPTS / max(spent, 1e-6), _FEWEST_TOKENS), _MOST_TOKENS))
-    runner = Runner(engine, setup.limited(tokens), after_round)
+    runner = BenchRunner(engine, setup.limited(tokens), after_round)
     begin = clock()
     samples = [*runner.measure(first)]
     while clock() - begin < seconds and (pair := [*islice(planned, 2)]):

@@ -89,7 +89,7 @@ DRAFTED = Arm("model", USUAL_K)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class BenchTurn:
     """One answer to measure. `prompt` counts within its kind; `text` is the prompt itself."""
 
     arm: Arm
@@ -128,7 +128,7 @@ def turns(
     temperatures: Sequence[float],
     repeats: int,
     seed: int,
-) -> Iterator[Turn]:
+) -> Iterator[BenchTurn]:
     """Every arm on every prompt, with all kinds and temperatures early, so that a shorter run has some of each.
 
     The arms of one prompt follow each other directly. Their order is shuffled, rotated from prompt to prompt until each
@@ -142,7 +142,7 @@ def turns(
                 if prompt < len(texts):
                     for temperature in temperatures:
                         for arm in next(order):
-                            yield Turn(arm, temperature, kind, prompt, repeat, texts[prompt])
+                            yield BenchTurn(arm, temperature, kind, prompt, repeat, texts[prompt])
 
 
 def _orders(arms: Sequence[Arm], chance: random.Random) -> Iterator[list[Arm]]:

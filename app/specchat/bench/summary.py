@@ -76,7 +76,7 @@ Speed = Callable[[Sample], float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SummaryRow:
     """One arm on one kind of text at one temperature; values that were not measured are None.
 
     `tokens_per_second` is the median speed of decoding, with its quartiles. `end_to_end_ratio` compares the speed from
@@ -115,7 +115,7 @@ def speeds(samples: Iterable[Sample], speed: Speed) -> dict[Pair, float]:
     return {pair: value for pair, value in measured if value is not None}
 
 
-def rows(samples: Sequence[Sample], arms: Sequence[Arm]) -> list[Row]:
+def rows(samples: Sequence[Sample], arms: Sequence[Arm]) -> list[SummaryRow]:
     """A row for each measured temperature, kind and arm, with the arms in the given order."""
     cells = [(temperature, kind) for temperature in temperatures(samples) for kind in kinds(samples)]
     rows = []
@@ -164,13 +164,13 @@ def _cells(samples: Sequence[Sample], arm: Arm) -> list[Ratios]:
     return [paired_ratios(cell, base) for cell in cells.values()]
 
 
-def _row(arm: Arm, taken: Sequence[Sample], plain: Sequence[Sample]) -> Row:
+def _row(arm: Arm, taken: Sequence[Sample], plain: Sequence[Sample]) -> SummaryRow:
     total = summed(taken)
     rates = [*speeds(taken, lambda sample: sample.decoding_speed).values()]
     low, middle, high = np.quantile(rates, (0.25, 0.5, 0.75)).tolist() if rates else (0.0, 0.0, 0.0)
     texts = {sample.pair: sample.text_hash for sample in plain}
     paired = [sample for sample in taken if sample.pair in texts]
-    return Row(
+    return SummaryRow(
         temperature=taken[0].temperature,
         kind=taken[0].kind,
         arm=arm,
@@ -193,20 +193,20 @@ def _against(plain: Sequence[Sample], taken: Sequence[Sample], speed: Speed) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class BestArms:
     """The best arm over all kinds and temperatures, and the best with a fixed k, which is plain if none gains."""
 
     best: Overall
     best_fixed: Overall
 
 
-def choose(means: Sequence[Overall]) -> Choice | None:
+def choose(means: Sequence[Overall]) -> BestArms | None:
     """The arms with the largest geometric means; None if nothing was compared."""
     if len(means) < 2:
         return None
     best = best_of(means)
     fixed = best_of(mean for mean in means if mean.arm == PLAIN or mean.arm.is_fixed)
-    return Choice(best, fixed) if best and fixed else None
+    return BestArms(best, fixed) if best and fixed else None
 
 
 def best_of(means: Iterable[Overall]) -> Overall | None:
@@ -214,7 +214,7 @@ def best_of(means: Iterable[Overall]) -> Overall | None:
     return max(means, key=lambda mean: mean.end_to_end_ratio.value, default=None)
 
 
-def in_words(choice: Choice) -> str:
+def in_words(choice: BestArms) -> str:
     """The recommended settings in one sentence."""
     best, fixed = choice.best, choice.best_fixed
     if best.arm == PLAIN:

@@ -16,7 +16,7 @@ from specchat.bench.comparison import Comparison
 from specchat.bench.document import Benchmark
 from specchat.bench.plan import PLAIN
 from specchat.bench.samples import Estimate
-from specchat.bench.summary import ALL_KINDS, Overall, Row
+from specchat.bench.summary import ALL_KINDS, Overall, SummaryRow
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import BLUE, GREY, ORANGE
 
@@ -29,7 +29,7 @@ class _Column:
     """A heading, the cell of a row, and the cell of the mean over all kinds."""
 
     heading: str
-    cell: Callable[[Row], Text]
+    cell: Callable[[SummaryRow], Text]
     mean: Callable[[Overall], Text] = lambda _mean: Text("")
 
 
@@ -91,7 +91,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     return tables
 
 
-def _table(title: str, columns: Sequence[_Column], rows: Sequence[Row], means: Sequence[Overall]) -> Table:
+def _table(title: str, columns: Sequence[_Column], rows: Sequence[SummaryRow], means: Sequence[Overall]) -> Table:
     table = _empty(title, [column.heading for column in columns])
     kind = None
     for row in rows:
@@ -143,7 +143,7 @@ def _interval(ratio: Estimate | None) -> Text:
     return _spread(ratio.interval if ratio else None, lambda value: f"{value:.2f}")
 
 
-def _share(part: str) -> Callable[[Row], Text]:
+def _share(part: str) -> Callable[[SummaryRow], Text]:
     return lambda row: Text(f"{row.shares[part]:.1%}" if row.shares else NOTHING)
 
 
@@ -188,7 +188,7 @@ _VALUE_WIDTH = 7
 _LEAST_SCALE = 1.25
 
 
-def bars(rows: Iterable[Row], width: int) -> Iterator[Text]:
+def bars(rows: Iterable[SummaryRow], width: int) -> Iterator[Text]:
     """Lines of at most `width` columns: a bar for each kind and each arm other than plain."""
     shown = [row for row in rows if row.arm != PLAIN and row.end_to_end_ratio]
     if not shown:

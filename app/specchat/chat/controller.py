@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from specchat.chat.archive import Archive
 from specchat.chat.conversation import Conversation
 from specchat.chat.guide import docs_words
-from specchat.chat.history import History, as_typed
+from specchat.chat.history import PromptHistory, as_typed
 from specchat.chat.knobs import settings_from
 from specchat.chat.saved_texts import saved_prompts, saved_roles
 from specchat.chat.session import ChatSession, Question
@@ -99,7 +99,7 @@ class ChatController:
 
     session: ChatSession
     archive: Archive
-    history: History = field(default_factory=History)
+    history: PromptHistory = field(default_factory=PromptHistory)
     tools: ChatTools = field(default_factory=ChatTools)
 
     @property

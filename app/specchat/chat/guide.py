@@ -35,7 +35,7 @@ def docs_words(question: str, answer: str, target: Path) -> str:
     """
     if not is_guide(target) or not answer.lstrip().startswith(_UNKNOWN):
         return ""
-    from specchat.manual.search import Search, key_words
+    from specchat.manual.search import ManualSearch, key_words
     from specchat.manual.sections import DESIGN, docs  # most chats need none of this
 
     for mention in reversed([*mentions(question)]):
@@ -44,4 +44,4 @@ def docs_words(question: str, answer: str, target: Path) -> str:
     if len(words) > _MOST_WORDS:
         words = words[:_MOST_WORDS].rpartition(" ")[0]
     is_named = any(letter.isalpha() for letter in words)  # a sum is nothing to look up
-    return words if is_named and Search(docs(), aside=DESIGN).find(words, 1) else ""
+    return words if is_named and ManualSearch(docs(), aside=DESIGN).find(words, 1) else ""

@@ -31,7 +31,7 @@ _LOCK_SECONDS = 0.1
 _log = logging.getLogger(__name__)
 
 
-class Entry(NamedTuple):
+class HistoryEntry(NamedTuple):
     """A sent text as typed. `pasted` are the labels in it and the long texts that they stand for."""
 
     text: str
@@ -43,19 +43,19 @@ def history_file() -> Path:
     return data_folder() / "history.jsonl"
 
 
-class History:
+class PromptHistory:
     """The sent texts, oldest first, read on first use. Without a path nothing is stored."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._entries: list[Entry] | None = None
+        self._entries: list[HistoryEntry] | None = None
 
     @property
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[HistoryEntry]:
         """All entries, at most 2,000 of them from earlier starts."""
         return self._known()
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: HistoryEntry) -> None:
         """Adds a sent text unless it equals the last one. Never raises an error of the disk."""
         known = self._known()
         if known and known[-1] == entry:
@@ -64,12 +64,12 @@ class History:
         if len(entry.text) + sum(len(text) for _, text in entry.pasted) <= LONGEST_KEPT:
             self._append(_line(entry))
 
-    def _known(self) -> list[Entry]:
+    def _known(self) -> list[HistoryEntry]:
         if self._entries is None:
             self._entries = self._read()
         return self._entries
 
-    def _read(self) -> list[Entry]:
+    def _read(self) -> list[HistoryEntry]:
         if self._path is None:
             return []
         try:
@@ -153,12 +153,12 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _line(entry: Entry) -> bytes:
+def _line(entry: HistoryEntry) -> bytes:
     values = {"text": entry.text} | ({"pasted": entry.pasted} if entry.pasted else {})
     return json.dumps(values).encode("ascii") + b"\n"
 
 
-def _entry(line: bytes) -> Entry | None:
+def _entry(line: bytes) -> HistoryEntry | None:
     """The entry in a line; None if the line is damaged."""
     try:
         values = json.loads(line)
@@ -167,10 +167,10 @@ def _entry(line: bytes) -> Entry | None:
         return None
     if not all(isinstance(each, str) for each in (text, *(part for pair in pasted for part in pair))):
         return None
-    return Entry(text, pasted)
+    return HistoryEntry(text, pasted)
 
 
-def as_typed(content: str, entries: Sequence[Entry]) -> str:
+def as_typed(content: str, entries: Sequence[HistoryEntry]) -> str:
     """A message as the user typed it, with `@` before a file instead of the file, if the history has it."""
     for entry in reversed(entries):
         if "@" in entry.text and content.startswith(f"{entry.text}\n\n"):
@@ -178,15 +178,15 @@ def as_typed(content: str, entries: Sequence[Entry]) -> str:
     return content
 
 
-class Recall:
+class HistoryWalk:
     """A walk through the entries. It begins at the draft that the user was writing."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[HistoryEntry]) -> None:
         self._entries = entries
         self._place: int | None = None
-        self._draft = Entry("")
+        self._draft = HistoryEntry("")
 
-    def older(self, draft: Entry) -> Entry | None:
+    def older(self, draft: HistoryEntry) -> HistoryEntry | None:
         """The entry before this one; None if there is none."""
         if self._place is None:
             self._draft = draft
@@ -196,7 +196,7 @@ class Recall:
         self._place = place - 1
         return self._entries[self._place]
 
-    def newer(self) -> Entry | None:
+    def newer(self) -> HistoryEntry | None:
         """The entry after this one, and the draft after the last entry; None if the draft is shown already."""
         if self._place is None:
             return None
@@ -211,33 +211,33 @@ class Recall:
         self._place = None
 
 
-class Search(NamedTuple):
+class HistorySearch(NamedTuple):
     """A search in progress: the query, the matching entries with the newest first, and which of them is shown.
 
     The case of letters counts only if the query has a capital letter.
     """
 
-    entries: Sequence[Entry]
-    draft: Entry
+    entries: Sequence[HistoryEntry]
+    draft: HistoryEntry
     query: str = ""
-    found: tuple[Entry, ...] = ()
+    found: tuple[HistoryEntry, ...] = ()
     place: int = 0
 
     @property
-    def shown(self) -> Entry:
+    def shown(self) -> HistoryEntry:
         """The entry that is shown; the draft if nothing matches."""
         return self.found[self.place] if self.found else self.draft
 
-    def looking_for(self, query: str) -> Search:
+    def looking_for(self, query: str) -> HistorySearch:
         """The search with another query, at its newest match. An empty query matches nothing."""
         exact = query != query.lower()
-        found: dict[Entry, None] = {}
+        found: dict[HistoryEntry, None] = {}
         for entry in reversed(self.entries):
             if query and query in (entry.text if exact else entry.text.lower()):
                 found.setdefault(entry)
-        return Search(self.entries, self.draft, query, tuple(found))
+        return HistorySearch(self.entries, self.draft, query, tuple(found))
 
-    def moved(self, steps: int) -> Search:
+    def moved(self, steps: int) -> HistorySearch:
         """Moved by `steps` to older matches, or to newer ones if negative."""
         place = min(max(self.place + steps, 0), max(len(self.found) - 1, 0))
-        return Search(self.entries, self.draft, self.query, self.found, place)
+        return HistorySearch(self.entries, self.draft, self.query, self.found, place)

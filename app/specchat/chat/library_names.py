@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from specchat.errors import SpecchatError
 
 if TYPE_CHECKING:
-    from specchat.models.library import Entry
+    from specchat.models.library import LibraryModel
 
 _log = logging.getLogger(__name__)
 _FRESH = 5.0
@@ -22,10 +22,10 @@ _FRESH = 5.0
 class LibraryNames:
     """Reads the names in a thread, since searching folders takes a while, and serves the last list meanwhile."""
 
-    def __init__(self, read: Callable[[], Iterable[Entry]] | None = None) -> None:
+    def __init__(self, read: Callable[[], Iterable[LibraryModel]] | None = None) -> None:
         """`read` returns all models; the default are those on this machine."""
         self._read = read or _models_at_hand
-        self._entries: list[Entry] = []
+        self._entries: list[LibraryModel] = []
         self._read_at = float("-inf")
         self._reader: threading.Thread | None = None
 
@@ -59,14 +59,14 @@ class LibraryNames:
         self._read_at = monotonic()
 
 
-def _words(entry: Entry) -> str:
+def _words(entry: LibraryModel) -> str:
     from specchat.models.formatting import format_parameters, format_size
 
     parts = (format_parameters(entry.summary.parameters), entry.quantisation, format_size(entry.size))
     return " · ".join(part for part in parts if part)
 
 
-def _models_at_hand() -> Iterable[Entry]:
+def _models_at_hand() -> Iterable[LibraryModel]:
     from specchat.models.library import loadable_models
 
     return loadable_models()

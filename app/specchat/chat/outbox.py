@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from specchat.chat.history import Entry
+from specchat.chat.history import HistoryEntry
 from specchat.store.images import StoredImage
 from specchat.terminal.blocks import cut
 from specchat.terminal.fences import fenced
@@ -21,7 +21,7 @@ class QueuedMessage:
 
     typed_text: str
     typed: str
-    entry: Entry
+    entry: HistoryEntry
     outputs: tuple[CommandOutput, ...] = ()
     images: tuple[StoredImage, ...] = ()
 

@@ -14,7 +14,7 @@ from specchat.chat.guide import with_help
 from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Ended, Generate, Loaded, Offer, Prefix, ServerInfo
 from specchat.models.formatting import brief_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
-from specchat.stats.advice import Advice, Memory
+from specchat.stats.advice import Advice, AdviceHistory
 from specchat.stats.line import LOSSY_SIGN
 from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage, StoredSession, ToolUse, new_id, new_seed
@@ -130,7 +130,7 @@ class ChatSession:
         self.died = False
         self.deaths = 0
         self.costs = MeasuredCosts()
-        self.advisor: Memory | None = None
+        self.advisor: AdviceHistory | None = None
         self.advice: Advice | None = None
         self.used = 0
         self.answered_by = ""

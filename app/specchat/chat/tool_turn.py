@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from specchat.engine_process.protocol import NO_TOOLS, Offer
 from specchat.errors import ConfigError
 from specchat.terminal.filter import clean_line
-from specchat.tools.consent import Consent, Verdict
+from specchat.tools.consent import Consent, ConsentAnswer
 from specchat.tools.tool import Tool, ToolResult
 from specchat_assets import is_guide
 from specchat_engine.prompt.messages import ToolCall
@@ -30,7 +30,7 @@ MOST_ROUNDS: Final = 8
 MOST_CALLS: Final = 16
 """The most calls of one answer; further ones are not made."""
 
-Asking = Callable[[Tool, ToolCall], Verdict]
+Asking = Callable[[Tool, ToolCall], ConsentAnswer]
 """Asks the user whether a call may be made."""
 
 

@@ -38,7 +38,7 @@ class AnswerEntry(Protocol):
 Entry = TypeVar("Entry", bound=AnswerEntry)
 
 
-class Outcome(NamedTuple):
+class TurnOutcome(NamedTuple):
     """How a turn ended. `unanswered` is a message that got no answer; `source` names the passage that was quoted.
 
     `gave_up` is True if the engine died so often that speculation is off now.
@@ -114,7 +114,7 @@ class RunningTurn(Generic[Entry]):
         self._rounds = [*rounds]
         self.answer.recount(rounds)
 
-    def finish(self, last: Ended | TaskFailed) -> Outcome:
+    def finish(self, last: Ended | TaskFailed) -> TurnOutcome:
         """Closes the answer and the session's turn."""
         ended = last if isinstance(last, Ended) else None
         view = self._model.final_view(ended.stats if ended else None)
@@ -128,7 +128,7 @@ class RunningTurn(Generic[Entry]):
             self.answer.finish(line, text if ended or not self._start else None)
         unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)
         gave_up = isinstance(last, TaskFailed) and self._session.broke(last.died)
-        return Outcome(view, unanswered, source, gave_up)
+        return TurnOutcome(view, unanswered, source, gave_up)
 
     def trace(self, last: Ended | TaskFailed) -> Trace | None:
         """The trace of the answer; None if it never began."""

@@ -297,7 +297,7 @@ def bench(
     """
     with one_line_errors(debug):
         _refuse_remote("bench", remote)
-        from specchat.cli.bench import Request, compare_files
+        from specchat.cli.bench import BenchRequest, compare_files
         from specchat.cli.bench import bench as bench_pair
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
@@ -307,7 +307,7 @@ def bench(
                 say("--compare reads two files and measures nothing: omit all other flags but --json")
                 raise typer.Exit(2)
             raise typer.Exit(compare_files(*compare, as_json=json))
-        request = Request(arms or "", temperatures or (), prompts, repeats or 2, svg, export or "", json)
+        request = BenchRequest(arms or "", temperatures or (), prompts, repeats or 2, svg, export or "", json)
         raise typer.Exit(bench_pair(chat_options(read_config(flags)), request))
 
 
@@ -400,7 +400,7 @@ def train(
     where it was stopped.
     """
     with one_line_errors(debug):
-        from specchat.cli.train import Request, read_precision, read_rank
+        from specchat.cli.train import TrainingRequest, read_precision, read_rank
         from specchat.cli.train import train as train_drafter
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
@@ -408,7 +408,7 @@ def train(
         given = {"model": model, "draft": draft}
         options = chat_options(read_config({key: value for key, value in given.items() if value}))
         precise, rank = read_precision(precision), read_rank(lora)
-        request = Request(kind, data or (), out or Path(), minutes, share, precise, init, rank, check, force)
+        request = TrainingRequest(kind, data or (), out or Path(), minutes, share, precise, init, rank, check, force)
         raise typer.Exit(train_drafter(options, request))
 
 

@@ -10,13 +10,13 @@ from time import monotonic
 
 from specchat.bench.comparison import compare
 from specchat.bench.document import Benchmark, Conditions, read_benchmark
-from specchat.bench.exports import EXPORTED, Tool
-from specchat.bench.measure import Runner, Setup, peak_memory_bytes
+from specchat.bench.exports import EXPORTED, ExportTarget
+from specchat.bench.measure import BenchRunner, Setup, peak_memory_bytes
 from specchat.bench.plan import (
     NEED_MODELS,
     Arm,
+    BenchTurn,
     Prompts,
-    Turn,
     check_arms,
     default_arms,
     parse_arms,
@@ -24,7 +24,7 @@ from specchat.bench.plan import (
     turns,
 )
 from specchat.bench.samples import Sample
-from specchat.cli.bench_reports import Progress, print_benchmark, print_comparison
+from specchat.cli.bench_reports import BenchProgress, print_benchmark, print_comparison
 from specchat.cli.reporting import one_line_from_native_code, print_json, say
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
@@ -42,7 +42,7 @@ _NOT_SHARED = ("k", "temperature", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class BenchRequest:
     """What to measure and how to report it, from the command line; empty values mean the defaults."""
 
     arms: str
@@ -54,7 +54,7 @@ class Request:
     as_json: bool
 
 
-def bench(options: ChatOptions, request: Request) -> int:
+def bench(options: ChatOptions, request: BenchRequest) -> int:
     """Measures, prints the result, and returns the exit code. An interrupted run prints what it has by then.
 
     Raises ConfigError or SettingError for what cannot be measured or written, EngineError if loading or an answer
@@ -109,14 +109,14 @@ def compare_files(first: Path, second: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _tool(request: Request) -> Tool | None:
+def _tool(request: BenchRequest) -> ExportTarget | None:
     if not request.export:
         return None
     if request.as_json:
         raise ConfigError("--json and --export both want standard output: choose one")
     if request.export not in EXPORTED:
         raise ConfigError(f"there is no export {request.export!r}: use {' or '.join(EXPORTED)}")
-    return Tool(request.export)
+    return ExportTarget(request.export)
 
 
 def _conditions(
@@ -143,14 +143,14 @@ def _conditions(
 
 
 def _run(
-    engine: Engine, setup: Setup, conditions: Conditions, planned: Sequence[Turn]
+    engine: Engine, setup: Setup, conditions: Conditions, planned: Sequence[BenchTurn]
 ) -> tuple[Benchmark, KeyboardInterrupt | EngineError | None]:
     """What was measured, and what stopped it before the end, if anything did."""
-    runner = Runner(engine, setup)
+    runner = BenchRunner(engine, setup)
     samples: list[Sample] = []
     stopped: KeyboardInterrupt | EngineError | None = None
     began = monotonic()
-    with Progress(len(planned), sys.stderr) as progress:
+    with BenchProgress(len(planned), sys.stderr) as progress:
         try:
             runner.warm_up(planned[: len(conditions.arms)])
             conditions = replace(conditions, machine=engine.machine)

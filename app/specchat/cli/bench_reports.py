@@ -15,7 +15,7 @@ from rich.text import Text
 from specchat.bench.chart import chart
 from specchat.bench.comparison import Comparison
 from specchat.bench.document import Benchmark, Conditions
-from specchat.bench.exports import Tool, export
+from specchat.bench.exports import ExportTarget, export
 from specchat.bench.samples import Sample
 from specchat.bench.summary import in_words
 from specchat.bench.tables import bars, comparison_tables, hindsight_table, legend, tables
@@ -27,7 +27,7 @@ _WIDTH = 132
 """Columns in a file or a pipe."""
 
 
-class Progress:
+class BenchProgress:
     """The progress of a run and the time that is left, in the last row of a terminal."""
 
     def __init__(self, planned: int, stream: TextIO) -> None:
@@ -54,7 +54,7 @@ class Progress:
         show_progress(self._stream, f"{self._done} of {self._planned} answers, about {left} left   {what}")
 
 
-def print_benchmark(benchmark: Benchmark, svg: Path | None, tool: Tool | None, *, as_json: bool) -> None:
+def print_benchmark(benchmark: Benchmark, svg: Path | None, tool: ExportTarget | None, *, as_json: bool) -> None:
     """Prints the tables and the recommendation, then writes the chart.
 
     With a tool, only its command line goes to standard output, and the tables go to standard error. Raises OSError if
@@ -88,7 +88,7 @@ def _console(stream: TextIO) -> Console:
     return Console(file=stream, highlight=False, width=None if stream.isatty() else _WIDTH)
 
 
-def _print_text(benchmark: Benchmark, console: Console, tool: Tool | None) -> None:
+def _print_text(benchmark: Benchmark, console: Console, tool: ExportTarget | None) -> None:
     conditions = benchmark.conditions
     longest = f"answers of up to {conditions.max_tokens} tokens"
     console.print(Text(f"{clean_line(benchmark.pair)}   seed {conditions.seed}   {longest}"))
@@ -135,7 +135,7 @@ def _threads(machine: Mapping[str, Any]) -> str:
     return f"{own} threads" + (f", {drafts} of the draft" if drafts not in (None, own) else "")
 
 
-def _print_export(benchmark: Benchmark, tool: Tool) -> None:
+def _print_export(benchmark: Benchmark, tool: ExportTarget) -> None:
     exported = export(benchmark, tool)
     if exported is None:
         say("no arm was compared with plain decoding, so there are no settings to print")

@@ -16,7 +16,7 @@ from specchat_engine.settings import K_LIMIT
 
 if TYPE_CHECKING:
     from specchat.remote.deploy.commands import Where
-    from specchat.remote.deploy.planning import Plan
+    from specchat.remote.deploy.planning import ServerPlan
 
 FORMS = ("command", "compose", "kubernetes")
 _MOST_PORTS = 65535
@@ -52,19 +52,19 @@ def deploy(
     A command line, a compose file or a manifest for Kubernetes. Nothing is executed.
     """
     with one_line_errors(debug):
-        from specchat.bench.exports import Tool
+        from specchat.bench.exports import ExportTarget
         from specchat.remote.deploy.commands import PORTS, Where, command
         from specchat.remote.deploy.manifests import compose, kubernetes
         from specchat.remote.deploy.planning import plan
 
-        tool, form = _one_of("deploy", server, [*Tool]), _one_of("--as", form, FORMS)
+        tool, form = _one_of("deploy", server, [*ExportTarget]), _one_of("--as", form, FORMS)
         if model is None:
             raise ConfigError(f"name the target with -m: a repository, a file, or one of {', '.join(_with_drafts())}")
         if k is not None and not 0 <= k <= K_LIMIT:
             raise ConfigError(f"-k is {k}: use a whole number from 0 to {K_LIMIT}")
         if port is not None and not 0 < port <= _MOST_PORTS:
             raise ConfigError(f"--port is {port}: use a whole number from 1 to {_MOST_PORTS}")
-        planned = plan(Tool(tool), model, draft, k)
+        planned = plan(ExportTarget(tool), model, draft, k)
         where = Where("127.0.0.1", port or PORTS[planned.tool], gpus, ctx_size)
         match form:
             case "command":
@@ -78,9 +78,9 @@ def deploy(
             say(note)
 
 
-def _notes(planned: Plan, where: Where, form: str) -> list[str]:
+def _notes(planned: ServerPlan, where: Where, form: str) -> list[str]:
     """What one should know about it."""
-    from specchat.bench.exports import Tool
+    from specchat.bench.exports import ExportTarget
     from specchat.remote.deploy.commands import is_file
     from specchat.remote.deploy.planning import Method
 
@@ -90,9 +90,9 @@ def _notes(planned: Plan, where: Where, form: str) -> list[str]:
     notes = [f"{drafting}{f': {planned.why}' if planned.why else ''}"]
     if planned.mixed:
         notes.append("the vocabularies differ in size, so it drafts with the tokens that both have")
-    if planned.method is Method.EAGLE3 and planned.tool is Tool.LLAMA_SERVER and not is_file(planned.draft):
+    if planned.method is Method.EAGLE3 and planned.tool is ExportTarget.LLAMA_SERVER and not is_file(planned.draft):
         notes.append("llama-server needs the head as GGUF: convert it with convert_hf_to_gguf.py --target-model-dir")
-    if planned.method is Method.MTP and planned.tool is Tool.LLAMA_SERVER:
+    if planned.method is Method.MTP and planned.tool is ExportTarget.LLAMA_SERVER:
         notes.append("the GGUF file has to carry the MTP layers")
     if form == "kubernetes":
         notes.append("first: kubectl create secret generic specchat-target --from-literal=api-key=KEY")

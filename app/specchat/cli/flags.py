@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from specchat.settings.schema import SETTINGS
-from specchat.settings.setting import Group, Setting
-from specchat.settings.values import Choice, Kind, ListOf, Number, OnOff
+from specchat.settings.setting import Setting, SettingGroup
+from specchat.settings.values import Choice, ListOf, Number, OnOff, ValueKind
 from specchat_engine.allowed import AUTO
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
@@ -31,7 +31,7 @@ def takes_settings(*left_out: str, serving: bool = False) -> Callable[[Callable[
     settings = [
         setting
         for setting in SETTINGS
-        if setting.flags and setting.key not in left_out and (serving or setting.group is not Group.SERVING)
+        if setting.flags and setting.key not in left_out and (serving or setting.group is not SettingGroup.SERVING)
     ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -67,7 +67,7 @@ def _option(setting: Setting) -> inspect.Parameter:
     return inspect.Parameter(setting.key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _words(kind: Kind) -> tuple[str, ...]:
+def _words(kind: ValueKind) -> tuple[str, ...]:
     """The words that the shell offers for a value."""
     match kind:
         case Choice():

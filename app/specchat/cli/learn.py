@@ -12,7 +12,7 @@ from specchat.cli.flags import Debug, Json, Target
 from specchat.cli.reporting import one_line_errors, print_json, print_lines, print_rows, say
 
 if TYPE_CHECKING:
-    from specchat.learning import Adoption, History, Learned
+    from specchat.learning import Adoption, Learned, LearningHistory
 
 learn = typer.Typer(
     help="A draft model that learns from your chats while nobody waits. Off until you turn it on; nothing leaves this "
@@ -87,7 +87,7 @@ def forget(debug: Debug = False) -> None:
         say("what was recorded and learned is deleted")
 
 
-def _as_json(learned: Learned, history: History) -> Mapping[str, object]:
+def _as_json(learned: Learned, history: LearningHistory) -> Mapping[str, object]:
     """One line of `show --json`."""
     return {
         "type": "learned",

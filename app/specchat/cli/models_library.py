@@ -12,14 +12,14 @@ import numpy as np
 from specchat.cli.reporting import print_json, print_rows, say
 from specchat.errors import FAILED, WRONG_USAGE
 from specchat.models.formatting import format_parameters, format_size
-from specchat.models.headers import ModelInfo, model_info
-from specchat.models.library import Entry, models
+from specchat.models.headers import ModelHeader, model_info
+from specchat.models.library import LibraryModel, models
 from specchat.models.names import find, find_path
-from specchat.models.preferences import Pair, read_preferences, write_preferences
+from specchat.models.preferences import PairNames, read_preferences, write_preferences
 from specchat.models.removal import check_removable, remove
 from specchat.settings.paths import expanded
 from specchat.terminal.filter import clean, clean_line
-from specchat_engine.gguf import Header, TextArray, Value
+from specchat_engine.gguf import GgufHeader, TextArray, Value
 
 _TEMPLATE_LINES = 12
 _LONGEST_VALUE = 200
@@ -89,7 +89,7 @@ def alias(name: str, target: str, *, remove: bool) -> int:
 
 def default(target: str, draft: str) -> None:
     """Sets the pair for commands without -m; without a target, the built-in one. Raises LibraryError."""
-    pair = Pair(_lasting(target), _lasting(draft) if draft else "") if target else None
+    pair = PairNames(_lasting(target), _lasting(draft) if draft else "") if target else None
     write_preferences(read_preferences().with_default(pair))
     say(f"commands without -m now use {pair.target if pair else 'the built-in pair'}")
 
@@ -107,7 +107,7 @@ def _lasting(name: str) -> str:
     return str(path.absolute()) if path.is_file() and name.lower().endswith(".gguf") else find(name).name
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
+def _row(entry: LibraryModel) -> tuple[str, ...]:
     about = entry.problem or entry.summary.title
     return (
         entry.name,
@@ -119,7 +119,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _entry_json(entry: Entry) -> dict[str, object]:
+def _entry_json(entry: LibraryModel) -> dict[str, object]:
     return {
         "type": "model",
         "name": entry.name,
@@ -133,7 +133,7 @@ def _entry_json(entry: Entry) -> dict[str, object]:
     }
 
 
-def _sections(info: ModelInfo) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+def _sections(info: ModelHeader) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
     header = info.header
     yield "Model", _model(info)
     yield "Shape", _shape(header)
@@ -143,7 +143,7 @@ def _sections(info: ModelInfo) -> Iterator[tuple[str, Iterator[tuple[str, str]]]
         yield "Sampling that its authors recommend", ((name, f"{value:g}") for name, value in header.sampling.items())
 
 
-def _model(info: ModelInfo) -> Iterator[tuple[str, str]]:
+def _model(info: ModelHeader) -> Iterator[tuple[str, str]]:
     header = info.header
     yield "name", header.name or ""
     yield "file" if info.is_here else "on the hub", info.place
@@ -155,7 +155,7 @@ def _model(info: ModelInfo) -> Iterator[tuple[str, str]]:
     yield "derived from", header.text("general.base_model.0.name") or ""
 
 
-def _shape(header: Header) -> Iterator[tuple[str, str]]:
+def _shape(header: GgufHeader) -> Iterator[tuple[str, str]]:
     yield "context", f"{header.n_ctx_train} tokens" if header.n_ctx_train else ""
     yield "layers", str(header.layers or "")
     yield "width", str(header.width or "")
@@ -167,7 +167,7 @@ def _shape(header: Header) -> Iterator[tuple[str, str]]:
     yield "draft head", f"yes ({header.architecture}): it cannot run alone" if header.is_head else ""
 
 
-def _tokens(header: Header) -> Iterator[tuple[str, str]]:
+def _tokens(header: GgufHeader) -> Iterator[tuple[str, str]]:
     yield "vocabulary", f"{header.n_vocab} entries" if header.n_vocab else ""
     yield "tokenizer", " ".join(part for part in (header.tokenizer, header.pre_tokenizer) if part)
     for name in _SPECIAL:
@@ -190,7 +190,7 @@ def _print(title: str, rows: Iterator[tuple[str, str]]) -> None:
             sys.stdout.write(f"  {clean_line(name):<26} {clean_line(value)}\n")
 
 
-def _print_template(header: Header, *, whole: bool) -> None:
+def _print_template(header: GgufHeader, *, whole: bool) -> None:
     template = clean(header.chat_template or "")
     lines = template.splitlines()
     sys.stdout.write(f"Chat template{'' if template else ': none'}\n")
@@ -215,7 +215,7 @@ def _short(value: Value) -> str:
     return f"{len(value)} arrays" if isinstance(value, tuple) else str(value)
 
 
-def _header_json(info: ModelInfo, *, everything: bool) -> dict[str, object]:
+def _header_json(info: ModelHeader, *, everything: bool) -> dict[str, object]:
     header = info.header
     small = {key: value for key, value in header.metadata.items() if isinstance(value, str | int | float | bool)}
     arrays = {

@@ -15,10 +15,10 @@ from specchat.bench.samples import Gain
 from specchat.cli.reporting import no_native_debugger, one_line_from_native_code, print_json, print_rows, say
 from specchat.engine_process.records import kept_costs
 from specchat.errors import FAILED, INTERRUPTED, LibraryError
-from specchat.models.candidates import Candidate, judge_drafts, known_pair, ranked, worth_timing
+from specchat.models.candidates import DraftCandidate, judge_drafts, known_pair, ranked, worth_timing
 from specchat.models.chosen_pair import load_options
-from specchat.models.headers import ModelInfo, model_info
-from specchat.models.last_pairs import Timing, write_timings
+from specchat.models.headers import ModelHeader, model_info
+from specchat.models.last_pairs import DraftTiming, write_timings
 from specchat.models.library import loadable_models
 from specchat.models.names import find_path
 from specchat.models.pass_costs import judge_here
@@ -30,14 +30,14 @@ from specchat_engine import Engine
 from specchat_engine.codec import to_json
 from specchat_engine.errors import EngineError
 from specchat_engine.llama.machine import this_machine
-from specchat_engine.pairing import Finding, Grade, Verdict, trainable_head
+from specchat_engine.pairing import Grade, PairFinding, PairVerdict, trainable_head
 
 _SIGNS = {Grade.OK: ("✓", BLUE), Grade.WARNING: ("!", ORANGE), Grade.BLOCKER: ("✗", f"bold {ORANGE}")}
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    candidate: Candidate
+    candidate: DraftCandidate
     timed: Gain | None
     trouble: str = ""
 
@@ -90,7 +90,7 @@ def pair(target: str, draft: str, config: Config, *, as_json: bool) -> int:
     return 0 if verdict.fits else FAILED
 
 
-def _line(line: Finding) -> Text:
+def _line(line: PairFinding) -> Text:
     sign, style = _SIGNS[line.grade]
     text = Text.assemble((sign, style), f" {clean_line(line.topic):<16} {clean_line(line.finding)}")
     if line.remedy:
@@ -98,7 +98,7 @@ def _line(line: Finding) -> Text:
     return text
 
 
-def _conclusion(target: ModelInfo, draft: ModelInfo, verdict: Verdict) -> str:
+def _conclusion(target: ModelHeader, draft: ModelHeader, verdict: PairVerdict) -> str:
     if not verdict.fits:
         return f"{draft.name} does not fit {target.name}: see ✗"
     away = [model.name for model in (target, draft) if not model.is_here]
@@ -149,7 +149,7 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
     return 0 if any(result.timed for result in results) else FAILED
 
 
-def _chosen(target: Path, draft: str, config: Config) -> list[Candidate]:
+def _chosen(target: Path, draft: str, config: Config) -> list[DraftCandidate]:
     """The drafts to time, best first by their headers. Raises LibraryError if there are none."""
     also = (target, find_path(draft).absolute()) if draft else (target,)
     judged = ranked(judge_drafts(target, loadable_models(also), load_options(config), this_machine(), kept_costs()))
@@ -162,7 +162,7 @@ def _chosen(target: Path, draft: str, config: Config) -> list[Candidate]:
     return fitting
 
 
-def _timed(target: Path, chosen: list[Candidate], config: Config, seconds: float) -> Iterator[_Result]:
+def _timed(target: Path, chosen: list[DraftCandidate], config: Config, seconds: float) -> Iterator[_Result]:
     for candidate in chosen:
         try:
             with Engine.load(target, candidate.entry.path, load_options(config)) as engine:
@@ -180,7 +180,7 @@ def _keep(target: Path, results: list[_Result]) -> None:
     write_timings(
         target,
         [
-            Timing(str(result.candidate.entry.path.absolute()), result.timed.speedup.value, drafter, k)
+            DraftTiming(str(result.candidate.entry.path.absolute()), result.timed.speedup.value, drafter, k)
             for result in results
             if result.timed
         ],

@@ -11,10 +11,10 @@ from specchat.remote.client import RemoteClient
 from specchat.settings.config import read_config
 from specchat.settings.options import ChatOptions
 from specchat.settings.schema import BY_KEY
-from specchat.settings.setting import Group
+from specchat.settings.setting import SettingGroup
 from specchat_engine.load_options import LoadOptions
 
-_OF_THIS_MACHINE = (Group.MODELS, Group.LOADING)
+_OF_THIS_MACHINE = (SettingGroup.MODELS, SettingGroup.LOADING)
 """The groups of settings that a server has of its own."""
 
 

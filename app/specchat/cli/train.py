@@ -33,7 +33,7 @@ _MOST_RANK = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TrainingRequest:
     """What to train, on what, and for how long.
 
     `share` is a draft's size relative to the target. `begin` is what to start from: a draft model, or the folder of an
@@ -70,7 +70,7 @@ def read_rank(text: str) -> int | None:
     return int(text)
 
 
-def train(options: ChatOptions, request: Request) -> int:
+def train(options: ChatOptions, request: TrainingRequest) -> int:
     """Trains for a target, writes the file, and says what came of it.
 
     Raises ConfigError or SettingError for what cannot be done, EngineError if a model cannot be loaded.
@@ -102,7 +102,7 @@ def train(options: ChatOptions, request: Request) -> int:
     return 0
 
 
-def _trained(target: Path, request: Request, texts: Sequence[Text]) -> Result:
+def _trained(target: Path, request: TrainingRequest, texts: Sequence[Text]) -> Result:
     """Trains, and says how acceptance changed."""
     from specchat_engine.training.documents import documents_of
     from specchat_engine.training.runs import Training
@@ -141,7 +141,7 @@ def _check_installed() -> None:
         raise ConfigError(f"training needs {missing}, which is not installed: pip install 'specchat[train]'")
 
 
-def _check(request: Request) -> None:
+def _check(request: TrainingRequest) -> None:
     if request.kind not in KINDS:
         raise ConfigError(f"there is no training for {request.kind!r}: use {', '.join(KINDS)}")
     if not request.data or request.out == Path():
@@ -164,7 +164,7 @@ def _check(request: Request) -> None:
         raise ConfigError(f"--lora {request.rank} needs a draft model to adapt: name its file with --init")
 
 
-def _pupil(target: Path, request: Request, folder: Path) -> Pupil:
+def _pupil(target: Path, request: TrainingRequest, folder: Path) -> Pupil:
     from specchat_engine.training import draft_pupils, pupils
 
     header = read_model(target)

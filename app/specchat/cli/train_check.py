@@ -16,7 +16,7 @@ from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.samples import Estimate
 from specchat.cli.reporting import print_rows, say
 from specchat.errors import FAILED
-from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
+from specchat.models.last_pairs import DraftTiming, last_draft, read_timings, write_timings
 from specchat.models.preferences import remember_pair
 
 BEST, LOOKUP = Arm("hybrid", "auto"), Arm("lookup", "auto")
@@ -87,7 +87,7 @@ def check(result: Result, seconds: float) -> int:
     if result.draft != "mtp":
         path = str(Path(result.draft).absolute())
         others = [timing for timing in read_timings(result.target) if timing.draft != path]
-        write_timings(result.target, [*others, Timing(path, speedup, BEST.drafter, str(BEST.k), alphas)])
+        write_timings(result.target, [*others, DraftTiming(path, speedup, BEST.drafter, str(BEST.k), alphas)])
         if speedup > to_beat:
             remember_pair(result.target, Path(result.draft))
             say(f"{Path(result.draft).name} is remembered as this target's draft")

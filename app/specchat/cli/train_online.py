@@ -51,11 +51,11 @@ def learn(options: ChatOptions, minutes: float, data: Sequence[str] = (), rank: 
 
 def _learn(target: Path, learned: Learned, minutes: float, data: Sequence[str], rank: int | None) -> int:
     from specchat_engine.training.draft_pupils import draft_from
-    from specchat_engine.training.pupils import Pace
+    from specchat_engine.training.pupils import LearningPace
     from specchat_engine.training.runs import Training
 
     begin = learned.current
-    pupil = draft_from(target, begin, rank, Pace(_MATRIX_RATE, _OTHER_RATE, _STEP_TOKENS))
+    pupil = draft_from(target, begin, rank, LearningPace(_MATRIX_RATE, _OTHER_RATE, _STEP_TOKENS))
     folder = learned.folder / "training"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

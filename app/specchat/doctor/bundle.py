@@ -133,7 +133,7 @@ def _size(file: Path) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BundleFile:
     """One file of the bundle. `told` says what it is; `left_out` says what was removed, and may be empty."""
 
     name: str
@@ -142,13 +142,13 @@ class Part:
     left_out: str = ""
 
 
-def pack(file: Path, *, with_conversation: bool) -> list[Part]:
+def pack(file: Path, *, with_conversation: bool) -> list[BundleFile]:
     """Writes the bundle and returns its parts. The first one lists the others.
 
     Raises BundleError if the file exists or cannot be written; an incomplete file is removed.
     """
     parts = [*_parts(with_conversation)]
-    parts.insert(0, Part("README.txt", "\n".join(_listing(parts, with_conversation)) + "\n", "what is in here"))
+    parts.insert(0, BundleFile("README.txt", "\n".join(_listing(parts, with_conversation)) + "\n", "what is in here"))
     try:
         stream = file.open("xb")
     except FileExistsError:
@@ -165,7 +165,7 @@ def pack(file: Path, *, with_conversation: bool) -> list[Part]:
     return parts
 
 
-def print_packed(file: Path, parts: list[Part], *, as_json: bool) -> None:
+def print_packed(file: Path, parts: list[BundleFile], *, as_json: bool) -> None:
     """Prints what was packed and what was left out."""
     if as_json:
         packed = [{name: value for name, value in asdict(part).items() if name != "text"} for part in parts]
@@ -179,7 +179,7 @@ def print_packed(file: Path, parts: list[Part], *, as_json: bool) -> None:
     sys.stdout.write("Look through it before you send it: it is plain text.\n")
 
 
-def _parts(with_conversation: bool) -> Iterator[Part]:
+def _parts(with_conversation: bool) -> Iterator[BundleFile]:
     texts = "" if with_conversation else "system prompt, grammars and biases; "
     yield _json(
         "findings.json", findings(with_texts=with_conversation), "versions, devices, folders, terminal", "home folders"
@@ -194,7 +194,7 @@ def _parts(with_conversation: bool) -> Iterator[Part]:
     yield _json("sizes.json", sizes(), "files and bytes in specchat's folders")
     log = log_tail(paths.worker_log())
     shown = log if with_conversation else [*filtered(log)]
-    yield Part(
+    yield BundleFile(
         "engine.log",
         "".join(f"{hidden(line)}\n" for line in shown),
         f"the last {len(shown)} lines of the engine's log",
@@ -202,7 +202,7 @@ def _parts(with_conversation: bool) -> Iterator[Part]:
     )
     if (lines := last_trace()) is not None:
         trace = [hidden(line) for line in (map(json.loads, lines) if with_conversation else blanked(lines))]
-        yield Part(
+        yield BundleFile(
             "trace.jsonl",
             "".join(json.dumps(line) + "\n" for line in trace),
             "the last answer with its conversation" if with_conversation else "the rounds and times of the last answer",
@@ -210,11 +210,11 @@ def _parts(with_conversation: bool) -> Iterator[Part]:
         )
 
 
-def _json(name: str, value: Any, told: str, left_out: str = "") -> Part:
-    return Part(name, json.dumps(hidden(value), indent=2, ensure_ascii=False) + "\n", told, left_out)
+def _json(name: str, value: Any, told: str, left_out: str = "") -> BundleFile:
+    return BundleFile(name, json.dumps(hidden(value), indent=2, ensure_ascii=False) + "\n", told, left_out)
 
 
-def _listing(parts: list[Part], with_conversation: bool) -> Iterator[str]:
+def _listing(parts: list[BundleFile], with_conversation: bool) -> Iterator[str]:
     yield f"A bug report made by specchat {__version__} (specchat doctor --bundle)."
     yield "It holds the last conversation, as asked." if with_conversation else "It holds nothing that was said."
     for part in parts:

@@ -419,7 +419,7 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class DraftTrial:
     """The share of the time for a draft model that is over, from 0 to 1."""
 
     share: float
@@ -449,7 +449,7 @@ class TaskFailed:
 LastEvent = Loaded | Ended | TokenCount | Inspected | Kept | Recalled | DraftTimed | TaskFailed
 """The last event of a task."""
 
-Event = Loading | PromptProgress | Started | Notice | Summarised | Scored | Round | Recounted | Timing | LastEvent
+Event = Loading | PromptProgress | Started | Notice | Summarised | Scored | Round | Recounted | DraftTrial | LastEvent
 
 decode_command = Decoder[Command](get_args(Command)).numbered
 decode_event = Decoder[Event](get_args(Event)).numbered

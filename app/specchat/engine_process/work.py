@@ -24,6 +24,7 @@ from specchat.engine_process.prompts import prompt_of
 from specchat.engine_process.protocol import (
     Count,
     DraftTimed,
+    DraftTrial,
     Event,
     Generate,
     Inspect,
@@ -39,7 +40,6 @@ from specchat.engine_process.protocol import (
     TaskFailed,
     Threads,
     Time,
-    Timing,
     TokenCount,
 )
 from specchat.engine_process.records import recall
@@ -222,7 +222,7 @@ class Work:
         from specchat.bench.measure import time_draft
 
         self._unload()
-        report = by_hundredths(lambda share: self._send(Timing(share), task.number))
+        report = by_hundredths(lambda share: self._send(DraftTrial(share), task.number))
 
         def progress(share: float) -> None:
             if task.cancelled:

@@ -42,7 +42,7 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class LearningHistory:
     """What a draft has learned up to a moment.
 
     `used` adoptions are in force, and the last of them is the draft in use. `seen` tokens were recorded in all, also
@@ -84,9 +84,9 @@ class Learned:
         self.recorded = TurnBuffer(folder / "turns")
 
     @property
-    def history(self) -> History:
+    def history(self) -> LearningHistory:
         """What was learned so far, read from the file; an empty one if there is none or it cannot be read."""
-        return load_json(self.folder / "learned.json", History) or History()
+        return load_json(self.folder / "learned.json", LearningHistory) or LearningHistory()
 
     @property
     def adoptions(self) -> tuple[Adoption, ...]:
@@ -98,7 +98,7 @@ class Learned:
         """The draft in use: the last one that was adopted, or the one that it began with."""
         return self.in_use(self.history)
 
-    def in_use(self, history: History) -> Path:
+    def in_use(self, history: LearningHistory) -> Path:
         """The draft that was in use at that moment, as far as its file is still there."""
         files = [self.folder / adoption.file for adoption in reversed(history.in_force)]
         return next((file for file in files if file.is_file()), self.base)
@@ -118,7 +118,7 @@ class Learned:
             elif file.resolve().parent == self.folder.resolve():
                 learned += counts
 
-        def counted(history: History) -> History:
+        def counted(history: LearningHistory) -> LearningHistory:
             seen = history.seen + tokens
             return replace(history, seen=seen, alphas=extended(history.alphas, seen, kind, original, learned))
 
@@ -182,7 +182,7 @@ class Learned:
             else:
                 yield True
 
-    def _change(self, change: Callable[[History], History]) -> None:
+    def _change(self, change: Callable[[LearningHistory], LearningHistory]) -> None:
         with suppress(OSError), self._locked():  # what cannot be noted is learned again
             self._write(change(self.history))
 
@@ -194,7 +194,7 @@ class Learned:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _write(self, history: History) -> None:
+    def _write(self, history: LearningHistory) -> None:
         replace_text(self.folder / "learned.json", json.dumps(to_json(history), indent=1))
 
 

@@ -8,7 +8,7 @@ from math import ceil, floor
 from pathlib import Path
 
 from specchat.learning.alpha_history import AlphaEntry, joined
-from specchat.learning.learned import Adoption, History, Learning
+from specchat.learning.learned import Adoption, Learning, LearningHistory
 from specchat.stats.charts import DOTTED, LABELS, SOLID, Line, Plot, Style, wrapped
 from specchat.terminal.filter import clean_line
 
@@ -43,7 +43,7 @@ def learned_page(learning: Learning, target: Path, draft: Path | None, width: in
     return [*lines, _EMPTY, *(curve or wrapped(_NO_CURVE, width, Style.QUIET))]
 
 
-def learned_lines(history: History, width: int) -> list[Line]:
+def learned_lines(history: LearningHistory, width: int) -> list[Line]:
     """α over recorded tokens, and a sentence for each adoption. Nothing before the first recorded answer."""
     width = min(width, _WIDEST)
     ordered = [(adoption, True) for adoption in history.in_force] + [(adoption, False) for adoption in history.undone]

@@ -41,7 +41,7 @@ def key_words(question: str) -> str:
     return " ".join(dict.fromkeys(words))
 
 
-class Search:
+class ManualSearch:
     """Finds sections by their words. It is used in one thread."""
 
     def __init__(self, sections: Sequence[Section], aside: Collection[str] = ()) -> None:

@@ -25,7 +25,7 @@ DESIGN = ("architecture.md", "benchmarks.md", "llama.md")
 """Pages for those who change the program or compare machines; users' pages come before them."""
 
 
-class Place(NamedTuple):
+class SectionAddress(NamedTuple):
     """A section, by the file name of its page and its heading; an empty heading means the beginning of the page."""
 
     page: str
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 class Section:
     """A heading and the Markdown below it, up to the next heading. `title` is the page's own heading."""
 
-    place: Place
+    place: SectionAddress
     title: str
     markdown: str
 
@@ -58,10 +58,10 @@ class Section:
         return "\n".join(" ".join(line.split()) for line in _SIGNS.sub("", plain).splitlines())
 
     @property
-    def links(self) -> tuple[Place, ...]:
+    def links(self) -> tuple[SectionAddress, ...]:
         """The beginnings of the other pages that the text links to, each once."""
         pages = dict.fromkeys(_TO_PAGE.findall(self.markdown))
-        return tuple(Place(page) for page in pages if page != self.place.page)
+        return tuple(SectionAddress(page) for page in pages if page != self.place.page)
 
     @property
     def page(self) -> str:
@@ -78,7 +78,7 @@ def sections_of(page: str, markdown: str) -> Iterator[Section]:
     def ended() -> Iterator[Section]:
         text = "\n".join(lines).strip("\n")
         if text.strip():
-            yield Section(Place(page, heading), title, text)
+            yield Section(SectionAddress(page, heading), title, text)
 
     titled = False
     for line in markdown.splitlines():
@@ -104,7 +104,7 @@ def docs() -> tuple[Section, ...]:
     return tuple(section for name, markdown in pages for section in sections_of(name, markdown))
 
 
-def section_at(place: Place) -> Section | None:
+def section_at(place: SectionAddress) -> Section | None:
     """The section at a place, or the first one of its page if the page has no such heading; None without the page."""
     of_page = [section for section in docs() if section.place.page == place.page]
     exact = (section for section in of_page if section.place.heading == place.heading)

@@ -25,7 +25,7 @@ _BRANCH = "main"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CachePaths:
     """The paths that belong to one file."""
 
     blob: Path
@@ -45,12 +45,12 @@ class Partial:
     part: Path
 
 
-def place_of(file: HubFile, environment: HubEnvironment) -> Place:
+def place_of(file: HubFile, environment: HubEnvironment) -> CachePaths:
     """The paths of a file. `Hub` rejects names that would lead out of the cache."""
     name = "--".join(("models", *file.repository.split("/")))
     folder = environment.cache / name
     blob = folder / "blobs" / file.digest
-    return Place(
+    return CachePaths(
         blob=blob,
         part=blob.with_name(f"{file.digest}{PART}"),
         note=blob.with_name(f"{file.digest}{PART}.json"),
@@ -66,12 +66,12 @@ def repository_name(folder: str) -> str:
     return name.replace("--", "/", 1) if kind == "models" else ""
 
 
-def is_installed(file: HubFile, paths: Place) -> bool:
+def is_installed(file: HubFile, paths: CachePaths) -> bool:
     """True if the complete file is in its snapshot."""
     return _size(paths.snapshot) == file.size
 
 
-def has_blob(file: HubFile, paths: Place) -> bool:
+def has_blob(file: HubFile, paths: CachePaths) -> bool:
     """True if the complete bytes are there, with or without a snapshot that links to them."""
     return _size(paths.blob) == file.size
 
@@ -83,7 +83,7 @@ def bytes_here(file: HubFile, environment: HubEnvironment) -> int:
     return min(next((size for size in sizes if size is not None), 0), file.size)
 
 
-def install(file: HubFile, paths: Place, *, symlinks: bool) -> Path:
+def install(file: HubFile, paths: CachePaths, *, symlinks: bool) -> Path:
     """Moves the finished part or the blob to its snapshot in one step and returns that path. Raises OSError."""
     if paths.part.exists():
         paths.part.replace(paths.blob)
@@ -104,7 +104,7 @@ def install(file: HubFile, paths: Place, *, symlinks: bool) -> Path:
     return paths.snapshot
 
 
-def write_note(file: HubFile, paths: Place) -> None:
+def write_note(file: HubFile, paths: CachePaths) -> None:
     """Records which file the part belongs to. Raises OSError."""
     replace_text(paths.note, json.dumps(asdict(file)))
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from specchat.models.library import Entry
+from specchat.models.library import LibraryModel
 from specchat.models.pass_costs import Measured, judge_here
-from specchat_assets.catalog import Pair, catalog
+from specchat_assets.catalog import CatalogPair, catalog
 from specchat_engine.errors import EngineError
 from specchat_engine.gguf import read_model
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import Machine
-from specchat_engine.pairing import Finding, Grade, Verdict
+from specchat_engine.pairing import Grade, PairFinding, PairVerdict
 
 _GOOD_COST = 0.1
 """The draft cost (draft step / target step) that usually gains most: smaller drafts guess worse, larger cost more."""
@@ -24,11 +24,11 @@ MOST_TIMED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class DraftCandidate:
     """A model that could draft. `verdict` is None if the file cannot be used; `problem` then says why."""
 
-    entry: Entry
-    verdict: Verdict | None
+    entry: LibraryModel
+    verdict: PairVerdict | None
     problem: str = ""
 
     @property
@@ -56,7 +56,7 @@ class Candidate:
         return "" if line is None else line.sentence
 
 
-def worst(lines: Iterable[Finding]) -> Finding | None:
+def worst(lines: Iterable[PairFinding]) -> PairFinding | None:
     """The first blocker, else the first warning, else None."""
     findings = [*lines]
     graver = (line for grade in (Grade.BLOCKER, Grade.WARNING) for line in findings if line.grade is grade)
@@ -65,38 +65,38 @@ def worst(lines: Iterable[Finding]) -> Finding | None:
 
 def judge_drafts(
     target: Path,
-    entries: Iterable[Entry],
+    entries: Iterable[LibraryModel],
     options: LoadOptions,
     machine: Machine | None,
     measured: Measured | None = None,
-) -> Iterator[Candidate]:
+) -> Iterator[DraftCandidate]:
     """A candidate for each file except the target, in the order given. Raises ModelFileError for the target.
 
     `measured` has the pass costs of this machine by quantisation.
     """
     header = read_model(target)
-    known: dict[Path, Entry] = {}
+    known: dict[Path, LibraryModel] = {}
     for entry in entries:
         known.setdefault(entry.path.resolve(), entry)
     target_entry = known.pop(target.resolve(), None)
     for entry in known.values():
         if entry.problem:
-            yield Candidate(entry, None, entry.problem)
+            yield DraftCandidate(entry, None, entry.problem)
             continue
         try:
             draft = read_model(entry.path)
         except EngineError as error:
-            yield Candidate(entry, None, str(error))
+            yield DraftCandidate(entry, None, str(error))
             continue
         pair = known_pair(target_entry.name, entry.name) if target_entry else None
-        yield Candidate(entry, judge_here(header, draft, options, machine, measured or {}, pair))
+        yield DraftCandidate(entry, judge_here(header, draft, options, machine, measured or {}, pair))
 
 
-def ranked(candidates: Iterable[Candidate], timed: Iterable[Path] = ()) -> list[Candidate]:
+def ranked(candidates: Iterable[DraftCandidate], timed: Iterable[Path] = ()) -> list[DraftCandidate]:
     """The best first: drafts that were timed, in the order given, then by grade, expected speed-up, and size."""
     order = {path.resolve(): index for index, path in enumerate(timed)}
 
-    def rank(candidate: Candidate) -> tuple[float, ...]:
+    def rank(candidate: DraftCandidate) -> tuple[float, ...]:
         cost = candidate.verdict.cost if candidate.verdict else None
         speedup = candidate.verdict.speedup if candidate.verdict else None
         return (
@@ -110,7 +110,7 @@ def ranked(candidates: Iterable[Candidate], timed: Iterable[Path] = ()) -> list[
     return sorted(candidates, key=rank)
 
 
-def worth_timing(judged: Iterable[Candidate]) -> list[Candidate]:
+def worth_timing(judged: Iterable[DraftCandidate]) -> list[DraftCandidate]:
     """The first `MOST_TIMED` candidates that fit and cost less than the target."""
     smaller = [
         candidate
@@ -120,7 +120,7 @@ def worth_timing(judged: Iterable[Candidate]) -> list[Candidate]:
     return smaller[:MOST_TIMED]
 
 
-def known_pair(target: str, draft: str) -> Pair | None:
+def known_pair(target: str, draft: str) -> CatalogPair | None:
     """The pair of these names on the hub, with or without a quantisation, in the catalog; None if it is not there."""
     known = catalog()
     target_model, draft_model = (known.of(name.partition(":")[0]) for name in (target, draft))

@@ -15,7 +15,7 @@ from specchat.files import load_json, save_json
 from specchat.models.cache import bytes_here
 from specchat.models.control import RetryPolicy, Stopped
 from specchat.models.environment import hub_environment
-from specchat.models.model_files import Group, HubFile
+from specchat.models.model_files import HubFile, ModelFileGroup
 from specchat.models.pull import FileProgress, Pull, PullProgress, PullState
 from specchat.settings.paths import unfinished_file
 from specchat_engine.codec import from_json
@@ -30,8 +30,8 @@ class Wanted:
     """What to download: a target, a draft for the loaded target, or both. `name` is shown to the user."""
 
     name: str
-    target: Group[HubFile] | None = None
-    draft: Group[HubFile] | None = None
+    target: ModelFileGroup[HubFile] | None = None
+    draft: ModelFileGroup[HubFile] | None = None
 
     @property
     def files(self) -> tuple[HubFile, ...]:
@@ -222,7 +222,9 @@ def _wanted(stored: object) -> Wanted | None:
         return None
 
 
-def _model(stored: Mapping[str, Any] | None) -> Group[HubFile] | None:
+def _model(stored: Mapping[str, Any] | None) -> ModelFileGroup[HubFile] | None:
     return (
-        None if stored is None else Group(tuple(from_json(list[HubFile], stored["files"])), str(stored["quantisation"]))
+        None
+        if stored is None
+        else ModelFileGroup(tuple(from_json(list[HubFile], stored["files"])), str(stored["quantisation"]))
     )

@@ -30,7 +30,7 @@ from specchat.models.control import Control, Paused, RetryPolicy
 from specchat.models.environment import HubEnvironment, hub_environment
 from specchat.models.formatting import format_size
 from specchat.models.model_files import HubFile
-from specchat.models.part import Part, wrong_size
+from specchat.models.part import PartialFile, wrong_size
 from specchat.models.transport import TemporaryError, request, wait_before_retry
 from specchat.models.xet import XetFailed, XetSwitch, xet_bytes, xet_name
 from specchat_engine.errors import HeaderError
@@ -101,7 +101,7 @@ class Fetch:
             write_note(self.file, self.place)
             self.place.part.touch()
             with self.place.part.open("r+b") as out:
-                part = Part(self.file, out, self._count)
+                part = PartialFile(self.file, out, self._count)
                 part.read_back(self._control)
                 self._receive_all(part)
                 part.sync()
@@ -117,7 +117,7 @@ class Fetch:
             "changes it; nothing of it was kept, try another network or HF_ENDPOINT"
         )
 
-    def _receive_all(self, part: Part) -> None:
+    def _receive_all(self, part: PartialFile) -> None:
         failures, last = 0, part.have
         name = None if part.is_complete else self._xet_name()
         while not part.is_complete:
@@ -142,14 +142,14 @@ class Fetch:
     def _xet_name(self) -> str | None:
         return xet_name(self.file, self._retry.timeout) if self._xet.on and self.file.is_large else None
 
-    def _receive_by_xet(self, part: Part, name: str) -> None:
+    def _receive_by_xet(self, part: PartialFile, name: str) -> None:
         with closing(xet_bytes(self.file, name, part.have, self._control, self._retry.timeout)) as pieces:
             for piece in pieces:
                 part.append(piece)
         if not part.is_complete:
             raise XetFailed(f"it ended after {part.have} of {self.file.size} bytes")
 
-    def _receive_by_https(self, part: Part) -> None:
+    def _receive_by_https(self, part: PartialFile) -> None:
         headers = {"Range": f"bytes={part.have}-"} if part.have else {}
         with request(self.file.url, headers=headers, timeout=self._retry.timeout) as response:
             start = _first_byte(response, part)
@@ -194,7 +194,7 @@ class Fetch:
         return FetchError(f"{where} cannot be written: {reason}; make it writable, or set HF_HOME to another folder")
 
 
-def _first_byte(response: httpx2.Response, part: Part) -> int:
+def _first_byte(response: httpx2.Response, part: PartialFile) -> int:
     """The position in the file at which a response begins: the requested one, or 0.
 
     Raises FetchError for another size than the hub lists, and TemporaryError for a part that was not requested.

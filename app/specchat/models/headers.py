@@ -12,7 +12,7 @@ from specchat.models.hub import Hub, split_reference
 from specchat.models.model_files import HubFile
 from specchat.models.names import UnknownModelError, find_path
 from specchat.models.transport import TemporaryError, request, with_retries
-from specchat_engine.gguf import Header, read_header, read_model
+from specchat_engine.gguf import GgufHeader, read_header, read_model
 from specchat_engine.gguf.cursor import MAX_HEADER_BYTES
 
 _FIRST_RANGE = 64 * 1024
@@ -21,17 +21,17 @@ _RANGE_START = re.compile(r"bytes (\d+)-")
 
 
 @dataclass(frozen=True, slots=True)
-class ModelInfo:
+class ModelHeader:
     """A model and its header. `place` is a path, or the repository and file on the hub; `size` is in bytes."""
 
     name: str
     place: str
     size: int
     is_here: bool
-    header: Header
+    header: GgufHeader
 
 
-def model_info(name: str, hub: Hub | None = None) -> ModelInfo:
+def model_info(name: str, hub: Hub | None = None) -> ModelHeader:
     """The model with this name on this machine, or else the one that USER/REPO[:QUANT] means on the hub.
 
     Raises LibraryError, HubError, ModelFileError, HeaderError, Stopped.
@@ -44,12 +44,14 @@ def model_info(name: str, hub: Hub | None = None) -> ModelInfo:
         hub = hub or Hub()
         model = hub.model(name)
         header = remote_header(model.files, hub.retry, hub.control)
-        return ModelInfo(name, f"{model.files[0].repository}/{model.path}", model.size, False, header)
+        return ModelHeader(name, f"{model.files[0].repository}/{model.path}", model.size, False, header)
     header = read_model(path)
-    return ModelInfo(name, str(path), header.file_size or 0, True, header)
+    return ModelHeader(name, str(path), header.file_size or 0, True, header)
 
 
-def remote_header(files: Sequence[HubFile], retry: RetryPolicy | None = None, control: Control | None = None) -> Header:
+def remote_header(
+    files: Sequence[HubFile], retry: RetryPolicy | None = None, control: Control | None = None
+) -> GgufHeader:
     """The header of a model on the hub, with the tensors of all its files. Raises HeaderError, HubError, Stopped."""
     headers = [
         read_header(RemoteSource(file, retry or RetryPolicy(), control or Control()), f"{file.repository}/{file.path}")

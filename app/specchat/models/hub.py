@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from specchat.errors import HubError
 from specchat.models.control import Control, RetryPolicy
 from specchat.models.environment import hub_environment
-from specchat.models.model_files import Group, HubFile, choose, group
+from specchat.models.model_files import HubFile, ModelFileGroup, choose, group
 from specchat.models.transport import UnknownRepositoryError, request, with_retries
 from specchat_engine.codec import from_json
 
@@ -41,15 +41,15 @@ class FoundRepository:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class RepositoryListing:
     """The models of a repository at its newest commit, smallest first."""
 
     repository: str
     commit: str
     gated: bool
-    models: tuple[Group[HubFile], ...]
+    models: tuple[ModelFileGroup[HubFile], ...]
 
-    def choose(self, wanted: str = "") -> Group[HubFile]:
+    def choose(self, wanted: str = "") -> ModelFileGroup[HubFile]:
         """The model with this quantisation or file name, or the usual choice. Raises HubError, listing what exists."""
         chosen = choose(self.models, wanted)
         if chosen is None:
@@ -80,7 +80,7 @@ class Hub:
             raise _not_a_hub()
         return [repository for item in items if (repository := _found(item)) is not None]
 
-    def files(self, repository: str) -> Listing:
+    def files(self, repository: str) -> RepositoryListing:
         """The GGUF models of a repository. If there is no such repository, the error suggests similar names."""
         if not _REPOSITORY.fullmatch(repository) or ".." in repository or len(repository) > _LONGEST_NAME:
             raise HubError(f"{repository!r} is not a repository: use USER/REPO")
@@ -91,9 +91,9 @@ class Hub:
         if not isinstance(info, dict) or not _COMMIT.fullmatch(str(info.get("sha"))):
             raise _not_a_hub()
         models = group(_files(repository, info))
-        return Listing(repository, str(info["sha"]), bool(info.get("gated")), tuple(models))
+        return RepositoryListing(repository, str(info["sha"]), bool(info.get("gated")), tuple(models))
 
-    def model(self, reference: str) -> Group[HubFile]:
+    def model(self, reference: str) -> ModelFileGroup[HubFile]:
         """The model that `USER/REPO[:QUANT]` or the address of its page means."""
         repository, wanted = split_reference(reference)
         return self.files(repository).choose(wanted)

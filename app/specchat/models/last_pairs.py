@@ -16,7 +16,7 @@ _MOST_TARGETS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class DraftTiming:
     """A draft that was timed: the speed with its best settings relative to plain decoding, including the prompt.
 
     `alphas` has the acceptance by kind of text, where that was measured.
@@ -46,13 +46,13 @@ def last_draft(target: Path) -> Path | None:
     return None
 
 
-def write_timings(target: Path, timings: Sequence[Timing]) -> None:
+def write_timings(target: Path, timings: Sequence[DraftTiming]) -> None:
     """Replaces the timings of this target. A folder that cannot be written is only logged."""
     by_target = {**_read(), str(target.absolute()): timings}
     save_json(_file(), dict([*by_target.items()][-_MOST_TARGETS:]))
 
 
-def read_timings(target: Path) -> list[Timing]:
+def read_timings(target: Path) -> list[DraftTiming]:
     """The timings of this target's drafts, the fastest first."""
     return sorted(_read().get(str(target.absolute()), ()), key=lambda timing: -timing.speedup)
 
@@ -61,5 +61,5 @@ def _file() -> Path:
     return data_folder() / "timings.json"
 
 
-def _read() -> dict[str, Sequence[Timing]]:
-    return load_json(_file(), dict[str, Sequence[Timing]]) or {}
+def _read() -> dict[str, Sequence[DraftTiming]]:
+    return load_json(_file(), dict[str, Sequence[DraftTiming]]) or {}

@@ -9,16 +9,16 @@ from pathlib import Path
 from specchat.files import load_json, save_json
 from specchat.models.names import without_duplicates
 from specchat.models.preferences import Preferences, read_preferences
-from specchat.models.sources import Found, Source, all_models, built_in_models
+from specchat.models.sources import Found, ModelSource, all_models, built_in_models
 from specchat.settings.paths import cache_folder
 from specchat_engine.errors import ModelFileError
-from specchat_engine.gguf import Header, read_model
+from specchat_engine.gguf import GgufHeader, read_model
 
 _SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class HeaderSummary:
     """The main facts from a header. `problem` says why the file cannot be used; the rest is empty then."""
 
     title: str = ""
@@ -34,11 +34,11 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LibraryModel:
     """A model on this machine. `aliases` are the names that the user gave it."""
 
     found: Found
-    summary: Summary
+    summary: HeaderSummary
     aliases: tuple[str, ...] = ()
 
     @property
@@ -67,7 +67,7 @@ class Entry:
         return self.found.problem or self.summary.problem
 
 
-def models() -> list[Entry]:
+def models() -> list[LibraryModel]:
     """Returns the models of all programs and folders, unusable ones with the reason. Raises LibraryError."""
     preferences = read_preferences()
     summaries = SummaryCache()
@@ -77,7 +77,7 @@ def models() -> list[Entry]:
     return entries
 
 
-def loadable_models(also: Iterable[Path] = ()) -> list[Entry]:
+def loadable_models(also: Iterable[Path] = ()) -> list[LibraryModel]:
     """The files in `also`, the built-in pair and its heads, then the library, usable models first.
 
     Each file is listed once, or under each of its tags in Ollama. Blocks while headers are read. Raises LibraryError.
@@ -88,7 +88,8 @@ def loadable_models(also: Iterable[Path] = ()) -> list[Entry]:
     summaries = SummaryCache()
     others = dict.fromkeys(path for path in (*also, *built_in) if path.resolve() not in known and path.is_file())
     entries = [
-        Entry(Found(path.stem, Source.FOLDER, (path,), path.stat().st_size, ""), summaries.get(path)) for path in others
+        LibraryModel(Found(path.stem, ModelSource.FOLDER, (path,), path.stat().st_size, ""), summaries.get(path))
+        for path in others
     ]
     summaries.save()
     return [*entries, *sorted(library, key=lambda entry: bool(entry.problem))]
@@ -99,7 +100,7 @@ class _Cached:
     """A summary, and the size and time of the file that it was made from."""
 
     mark: tuple[int, int]
-    summary: Summary
+    summary: HeaderSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +118,12 @@ class SummaryCache:
         self._cached = dict(stored.headers) if stored and stored.schema == _SCHEMA else {}
         self._changed = False
 
-    def get(self, path: Path) -> Summary:
+    def get(self, path: Path) -> HeaderSummary:
         """The summary of a model; `path` is its first file."""
         try:
             stat = path.stat()
         except OSError as error:
-            return Summary(problem=f"{path} cannot be read: {error.strerror or error}")
+            return HeaderSummary(problem=f"{path} cannot be read: {error.strerror or error}")
         mark = (stat.st_size, stat.st_mtime_ns)
         cached = self._cached.get(str(path))
         if cached and cached.mark == mark:
@@ -130,7 +131,7 @@ class SummaryCache:
         try:
             summary = _summary(read_model(path))
         except ModelFileError as error:
-            summary = Summary(problem=str(error))
+            summary = HeaderSummary(problem=str(error))
         self._cached[str(path)] = _Cached(mark, summary)
         self._changed = True
         return summary
@@ -142,13 +143,13 @@ class SummaryCache:
             save_json(self._file, _Headers(_SCHEMA, present))
 
 
-def _entry(found: Found, summaries: SummaryCache, preferences: Preferences) -> Entry:
+def _entry(found: Found, summaries: SummaryCache, preferences: Preferences) -> LibraryModel:
     aliases = tuple(alias for alias, name in preferences.aliases.items() if name in (found.name, str(found.files[0])))
-    return Entry(found, Summary() if found.problem else summaries.get(found.files[0]), aliases)
+    return LibraryModel(found, HeaderSummary() if found.problem else summaries.get(found.files[0]), aliases)
 
 
-def _summary(header: Header) -> Summary:
-    return Summary(
+def _summary(header: GgufHeader) -> HeaderSummary:
+    return HeaderSummary(
         title=header.name or "",
         architecture=header.architecture,
         parameters=header.n_params,

@@ -24,7 +24,7 @@ _MEASURE = "--bandwidth"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ComputeDevice:
     """Where models run. `bandwidth` is in bytes a second; None if it was not asked for or not measured.
 
     `disturbed` says that it was only measured while other programs used the processors, so it may be larger.
@@ -53,7 +53,7 @@ class Place:
         return f"{host}, {' + '.join(gpus) or 'no GPU'}"
 
 
-def ask_machine(*, bandwidth: bool = False) -> Place:
+def ask_machine(*, bandwidth: bool = False) -> ComputeDevice:
     """This machine as it is now, without devices if the query fails. Blocks for a second.
 
     The bandwidth is the largest that was ever measured while the machine was quiet, or else the present one.
@@ -73,10 +73,10 @@ def ask_machine(*, bandwidth: bool = False) -> Place:
         measured = Bandwidth(*(answer["bandwidth"] or (0.0, 1.0)))
         best = max(measured.bytes_per_second, known)
         disturbed = not known and measured.cpu_share < UNDISTURBED
-        place = Place(machine, int(answer["cores"]), best or None, disturbed)
+        place = ComputeDevice(machine, int(answer["cores"]), best or None, disturbed)
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError) as error:
         _log.warning("this machine could not be queried: %s", error)
-        return Place(Machine(()), 1)
+        return ComputeDevice(Machine(()), 1)
     if place.bandwidth and place.bandwidth > known and not disturbed:
         save_json(_bandwidth_file(), {"bytes_per_second": place.bandwidth})
     return place

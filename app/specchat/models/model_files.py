@@ -88,7 +88,7 @@ File = TypeVar("File", bound=Sized)
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Generic[File]):
+class ModelFileGroup(Generic[File]):
     """One model: a single file, or all parts of a split one in order. `missing` names parts that are not there."""
 
     files: tuple[File, ...]
@@ -116,7 +116,7 @@ def quantisation(path: str) -> str:
     return ""
 
 
-def group(files: Iterable[File]) -> list[Group[File]]:
+def group(files: Iterable[File]) -> list[ModelFileGroup[File]]:
     """The language models among the files, smallest first. Image projectors and importance matrices are left out."""
     sets: dict[tuple[str, int], dict[int, File]] = {}
     for file in files:
@@ -130,11 +130,11 @@ def group(files: Iterable[File]) -> list[Group[File]]:
             f"{stem}-{number:05}-of-{count:05}.gguf" for number in range(1, count + 1) if number not in parts
         )
         ordered = tuple(parts[number] for number in sorted(parts))
-        groups.append(Group(ordered, quantisation(ordered[0].path), missing[:_MOST_MISSING]))
+        groups.append(ModelFileGroup(ordered, quantisation(ordered[0].path), missing[:_MOST_MISSING]))
     return sorted(groups, key=lambda group: (group.size, group.path))
 
 
-def choose(groups: Iterable[Group[File]], wanted: str) -> Group[File] | None:
+def choose(groups: Iterable[ModelFileGroup[File]], wanted: str) -> ModelFileGroup[File] | None:
     """The model with this quantisation or file name, or the preferred one if `wanted` is empty; None if none fits.
 
     A quantisation that is not there may be there as its dynamic variant: UD-Q4_K_M for Q4_K_M.

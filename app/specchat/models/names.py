@@ -10,7 +10,7 @@ from pathlib import Path
 from specchat.errors import LibraryError
 from specchat.models.model_files import choose, group
 from specchat.models.preferences import read_preferences
-from specchat.models.sources import Found, Source, all_models, built_in_models
+from specchat.models.sources import Found, ModelSource, all_models, built_in_models
 from specchat.settings.paths import expanded
 
 _MOST_SHOWN = 4
@@ -29,7 +29,7 @@ def find_path(name: str) -> Path:
     path = expanded(Path(name))
     if path.is_file() or path.is_absolute() or name.startswith((".", "~")):
         return path
-    if name.lower().endswith(".gguf") and not name.startswith(f"{Source.LLAMA_CPP}:"):
+    if name.lower().endswith(".gguf") and not name.startswith(f"{ModelSource.LLAMA_CPP}:"):
         return path
     try:
         model = find(name)
@@ -48,7 +48,7 @@ def find(name: str) -> Found:
     wanted = preferences.aliases.get(name, name)
     path = expanded(Path(wanted))
     if path.is_file():
-        return Found(wanted, Source.FOLDER, (path,), path.stat().st_size, "")
+        return Found(wanted, ModelSource.FOLDER, (path,), path.stat().st_size, "")
     known = without_duplicates(all_models(Path(folder) for folder in preferences.folders))
     matching = _matching(wanted, known)
     if len({model.files[0] for model in matching}) == 1:
@@ -70,7 +70,7 @@ def without_duplicates(models: Iterable[Found]) -> list[Found]:
     """
     by_file: dict[tuple[Path, str], Found] = {}
     for model in models:
-        tag = model.name if model.source is Source.OLLAMA else ""
+        tag = model.name if model.source is ModelSource.OLLAMA else ""
         by_file.setdefault((model.files[0].absolute(), tag), model)
     names: set[str] = set()
     result = []
@@ -83,7 +83,7 @@ def without_duplicates(models: Iterable[Found]) -> list[Found]:
 def _matching(wanted: str, known: Sequence[Found]) -> list[Found]:
     """The models that a name can mean, by the strictest of several readings that any model meets."""
     repository, _, label = wanted.partition(":")
-    bare = wanted.removeprefix(f"{Source.OLLAMA}:")
+    bare = wanted.removeprefix(f"{ModelSource.OLLAMA}:")
 
     def exact(model: Found) -> bool:
         return wanted in (model.name, f"{model.name}.gguf", model.files[0].name, model.files[0].stem)
@@ -92,13 +92,16 @@ def _matching(wanted: str, known: Sequence[Found]) -> list[Found]:
         return wanted.lower() == model.name.lower()
 
     def ollama_latest(model: Found) -> bool:
-        return model.source is Source.OLLAMA and model.name in (
-            f"{Source.OLLAMA}:{bare}",
-            f"{Source.OLLAMA}:{bare}:latest",
+        return model.source is ModelSource.OLLAMA and model.name in (
+            f"{ModelSource.OLLAMA}:{bare}",
+            f"{ModelSource.OLLAMA}:{bare}:latest",
         )
 
     def ollama_without_tag(model: Found) -> bool:
-        return model.source is Source.OLLAMA and model.name.removeprefix(f"{Source.OLLAMA}:").rpartition(":")[0] == bare
+        return (
+            model.source is ModelSource.OLLAMA
+            and model.name.removeprefix(f"{ModelSource.OLLAMA}:").rpartition(":")[0] == bare
+        )
 
     readings: tuple[Callable[[Found], bool], ...] = (exact, same_letters, ollama_latest, ollama_without_tag)
     for reading in readings:
@@ -119,7 +122,7 @@ class _Named:
 
 
 def _repository(model: Found) -> str:
-    return model.name.removeprefix(f"{Source.LM_STUDIO}:").partition(":")[0] if "/" in model.name else ""
+    return model.name.removeprefix(f"{ModelSource.LM_STUDIO}:").partition(":")[0] if "/" in model.name else ""
 
 
 def _is_repository(name: str) -> bool:

@@ -14,7 +14,7 @@ from specchat.models.model_files import HubFile
 _PIECE = 256 * 1024
 
 
-class Part:
+class PartialFile:
     """The first bytes of a file. `have` is their number; `on_progress` is called with it after each change.
 
     The checksum is SHA-256, or git's SHA-1 for a file that is stored in git itself.

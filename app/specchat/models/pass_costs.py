@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from specchat_assets.catalog import Pair, catalog
+from specchat_assets.catalog import CatalogPair, catalog
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import GgufHeader
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import Machine
-from specchat_engine.pairing import Verdict, judge
+from specchat_engine.pairing import PairVerdict, judge
 from specchat_engine.pairing.judge import MEASURED_HERE, relative_costs
 
 _BY_BITS: Final = {"8": "Q8_0", "6": "Q6_K", "5": "Q5_K_M"}
@@ -60,13 +60,13 @@ def pass_costs(quantisation: str, machine: Machine | None, measured: Measured) -
 
 
 def judge_here(
-    target: Header,
-    draft: Header | None,
+    target: GgufHeader,
+    draft: GgufHeader | None,
     options: LoadOptions,
     machine: Machine | None,
     measured: Measured,
-    pair: Pair | None = None,
-) -> Verdict:
+    pair: CatalogPair | None = None,
+) -> PairVerdict:
     """Judges a pair with the pass costs of this machine and, if the pair is known, what others measured with it."""
     passes = pass_costs(target.quantisation, machine, measured)
     return judge(

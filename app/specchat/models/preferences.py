@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PairNames:
     """Two names, as `-m` and `-d` take them; `draft` is empty if there is none."""
 
     target: str
@@ -34,8 +34,8 @@ class Preferences:
 
     aliases: Mapping[str, str] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
-    pairs: tuple[Pair, ...] = ()
-    default: Pair | None = None
+    pairs: tuple[PairNames, ...] = ()
+    default: PairNames | None = None
 
     def with_alias(self, alias: str, name: str) -> Preferences:
         """Adds another name for a model. Raises LibraryError for one that could be a path or a repository."""
@@ -57,11 +57,11 @@ class Preferences:
             raise LibraryError(f"{whole} is not a folder: name one that holds .gguf files")
         return replace(self, folders=(*(known for known in self.folders if known != str(whole)), str(whole)))
 
-    def with_default(self, pair: Pair | None) -> Preferences:
+    def with_default(self, pair: PairNames | None) -> Preferences:
         """Sets the pair for commands without -m; None is the built-in pair."""
         return replace(self, default=pair)
 
-    def with_pair(self, pair: Pair) -> Preferences:
+    def with_pair(self, pair: PairNames) -> Preferences:
         """Puts a pair first among the pairs used last."""
         return replace(self, pairs=(pair, *(earlier for earlier in self.pairs if earlier != pair))[:_LAST_PAIRS])
 
@@ -99,6 +99,6 @@ def remember_pair(target: Path, draft: Path) -> None:
     """Records a pair as the one used last. A folder that cannot be written is only logged."""
     names = [str(path.absolute()) if path.is_file() else path.as_posix() for path in (target, draft)]
     try:
-        write_preferences(read_preferences().with_pair(Pair(*names)))
+        write_preferences(read_preferences().with_pair(PairNames(*names)))
     except LibraryError as error:
         _log.warning("the pair is not remembered: %s", error)

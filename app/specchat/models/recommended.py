@@ -10,11 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from specchat.models.formatting import format_size
-from specchat.models.machine import Place
+from specchat.models.machine import ComputeDevice
 from specchat.models.pass_costs import Measured, pass_costs
-from specchat.models.suggestion import Kind, Suggestion, short_name
-from specchat_assets.catalog import Model, Pair, catalog
-from specchat_engine.gguf import Header, TensorInfo
+from specchat.models.suggestion import SpeedUpKind, Suggestion, short_name
+from specchat_assets.catalog import CatalogPair, Model, catalog
+from specchat_engine.gguf import GgufHeader, TensorInfo
 from specchat_engine.gguf.header import FILE_TYPES, TYPES
 from specchat_engine.load_options import CONTEXT_LIMIT, LoadOptions
 from specchat_engine.memory.placement import Placement, halves, where_it_goes
@@ -48,14 +48,14 @@ _MUCH_CHEAPER: Final = 1.2
 """16 bits are offered where lookup can gain at least this many times what it can in the small format."""
 
 
-def suggestions(device: Place, measured: Measured, limit: int = 60) -> list[Suggestion]:
+def suggestions(device: ComputeDevice, measured: Measured, limit: int = 60) -> list[Suggestion]:
     """The targets that fit this machine, the most capable first. `measured` has its pass costs by quantisation."""
     models = (model for model in catalog().models.values() if model.parameters >= _SMALLEST and _is_usable(model))
     by_size = sorted(models, key=lambda model: -model.parameters)
     return [offer for model in by_size for offer in _offers(model, device, measured)][:limit]
 
 
-def basis(device: Place) -> str:
+def basis(device: ComputeDevice) -> str:
     """A line that says what the expected speeds are based on."""
     if device.on_gpu:
         return "These fit the GPU's memory. Its speed is not known before a model has run."
@@ -64,7 +64,7 @@ def basis(device: Place) -> str:
     return f"Speeds are the most that its memory bandwidth of {format_size(device.bandwidth)}/s allows."
 
 
-def note(device: Place, known: Sequence[Suggestion]) -> str:
+def note(device: ComputeDevice, known: Sequence[Suggestion]) -> str:
     """For a CPU: whether no draft is known to gain there, and whether other programs used it; else empty."""
     if device.on_gpu or not known:
         return ""
@@ -104,10 +104,10 @@ def few(known: list[Suggestion], count: int = 3) -> list[Suggestion]:
 class _Target:
     """A target in one format on one machine. `relative` is C(k+1)/C(1) by k, empty if every pass costs the same."""
 
-    place: Place
+    place: ComputeDevice
     model: Model
     quantisation: str
-    header: Header
+    header: GgufHeader
     relative: list[float]
 
     @property
@@ -119,27 +119,32 @@ class _Target:
     def alone(self) -> Suggestion | None:
         """It without a draft; None if it does not fit."""
         speedup = best_speedup(1.0, 0.0, self.relative)[0] if self.relative else None
-        kind = Kind.EXPERTS if self.header.experts else Kind.LOOKUP
+        kind = SpeedUpKind.EXPERTS if self.header.experts else SpeedUpKind.LOOKUP
         if speedup is not None and speedup < GAIN:
-            kind, speedup = Kind.PLAIN, None
+            kind, speedup = SpeedUpKind.PLAIN, None
         return self._fitting(kind, None, "", None, speedup)
 
-    def with_draft(self, pair: Pair) -> Suggestion | None:
+    def with_draft(self, pair: CatalogPair) -> Suggestion | None:
         """It with a draft and the most that this can gain; None if they do not fit."""
         quantisation = next((name for name in ("Q8_0", *_SMALL) if name in pair.draft.quantisations), "")
         if not (quantisation and _is_usable(pair.draft)):
             return None
         draft = outline(pair.draft, quantisation, catalog().bits[quantisation])
-        speedup, kind = pair.reported, Kind.UNMEASURED if pair.reported is None else Kind.DRAFT
+        speedup, kind = pair.reported, SpeedUpKind.UNMEASURED if pair.reported is None else SpeedUpKind.DRAFT
         if self.relative or pair.alpha is not None:
             alpha = 1.0 if pair.alpha is None else pair.alpha
             cost = read_bytes(draft) / read_bytes(self.header)
             speedup, _ = best_speedup(alpha, cost, self.relative, math.inf if speedup is None else speedup)
-            kind = Kind.UNMEASURED if pair.alpha is None else Kind.DRAFT
+            kind = SpeedUpKind.UNMEASURED if pair.alpha is None else SpeedUpKind.DRAFT
         return self._fitting(kind, pair, quantisation, draft, speedup)
 
     def _fitting(
-        self, kind: Kind, pair: Pair | None, quantisation: str, draft: Header | None, speedup: float | None
+        self,
+        kind: SpeedUpKind,
+        pair: CatalogPair | None,
+        quantisation: str,
+        draft: GgufHeader | None,
+        speedup: float | None,
     ) -> Suggestion | None:
         own = min(self.header.n_ctx_train, CONTEXT_LIMIT)
         for n_ctx in (own, *halves(own, _SHORTEST)):
@@ -168,7 +173,7 @@ class _Target:
         )
 
 
-def _offers(model: Model, device: Place, measured: Measured) -> Iterator[Suggestion]:
+def _offers(model: Model, device: ComputeDevice, measured: Measured) -> Iterator[Suggestion]:
     """The target in a small format, and in 16 bits where checking several tokens is much cheaper."""
 
     def offer(formats: tuple[str, ...]) -> Suggestion | None:
@@ -185,7 +190,7 @@ def _offers(model: Model, device: Place, measured: Measured) -> Iterator[Suggest
         yield small
     gain = small.speedup if small and small.pair is None else None
     if large and not large.pair and large.speedup and large.speedup >= _MUCH_CHEAPER * (gain or 1.0):
-        yield replace(large, kind=Kind.CHEAP_PASSES)
+        yield replace(large, kind=SpeedUpKind.CHEAP_PASSES)
 
 
 def _best(target: _Target) -> Suggestion | None:
@@ -221,7 +226,7 @@ def _about_draft(suggestion: Suggestion) -> str:
     return f"{name} as a draft: not measured, {most:.1f} × here if every token were accepted"
 
 
-def outline(model: Model, quantisation: str, bits: float) -> Header:
+def outline(model: Model, quantisation: str, bits: float) -> GgufHeader:
     """A header with the model's figures, and tensors that have its parameters with `bits` each.
 
     Memory and reads can be estimated from it as from a real one. It has no vocabulary, only the size of one.
@@ -247,7 +252,7 @@ def outline(model: Model, quantisation: str, bits: float) -> Header:
         TensorInfo(name, (width, count // width // 8 * 8), _NUMBERS[kind], 0, count, round(count * bits / 8))
         for name, count in sizes.items()
     )
-    return Header(3, "little", 32, metadata, tensors, 0, None)
+    return GgufHeader(3, "little", 32, metadata, tensors, 0, None)
 
 
 def _array(value: Any) -> Any:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from specchat.errors import LibraryError
 from specchat.models.cache import PART, repository_name
-from specchat.models.sources import Found, Source
+from specchat.models.sources import Found, ModelSource
 
 
 def check_removable(model: Found) -> None:
     """Raises LibraryError for a model that another program has to remove."""
-    if model.source is Source.OLLAMA:
-        name = model.name.removeprefix(f"{Source.OLLAMA}:")
+    if model.source is ModelSource.OLLAMA:
+        name = model.name.removeprefix(f"{ModelSource.OLLAMA}:")
         raise LibraryError(f"{model.name} belongs to Ollama: remove it with `ollama rm {name}`")
 
 

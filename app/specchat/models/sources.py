@@ -13,7 +13,7 @@ from pathlib import Path
 
 from specchat.models.cache import partials, repository_name
 from specchat.models.environment import hub_environment
-from specchat.models.model_files import Group, group, quantisation
+from specchat.models.model_files import ModelFileGroup, group, quantisation
 from specchat_assets import BuiltinPairError, builtin_heads, builtin_pair
 
 _DEEPEST = 5
@@ -22,7 +22,7 @@ _OLLAMA_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _LARGEST_MANIFEST = 2**20
 
 
-class Source(StrEnum):
+class ModelSource(StrEnum):
     """The program that keeps a model; its name begins with it and a colon, except for the hub and own folders."""
 
     HUB = "hub"
@@ -37,7 +37,7 @@ class Found:
     """A model on this machine. `files` are all its parts in order; `problem` says why it cannot be used."""
 
     name: str
-    source: Source
+    source: ModelSource
     files: tuple[Path, ...]
     size: int
     quantisation: str
@@ -57,11 +57,11 @@ def all_models(folders: Iterable[Path]) -> Iterator[Found]:
     """Finds all models on this machine: first in the folders of other programs, then in the user's own."""
     yield from hub_models(hub_environment().cache)
     for folder in (Path.home() / ".lmstudio" / "models", Path.home() / ".cache" / "lm-studio" / "models"):
-        yield from _models_in(folder, Source.LM_STUDIO)
+        yield from _models_in(folder, ModelSource.LM_STUDIO)
     yield from ollama_models(ollama_folder())
-    yield from _models_in(llama_cpp_folder(), Source.LLAMA_CPP)
+    yield from _models_in(llama_cpp_folder(), ModelSource.LLAMA_CPP)
     for folder in folders:
-        yield from _models_in(folder, Source.FOLDER)
+        yield from _models_in(folder, ModelSource.FOLDER)
 
 
 def built_in_models() -> list[Found]:
@@ -70,7 +70,7 @@ def built_in_models() -> list[Found]:
         files = (*builtin_pair(), *builtin_heads())
     except BuiltinPairError:
         return []
-    return [Found(path.stem, Source.FOLDER, (path,), path.stat().st_size, "") for path in files]
+    return [Found(path.stem, ModelSource.FOLDER, (path,), path.stat().st_size, "") for path in files]
 
 
 def ollama_folder() -> Path:
@@ -103,13 +103,13 @@ def hub_models(cache: Path) -> Iterator[Found]:
                     continue
                 seen.add(model.path)
                 label = model.quantisation or Path(model.path).stem
-                yield _found(f"{repository}:{label}", Source.HUB, model)
+                yield _found(f"{repository}:{label}", ModelSource.HUB, model)
         for partial in partials(folder):
             if partial.file.path not in seen:
                 percent = 100 * partial.have // max(partial.file.size, 1)
                 name = f"{repository}:{quantisation(partial.file.path) or Path(partial.file.path).stem}"
                 problem = f"only {percent} % is downloaded: `specchat models pull {name}` downloads the rest"
-                yield Found(name, Source.HUB, (partial.part,), partial.have, "", problem)
+                yield Found(name, ModelSource.HUB, (partial.part,), partial.have, "", problem)
 
 
 def ollama_models(folder: Path) -> Iterator[Found]:
@@ -119,17 +119,17 @@ def ollama_models(folder: Path) -> Iterator[Found]:
         parts = manifest.relative_to(manifests).parts
         if len(parts) < 3 or any(part.startswith(".") for part in parts):
             continue
-        name = f"{Source.OLLAMA}:{_ollama_name(parts)}"
+        name = f"{ModelSource.OLLAMA}:{_ollama_name(parts)}"
         digest = _ollama_digest(manifest)
         blob = folder / "blobs" / f"sha256-{digest}"
         if digest is None:
             problem = f"its manifest {manifest} has no model layer: pull it again with Ollama"
-            yield Found(name, Source.OLLAMA, (manifest,), 0, "", problem)
+            yield Found(name, ModelSource.OLLAMA, (manifest,), 0, "", problem)
         elif blob.is_file():
-            yield Found(name, Source.OLLAMA, (blob,), blob.stat().st_size, "")
+            yield Found(name, ModelSource.OLLAMA, (blob,), blob.stat().st_size, "")
         else:
             problem = f"its blob {blob.name} is missing: pull it again with Ollama"
-            yield Found(name, Source.OLLAMA, (blob,), 0, "", problem)
+            yield Found(name, ModelSource.OLLAMA, (blob,), 0, "", problem)
 
 
 def _ollama_name(parts: tuple[str, ...]) -> str:
@@ -153,17 +153,17 @@ def _ollama_digest(manifest: Path) -> str | None:
     return None
 
 
-def _models_in(folder: Path, source: Source) -> Iterator[Found]:
+def _models_in(folder: Path, source: ModelSource) -> Iterator[Found]:
     for model in group(_files(folder)):
         path = Path(model.path)
-        if source is Source.LM_STUDIO and len(path.parts) > 2:
+        if source is ModelSource.LM_STUDIO and len(path.parts) > 2:
             name = f"{source}:{'/'.join(path.parts[:2])}:{model.quantisation or path.stem}"
         else:
-            name = path.stem if source is Source.FOLDER else f"{source}:{path.stem}"
+            name = path.stem if source is ModelSource.FOLDER else f"{source}:{path.stem}"
         yield _found(name, source, model)
 
 
-def _found(name: str, source: Source, model: Group[_LocalFile]) -> Found:
+def _found(name: str, source: ModelSource, model: ModelFileGroup[_LocalFile]) -> Found:
     problem = f"its part {Path(model.missing[0]).name} is missing" if model.missing else ""
     files = tuple(file.place for file in model.files)
     return Found(name, source, files, model.size, model.quantisation, problem)

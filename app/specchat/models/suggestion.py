@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Final
 
 from specchat.models.formatting import format_size
-from specchat_assets.catalog import Model, Pair, Report
+from specchat_assets.catalog import CatalogPair, Model, Report
 
 
-class Kind(Enum):
+class SpeedUpKind(Enum):
     """What makes it fast, in words."""
 
     DRAFT = "the draft guesses well and costs little"
@@ -28,12 +28,12 @@ class Kind(Enum):
 
 
 _SHORT: Final = {
-    Kind.DRAFT: "the draft guesses well",
-    Kind.UNMEASURED: "a small draft, not measured",
-    Kind.LOOKUP: "no draft needed: edits repeat old text",
-    Kind.PLAIN: "checking several tokens costs too much",
-    Kind.EXPERTS: "a token reads few of its weights",
-    Kind.CHEAP_PASSES: "16 bits: checking several costs little",
+    SpeedUpKind.DRAFT: "the draft guesses well",
+    SpeedUpKind.UNMEASURED: "a small draft, not measured",
+    SpeedUpKind.LOOKUP: "no draft needed: edits repeat old text",
+    SpeedUpKind.PLAIN: "checking several tokens costs too much",
+    SpeedUpKind.EXPERTS: "a token reads few of its weights",
+    SpeedUpKind.CHEAP_PASSES: "16 bits: checking several costs little",
 }
 
 
@@ -46,10 +46,10 @@ class Suggestion:
     of lookup in a text that repeats another; None if nothing is known. `notes` say more, one line each.
     """
 
-    kind: Kind
+    kind: SpeedUpKind
     model: Model
     quantisation: str
-    pair: Pair | None
+    pair: CatalogPair | None
     quantisation_draft: str
     size: int
     memory: int
@@ -84,7 +84,7 @@ class Suggestion:
     def speed(self) -> str:
         """The expected speed: `7.0 tok/s, up to 11 for edits`, or `up to 1.6 × for edits` if no pace is known."""
         pace = f"{_words_of(self.pace)} tok/s, " if math.isfinite(self.pace) else ""
-        if self.kind is Kind.PLAIN:
+        if self.kind is SpeedUpKind.PLAIN:
             return f"{pace}no gain"
         if self.speedup is None:
             return f"{pace}speed-up not known"
@@ -94,7 +94,7 @@ class Suggestion:
     @property
     def gains(self) -> bool:
         """Whether its draft is known to gain."""
-        return self.kind is Kind.DRAFT
+        return self.kind is SpeedUpKind.DRAFT
 
     def lines(self) -> list[str]:
         """The reason, what is known of memory and drafts, and the sources, one line each."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specchat.chat.commands.registry import commands
 from specchat.chat.help_sections import help_search
-from specchat.manual.search import Hit, Search
+from specchat.manual.search import Hit, ManualSearch
 from specchat.plain.paper import Paper, spoken
 from specchat.terminal.pieces import MARKS
 
@@ -16,7 +16,7 @@ class PlainHelp:
 
     def __init__(self, paper: Paper) -> None:
         self._paper = paper
-        self._search: Search | None = None
+        self._search: ManualSearch | None = None
         self._found: list[Hit] = []
 
     def tell(self, about: str | None = None) -> None:

@@ -10,7 +10,7 @@ from specchat.chat.tool_turn import ToolTurn
 from specchat.plain.paper import Paper
 from specchat.terminal.filter import clean_line
 from specchat.terminal.process import stops_on_interrupt
-from specchat.tools.consent import Verdict
+from specchat.tools.consent import ConsentAnswer
 from specchat.tools.tool import Tool, ToolResult
 from specchat_engine.prompt.messages import ToolCall
 
@@ -20,7 +20,12 @@ _LONGEST = 300
 _LONGEST_ASKED = 4000
 """Characters of arguments that are read out before a call: nobody should allow what they have not seen."""
 
-_VERDICTS = {"o": Verdict.ONCE, "once": Verdict.ONCE, "a": Verdict.ALWAYS, "always": Verdict.ALWAYS}
+_VERDICTS = {
+    "o": ConsentAnswer.ONCE,
+    "once": ConsentAnswer.ONCE,
+    "a": ConsentAnswer.ALWAYS,
+    "always": ConsentAnswer.ALWAYS,
+}
 
 
 class PlainTools:
@@ -65,14 +70,14 @@ class PlainTools:
             self._paper.say(_told(call, result))
             self._chat.add_result(call, result)
 
-    def _ask(self, tool: Tool, call: ToolCall) -> Verdict:
+    def _ask(self, tool: Tool, call: ToolCall) -> ConsentAnswer:
         where = f" of {tool.server}" if tool.server else ""
         question = f"The model calls {call.name}{where} with {_short(call.arguments, _LONGEST_ASKED)}."
         if not self._source.isatty():
             self._paper.say(f"{question} It is not allowed, because nobody can be asked: the input is no terminal.")
-            return Verdict.NO
+            return ConsentAnswer.NO
         self._paper.say(f"{question} Allow it once (o), always in this chat (a), or not (n)?")
-        return _VERDICTS.get(self._source.readline().strip().lower(), Verdict.NO)
+        return _VERDICTS.get(self._source.readline().strip().lower(), ConsentAnswer.NO)
 
 
 def _told(call: ToolCall, result: ToolResult) -> str:

@@ -13,7 +13,7 @@ from specchat.remote.chunks import Drafting
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ServerStep:
     """One step of a server: `emitted` tokens, of which `accepted` were drafted. A plain one has no draft."""
 
     emitted: int
@@ -21,7 +21,7 @@ class Step:
     accepted: int = 0
 
 
-def steps_of(groups: Sequence[int], drafting: Drafting) -> list[list[Step]] | None:
+def steps_of(groups: Sequence[int], drafting: Drafting) -> list[list[ServerStep]] | None:
     """The steps of each group of tokens, by their numbers of tokens; None if that does not add up.
 
     The first token comes from reading the prompt, without a draft. Where a server does not tell which one-token steps
@@ -31,7 +31,7 @@ def steps_of(groups: Sequence[int], drafting: Drafting) -> list[list[Step]] | No
     drafts = _following(groups, drafting) if reported is None else reported
     if drafts is None:
         return None
-    waiting = [Step(accepted + 1, drafted, accepted) for drafted, accepted in drafts]
+    waiting = [ServerStep(accepted + 1, drafted, accepted) for drafted, accepted in drafts]
     waiting.reverse()
     steps = [
         [*_filled(number, waiting, first=index == 0, last=index == len(groups) - 1)]
@@ -40,22 +40,22 @@ def steps_of(groups: Sequence[int], drafting: Drafting) -> list[list[Step]] | No
     return None if waiting else steps
 
 
-def _filled(number: int, waiting: list[Step], *, first: bool, last: bool) -> Iterator[Step]:
+def _filled(number: int, waiting: list[ServerStep], *, first: bool, last: bool) -> Iterator[ServerStep]:
     """Steps that emit so many tokens: each waiting draft as early as it fits, plain steps between them.
 
     No later place of a draft leaves more room for those after it. The end of an answer may cut the last draft.
     """
     left = number
     if first and left:
-        yield Step(1)
+        yield ServerStep(1)
         left -= 1
     while left:
-        step = Step(1)
+        step = ServerStep(1)
         if waiting and waiting[-1].emitted <= left:
             step = waiting.pop()
         elif last and len(waiting) == 1:
             draft = waiting.pop()
-            step = Step(left, draft.drafted, draft.accepted)
+            step = ServerStep(left, draft.drafted, draft.accepted)
         yield step
         left -= step.emitted
 

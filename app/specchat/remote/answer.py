@@ -11,8 +11,8 @@ from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate
 from specchat.remote.chunks import Chunk, Drafting, Timings
 from specchat.remote.making import SOURCE, placed
 from specchat.remote.rounds import reader_for
-from specchat.remote.servers import Engine, Server
-from specchat.remote.thinking import Thinking
+from specchat.remote.servers import EngineKind, RemoteServer
+from specchat.remote.thinking import ThoughtMarks
 from specchat.remote.tool_calls import RemoteCalls
 from specchat.remote.values import mapping, number, text
 from specchat_engine.decoding.reasoning import ReasoningCounter
@@ -24,7 +24,7 @@ _FILTERED = "content_filter"
 _REMEDY = ": it tells its rounds if it is started with --per-request-spec-decode-metrics detailed"
 
 
-def start_line(server: Server, host: str, question: Generate, prompt_tokens: int | None) -> dict[str, Any]:
+def start_line(server: RemoteServer, host: str, question: Generate, prompt_tokens: int | None) -> dict[str, Any]:
     """The first line of the trace. What the server does not tell is null."""
     settings = settings_part(question.settings)
     if not server.drafters:
@@ -59,13 +59,13 @@ class RemoteAnswer:
     The messages of the question are those that the server got.
     """
 
-    def __init__(self, server: Server, host: str, question: Generate, clock: Callable[[], float]) -> None:
+    def __init__(self, server: RemoteServer, host: str, question: Generate, clock: Callable[[], float]) -> None:
         self._server = server
         self._host = host
         self._question = question
         self._clock = clock
         self._reader = reader_for(server.engine, speculates=server.speculates)
-        self._thinking = Thinking()
+        self._thinking = ThoughtMarks()
         self._calls = RemoteCalls()
         self._rounds: list[Round] = []
         self._text: list[str] = []
@@ -138,9 +138,9 @@ class RemoteAnswer:
         engine = self._server.engine
         if reason or not engine.recounts:
             return
-        remedy = _REMEDY if engine is Engine.VLLM else ""
+        remedy = _REMEDY if engine is EngineKind.VLLM else ""
         if self._drafting is None:
-            if engine is Engine.VLLM and self._server.speculates:
+            if engine is EngineKind.VLLM and self._server.speculates:
                 yield Notice(f"{engine} at {self._host} drafts, but does not tell how{remedy}")
         elif sum(len(event.drafted) for event in self._rounds) != self._drafting.num_drafted:
             yield Notice(

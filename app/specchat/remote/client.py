@@ -30,7 +30,7 @@ from specchat.terminal.filter import clean_line
 from specchat_engine.load_options import ModelInfo
 
 if TYPE_CHECKING:
-    from specchat.remote.servers import Server
+    from specchat.remote.servers import RemoteServer
     from specchat.remote.transport import Questions, Stream, Timeouts, Transport
     from specchat_engine import LoadOptions, Settings
 
@@ -65,7 +65,7 @@ class RemoteClient:
         self._timeouts = timeouts
         self._patience = patience or Patience()
         self._transport: Transport | None = None
-        self._server: Server | None = None
+        self._server: RemoteServer | None = None
         self._running: Questions | Stream | None = None
         self._answering = self._changed = self._closed = False
         self._stops = 0
@@ -179,7 +179,7 @@ class RemoteClient:
                 self._transport = Transport(self._address, self._timeouts)
             return self._transport
 
-    def _recognised(self, target: Path, stopped: Callable[[], bool]) -> Server:
+    def _recognised(self, target: Path, stopped: Callable[[], bool]) -> RemoteServer:
         """The server with the model that a load names. Raises RemoteError, also if it was stopped."""
         from specchat.remote.refusals import Closed
         from specchat.remote.servers import recognise
@@ -193,7 +193,7 @@ class RemoteClient:
             raise Closed
         return server
 
-    def _loaded(self, server: Server) -> Loaded:
+    def _loaded(self, server: RemoteServer) -> Loaded:
         model, steered = server.model, bool(server.drafters)
         return Loaded(
             target=ModelInfo(
@@ -224,7 +224,7 @@ class RemoteClient:
                 self._said.add(event.text)
             yield event
 
-    def _answer(self, server: Server, question: Generate, stopped: Callable[[], bool]) -> Iterator[Event]:
+    def _answer(self, server: RemoteServer, question: Generate, stopped: Callable[[], bool]) -> Iterator[Event]:
         """Asks until the server answers: again where it is busy, with fewer messages where they do not fit."""
         from specchat.remote.fitting import shortened, without_earlier_images
         from specchat.remote.refusals import Refused, Unreachable
@@ -280,7 +280,7 @@ class RemoteClient:
             self._stopped.wait(wait)
 
     def _attempt(
-        self, server: Server, question: Generate, body: dict[str, object], stopped: Callable[[], bool]
+        self, server: RemoteServer, question: Generate, body: dict[str, object], stopped: Callable[[], bool]
     ) -> Iterator[Event]:
         """The events of one request. Raises RemoteError before the first event, and ends with TaskFailed after it."""
         from specchat.remote.answer import RemoteAnswer

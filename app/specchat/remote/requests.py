@@ -10,7 +10,7 @@ from typing import Any
 
 from specchat.engine_process.images import images_of, last_question, without_images
 from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Offer
-from specchat.remote.servers import Engine, Server
+from specchat.remote.servers import EngineKind, RemoteServer
 from specchat.remote.thinking import without_thoughts
 from specchat.settings.schema import API_SETTINGS
 from specchat_engine.prompt.messages import Message
@@ -33,7 +33,7 @@ _LEVELS = ("low", "medium", "high")
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class RequestBody:
     """The body of a request, and the settings in force that this engine does not take."""
 
     json: dict[str, Any]
@@ -41,14 +41,14 @@ class Body:
 
 
 def request_body(
-    server: Server,
+    server: RemoteServer,
     messages: Sequence[ChatMessage],
     settings: Settings,
     *,
     seed: int,
     prediction: str = "",
     tools: Offer = NO_TOOLS,
-) -> Body:
+) -> RequestBody:
     """The body for a conversation. `seed` is that of the turn.
 
     Raises SettingError if an image of the last message of the user cannot be read.
@@ -75,11 +75,11 @@ def request_body(
         body["tools"] = [*tools.functions]
     if settings.stop:
         body["stop"] = [*settings.stop]
-    if prediction and server.engine in (Engine.SPECCHAT, Engine.OPENAI):
+    if prediction and server.engine in (EngineKind.SPECCHAT, EngineKind.OPENAI):
         body["prediction"] = {"type": "content", "content": prediction}
     elif prediction:
         untaken.append("the prediction")
-    return Body(body, (*untaken, *unsteered))
+    return RequestBody(body, (*untaken, *unsteered))
 
 
 def _messages(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
@@ -99,35 +99,35 @@ def _message(message: ChatMessage, *, needed: bool) -> dict[str, Any]:
     return {**sent.to_json(), "content": [*parts, {"type": "text", "text": content}]}
 
 
-def _telling(engine: Engine) -> dict[str, Any]:
+def _telling(engine: EngineKind) -> dict[str, Any]:
     """What has the server tell its rounds, as far as it can."""
     match engine:
-        case Engine.LLAMA_SERVER:
+        case EngineKind.LLAMA_SERVER:
             return {"timings_per_token": True}
-        case Engine.VLLM:
+        case EngineKind.VLLM:
             return {"return_token_ids": True, "logprobs": True}
-        case Engine.SGLANG:
+        case EngineKind.SGLANG:
             running = {"include_usage": True, "continuous_usage_stats": True}
             return {"return_spec_tokens_details": True, "stream_options": running}
-        case Engine.SPECCHAT:
+        case EngineKind.SPECCHAT:
             return {"specchat": {"rounds": True}}
     return {}
 
 
-def _thinking(engine: Engine, level: str) -> dict[str, Any]:
+def _thinking(engine: EngineKind, level: str) -> dict[str, Any]:
     """What a request says about thinking. A chat template ignores the variables that it does not have."""
     effort = {"reasoning_effort": level} if level in _LEVELS else {}
     if level == AUTO:
         return {}
-    if engine is Engine.OPENAI:
+    if engine is EngineKind.OPENAI:
         return {"reasoning_effort": "none"} if level == "off" else effort
     thinks = level != "off"
     return {"chat_template_kwargs": {"enable_thinking": thinks, "thinking": thinks} | effort, **effort}
 
 
-def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any], list[str]]:
+def _sampling(server: RemoteServer, sampling: SamplingParams) -> tuple[dict[str, Any], list[str]]:
     engine, names = server.engine, _names(server.engine, SamplingParams)
-    is_drafting_vllm = engine is Engine.VLLM and server.speculates
+    is_drafting_vllm = engine is EngineKind.VLLM and server.speculates
     if is_drafting_vllm:  # it refuses a request with min-p or a token bias
         del names["min_p"]
     body: dict[str, Any] = {}
@@ -140,9 +140,9 @@ def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any],
             body[names[each.name]] = value
         elif each.name != "penalty_last_n" and value != getattr(_NEUTRAL, each.name):
             untaken.append(each.name.replace("_", "-"))
-    if engine in (Engine.VLLM, Engine.SGLANG) and not body["top_k"]:
+    if engine in (EngineKind.VLLM, EngineKind.SGLANG) and not body["top_k"]:
         body["top_k"] = -1
-    if engine is Engine.LLAMA_SERVER and sampling.penalty_last_n < 0:
+    if engine is EngineKind.LLAMA_SERVER and sampling.penalty_last_n < 0:
         body["repeat_last_n"] = server.model.n_ctx or _USUAL_CONTEXT
     if sampling.logit_bias and is_drafting_vllm:
         untaken.append("the token bias")
@@ -150,33 +150,33 @@ def _sampling(server: Server, sampling: SamplingParams) -> tuple[dict[str, Any],
         body["logit_bias"] = _bias(engine, sampling.logit_bias)
     if sampling.grammar:
         match engine:
-            case Engine.LLAMA_SERVER:
+            case EngineKind.LLAMA_SERVER:
                 body["grammar"] = sampling.grammar
-            case Engine.VLLM:
+            case EngineKind.VLLM:
                 body["structured_outputs"] = {"grammar": sampling.grammar}
-            case Engine.SGLANG:
+            case EngineKind.SGLANG:
                 body["ebnf"] = sampling.grammar
             case _:
                 untaken.append("the grammar")
     return body, untaken
 
 
-def _names(engine: Engine, home: type) -> dict[str, str]:
+def _names(engine: EngineKind, home: type) -> dict[str, str]:
     """What an engine calls the settings of a dataclass that it takes, by their names."""
-    column = {Engine.SPECCHAT: "specchat", Engine.LLAMA_SERVER: "llama_server", Engine.OPENAI: "openai"}
+    column = {EngineKind.SPECCHAT: "specchat", EngineKind.LLAMA_SERVER: "llama_server", EngineKind.OPENAI: "openai"}
     words = {each.name: getattr(names, column.get(engine, "vllm")) for each, names in API_SETTINGS if each.home is home}
     return {name: word for name, word in words.items() if word}
 
 
-def _bias(engine: Engine, pairs: Sequence[tuple[int, float]]) -> Any:
-    if engine is Engine.LLAMA_SERVER:
+def _bias(engine: EngineKind, pairs: Sequence[tuple[int, float]]) -> Any:
+    if engine is EngineKind.LLAMA_SERVER:
         return [[token, False if bias == -math.inf else bias] for token, bias in pairs]
     return {str(token): max(-_BIAS, min(_BIAS, bias)) for token, bias in pairs}
 
 
-def _steering(server: Server, settings: Settings) -> tuple[dict[str, Any], list[str]]:
+def _steering(server: RemoteServer, settings: Settings) -> tuple[dict[str, Any], list[str]]:
     """What a request says about drafting, and what was changed in vain."""
-    usual, taken = Settings(), _names(Engine.SPECCHAT, Settings) if server.drafters else {}
+    usual, taken = Settings(), _names(EngineKind.SPECCHAT, Settings) if server.drafters else {}
     changed = [
         each.name
         for each in fields(Settings)

@@ -9,7 +9,7 @@ from typing import Protocol
 from specchat.remote.alignment import steps_of
 from specchat.remote.chunks import Chunk, Drafting, Timings, Token
 from specchat.remote.making import drafted_round, plain_rounds, sound
-from specchat.remote.servers import Engine
+from specchat.remote.servers import EngineKind
 from specchat_engine.decoding.rounds import Round
 
 
@@ -26,12 +26,12 @@ class RoundReader(Protocol):
         """All rounds again, now that the server has told its drafts; None if nothing is to be changed."""
 
 
-def reader_for(engine: Engine, *, speculates: bool) -> RoundReader:
+def reader_for(engine: EngineKind, *, speculates: bool) -> RoundReader:
     """The reader for an engine. Of others than llama-server and specchat, `speculates` says that they draft."""
     match engine:
-        case Engine.LLAMA_SERVER:
+        case EngineKind.LLAMA_SERVER:
             return CounterReader()
-        case Engine.SPECCHAT:
+        case EngineKind.SPECCHAT:
             return TraceReader()
     return GroupReader(speculates=speculates)
 
@@ -117,7 +117,7 @@ class CounterReader:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TokenGroup:
     """Tokens that arrived together."""
 
     tokens: tuple[Token, ...]
@@ -134,7 +134,7 @@ class GroupReader:
 
     def __init__(self, *, speculates: bool) -> None:
         self._speculates = speculates
-        self._groups: list[Group] = []
+        self._groups: list[TokenGroup] = []
         self._counted = 0
         self._counting = False
 
@@ -144,7 +144,7 @@ class GroupReader:
         if not tokens:
             return []
         ms = t_ms - self._groups[-1].t_ms if self._groups else 0.0
-        self._groups.append(Group(tokens, ms, t_ms))
+        self._groups.append(TokenGroup(tokens, ms, t_ms))
         accepted = len(tokens) - 1
         if self._speculates and accepted:
             return [drafted_round(tokens, accepted, accepted, ms=ms, t_ms=t_ms)]
@@ -163,7 +163,7 @@ class GroupReader:
         steps = steps_of([len(group.tokens) for group in groups], drafting)
         if steps is None and len(groups) > 1 and not any(token.text for token in groups[-1].tokens):
             *groups, last, silent = groups  # the token that ends an answer may belong to the step before
-            groups.append(Group((*last.tokens, *silent.tokens), last.ms, last.t_ms))
+            groups.append(TokenGroup((*last.tokens, *silent.tokens), last.ms, last.t_ms))
             steps = steps_of([len(group.tokens) for group in groups], drafting)
         if steps is None:
             return None
@@ -194,5 +194,5 @@ class GroupReader:
         return (Token(None, text), *[Token()] * (number - 1)) if number else ()
 
 
-def _plain(group: Group) -> list[Round]:
+def _plain(group: TokenGroup) -> list[Round]:
     return [*plain_rounds(group.tokens, ms=group.ms, t_ms=group.t_ms)]

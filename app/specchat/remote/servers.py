@@ -18,7 +18,7 @@ from specchat_engine.errors import SettingError
 from specchat_engine.sampling.params import SamplingParams
 
 
-class Engine(StrEnum):
+class EngineKind(StrEnum):
     """The engines that are known, by the names that users know; OPENAI is any other that speaks OpenAI's API."""
 
     LLAMA_SERVER = "llama-server"
@@ -30,14 +30,14 @@ class Engine(StrEnum):
     @property
     def recounts(self) -> bool:
         """Whether it tells at the end of an answer what it had drafted."""
-        return self in (Engine.VLLM, Engine.SGLANG)
+        return self in (EngineKind.VLLM, EngineKind.SGLANG)
 
 
-_OWNERS: Mapping[str, Engine] = {
-    "llamacpp": Engine.LLAMA_SERVER,
-    "vllm": Engine.VLLM,
-    "sglang": Engine.SGLANG,
-    "specchat": Engine.SPECCHAT,
+_OWNERS: Mapping[str, EngineKind] = {
+    "llamacpp": EngineKind.LLAMA_SERVER,
+    "vllm": EngineKind.VLLM,
+    "sglang": EngineKind.SGLANG,
+    "specchat": EngineKind.SPECCHAT,
 }
 """What stands as the owner of a model in the list of models."""
 
@@ -61,14 +61,14 @@ class ServedModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class RemoteServer:
     """A server and the model of it that answers.
 
     `speculates` says that it is known to draft. `drafters` are what requests may choose, empty if they may not.
     `sampling` are the parameters that it recommends.
     """
 
-    engine: Engine
+    engine: EngineKind
     model: ServedModel
     models: tuple[str, ...]
     version: str = ""
@@ -85,23 +85,23 @@ class Asking(Protocol):
         """What a GET gives. Raises RemoteError."""
 
 
-def recognise(transport: Asking, address: Address) -> Server:
+def recognise(transport: Asking, address: Address) -> RemoteServer:
     """Asks a server what it is. Raises RemoteError if it cannot be reached or does not speak OpenAI's API."""
     models = listed(mapping(transport.ask(address.api("/models"))).get("data"))
     entries = [entry for entry in map(mapping, models) if text(entry.get("id"))]
     if not entries:
         raise RemoteError(f"{clean_line(address.host)} lists no models at /v1/models: check the address")
     entry = _chosen(entries, address)
-    engine = _OWNERS.get(text(entry.get("owned_by")).lower(), Engine.OPENAI)
-    server = Server(engine, _model(entry, entries), tuple(clean_line(entry["id"]) for entry in entries))
+    engine = _OWNERS.get(text(entry.get("owned_by")).lower(), EngineKind.OPENAI)
+    server = RemoteServer(engine, _model(entry, entries), tuple(clean_line(entry["id"]) for entry in entries))
     match engine:
-        case Engine.LLAMA_SERVER:
+        case EngineKind.LLAMA_SERVER:
             return _llama_server(server, mapping(_optional(transport, f"{address.root}/props")))
-        case Engine.VLLM:
+        case EngineKind.VLLM:
             return _vllm(server, transport, address)
-        case Engine.SGLANG:
+        case EngineKind.SGLANG:
             return _sglang(server, transport, address)
-        case Engine.SPECCHAT:
+        case EngineKind.SPECCHAT:
             return _specchat(server, mapping(entry.get("specchat")))
     return replace(server, sampling=SamplingParams(top_k=0, min_p=0.0))
 
@@ -142,7 +142,7 @@ def _last_part(identity: str) -> str:
     return identity.rpartition("/")[2] or identity
 
 
-def _llama_server(server: Server, props: Mapping[str, Any]) -> Server:
+def _llama_server(server: RemoteServer, props: Mapping[str, Any]) -> RemoteServer:
     usual = mapping(props.get("default_generation_settings"))
     n_ctx = count(usual.get("n_ctx")) or server.model.n_ctx
     return replace(
@@ -153,7 +153,7 @@ def _llama_server(server: Server, props: Mapping[str, Any]) -> Server:
     )
 
 
-def _vllm(server: Server, transport: Asking, address: Address) -> Server:
+def _vllm(server: RemoteServer, transport: Asking, address: Address) -> RemoteServer:
     version = mapping(_optional(transport, f"{address.root}/version")).get("version")
     metrics = _optional(transport, f"{address.root}/metrics")
     speculates = isinstance(metrics, str) and _DRAFTING.search(metrics) is not None
@@ -161,14 +161,14 @@ def _vllm(server: Server, transport: Asking, address: Address) -> Server:
     return replace(server, version=clean_line(text(version)), speculates=speculates, sampling=sampling)
 
 
-def _sglang(server: Server, transport: Asking, address: Address) -> Server:
+def _sglang(server: RemoteServer, transport: Asking, address: Address) -> RemoteServer:
     info = mapping(_optional(transport, f"{address.root}/server_info"))
     info = info or mapping(_optional(transport, f"{address.root}/get_server_info"))
     speculates = bool(info.get("speculative_algorithm"))
     return replace(server, version=clean_line(text(info.get("version"))), speculates=speculates)
 
 
-def _specchat(server: Server, info: Mapping[str, Any]) -> Server:
+def _specchat(server: RemoteServer, info: Mapping[str, Any]) -> RemoteServer:
     drafters = tuple(clean_line(name) for name in map(text, listed(info.get("drafters"))) if name)
     return replace(
         server,

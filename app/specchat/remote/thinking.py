@@ -8,7 +8,7 @@ from specchat_engine.answers.thoughts import THOUGHT_MARKS, USUAL_MARKS, split_t
 _OPENING, _CLOSING = f"{USUAL_MARKS[0]}\n", f"\n{USUAL_MARKS[1]}\n\n"
 
 
-class Thinking:
+class ThoughtMarks:
     """Puts marks around the reasoning of one answer."""
 
     def __init__(self) -> None:

@@ -11,12 +11,12 @@ from specchat.errors import ConfigError
 from specchat.files import CONFIG_BYTES, bounded_text, reading_toml, replace_text
 from specchat.settings.paths import presets_file
 from specchat.settings.schema import BY_KEY, SETTINGS
-from specchat.settings.setting import Group
+from specchat.settings.setting import SettingGroup
 from specchat.settings.values import BadValue
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
-_KEYS = tuple(setting.key for setting in SETTINGS if setting.group is Group.SAMPLING)
+_KEYS = tuple(setting.key for setting in SETTINGS if setting.group is SettingGroup.SAMPLING)
 """What a preset can set. A grammar and biases belong to a task or a vocabulary, and no preset changes them."""
 
 _LONGEST_NAME = 40

@@ -13,7 +13,7 @@ from typing import Any
 
 from specchat.settings.constraints import GRAMMAR_KEYS, grammar_text
 from specchat.settings.serving import Serving
-from specchat.settings.setting import ApiNames, Group, Setting, Steps, setting
+from specchat.settings.setting import ApiNames, Setting, SettingGroup, Steps, setting
 from specchat.settings.values import (
     Choice,
     File,
@@ -60,7 +60,7 @@ class Config:
     """
 
     model: Path | None = setting(
-        Group.MODELS,
+        SettingGroup.MODELS,
         "Target: a GGUF file or a name that `models ls` shows",
         "-m",
         "--model",
@@ -68,7 +68,7 @@ class Config:
         usual="built-in pair",
     )
     draft: Path | None = setting(
-        Group.MODELS,
+        SettingGroup.MODELS,
         "Draft model or head of the target; again for more of them",
         "-d",
         "--draft",
@@ -76,13 +76,13 @@ class Config:
         more="drafts",
     )
     drafts: tuple[str, ...] = setting(
-        Group.MODELS,
+        SettingGroup.MODELS,
         "Draft models beside the first",
         of=(LoadOptions, "drafts"),
         kind=ListOf("FILE|NAME", "use the names or files of draft models", str),
     )
     head: str = setting(
-        Group.MODELS,
+        SettingGroup.MODELS,
         "Head beside a draft model: a file, mtp or none",
         "--head",
         of=(LoadOptions, "head"),
@@ -91,7 +91,7 @@ class Config:
     )
 
     mmproj: str = setting(
-        Group.MODELS,
+        SettingGroup.MODELS,
         "Projector with which the target sees images: a file or none",
         "--mmproj",
         of=(LoadOptions, "mmproj"),
@@ -99,14 +99,14 @@ class Config:
         usual="auto: an mmproj file beside the model",
     )
     hierarchy: str = setting(
-        Group.MODELS,
+        SettingGroup.MODELS,
         "Whether lookup drafts for the draft model too, an experiment",
         "--hierarchy",
         of=(LoadOptions, "hierarchy"),
     )
 
     k: DraftLength = setting(
-        Group.DRAFTING,
+        SettingGroup.DRAFTING,
         "Most tokens drafted in a round; 0 is plain decoding",
         "-k",
         of=(Settings, "k"),
@@ -115,7 +115,7 @@ class Config:
         steps=Steps(label="k", from_auto=USUAL_K, shown={0: "0 plain"}),
     )
     drafter: str | None = setting(
-        Group.DRAFTING,
+        SettingGroup.DRAFTING,
         "What drafts",
         "--drafter",
         of=(Settings, "drafter"),
@@ -126,7 +126,7 @@ class Config:
         steps=Steps(label="drafter"),
     )
     verifier: str = setting(
-        Group.DRAFTING,
+        SettingGroup.DRAFTING,
         "Rule that accepts drafted tokens (typical is lossy)",
         "--verifier",
         of=(Settings, "verifier"),
@@ -134,27 +134,27 @@ class Config:
         steps=Steps(label="verifier", lossy=LOSSY_VERIFIERS),
     )
     thought_verifier: str = setting(
-        Group.DRAFTING,
+        SettingGroup.DRAFTING,
         "Rule for the tokens of thoughts alone; the answer has its own (typical is lossy)",
         "--thought-verifier",
         of=(Settings, "thought_verifier"),
         api=ApiNames("thought_verifier"),
     )
     sharpness: Sharpness = setting(
-        Group.DRAFTING,
+        SettingGroup.DRAFTING,
         "Power of q that the draft model draws with; 1 is q itself",
         "--sharpness",
         of=(Settings, "sharpness"),
     )
     tree: TreeSize = setting(
-        Group.DRAFTING,
+        SettingGroup.DRAFTING,
         "Drafted tokens beside the chain; 0 is a chain alone",
         "--tree",
         of=(Settings, "tree"),
     )
 
     temperature: float | None = setting(
-        Group.SAMPLING,
+        SettingGroup.SAMPLING,
         "Temperature; 0 is greedy",
         "--temp",
         of=(SamplingParams, "temperature"),
@@ -162,7 +162,7 @@ class Config:
         steps=Steps(label="temperature", size=0.1, decimals=2, end=5, shown={0: "0.00 greedy"}),
     )
     top_k: int | None = setting(
-        Group.SAMPLING,
+        SettingGroup.SAMPLING,
         "Keep the k best tokens; 0 keeps all",
         "--top-k",
         of=(SamplingParams, "top_k"),
@@ -170,7 +170,7 @@ class Config:
         steps=Steps(label="top-k", size=5, shown={0: "0 all"}),
     )
     top_p: float | None = setting(
-        Group.SAMPLING,
+        SettingGroup.SAMPLING,
         "Keep the best tokens up to this probability in total; 1 keeps all",
         "--top-p",
         of=(SamplingParams, "top_p"),
@@ -178,7 +178,7 @@ class Config:
         steps=Steps(label="top-p", size=0.05, decimals=2),
     )
     min_p: float | None = setting(
-        Group.SAMPLING,
+        SettingGroup.SAMPLING,
         "Drop tokens below this share of the best one's probability; 0 keeps all",
         "--min-p",
         of=(SamplingParams, "min_p"),
@@ -186,35 +186,35 @@ class Config:
         steps=Steps(label="min-p", size=0.01, decimals=2, shown={0: "0.00 all"}),
     )
     typical_p: float | None = setting(
-        Group.SAMPLING,
+        SettingGroup.SAMPLING,
         "Keep locally typical tokens up to this probability in total; 1 keeps all",
         "--typical",
         of=(SamplingParams, "typical_p"),
         api=ApiNames("typical_p", "typical_p"),
     )
     repeat_penalty: float | None = setting(
-        Group.SAMPLING,
+        SettingGroup.SAMPLING,
         "Penalty for tokens that occurred before; 1 is off",
         "--repeat-penalty",
         of=(SamplingParams, "repeat_penalty"),
         api=ApiNames("repeat_penalty", "repeat_penalty", "repetition_penalty"),
     )
     frequency_penalty: float | None = setting(
-        Group.SAMPLING,
+        SettingGroup.SAMPLING,
         "Penalty that grows with each occurrence; 0 is off",
         "--frequency-penalty",
         of=(SamplingParams, "frequency_penalty"),
         api=ApiNames("frequency_penalty", "frequency_penalty", "frequency_penalty", "frequency_penalty"),
     )
     presence_penalty: float | None = setting(
-        Group.SAMPLING,
+        SettingGroup.SAMPLING,
         "Penalty for any occurrence; 0 is off",
         "--presence-penalty",
         of=(SamplingParams, "presence_penalty"),
         api=ApiNames("presence_penalty", "presence_penalty", "presence_penalty", "presence_penalty"),
     )
     penalty_last_n: int | None = setting(
-        Group.SAMPLING,
+        SettingGroup.SAMPLING,
         "Tokens that penalties look back at; -1 is the whole context",
         "--repeat-last-n",
         of=(SamplingParams, "penalty_last_n"),
@@ -222,7 +222,7 @@ class Config:
     )
 
     logit_bias: tuple[tuple[int, float], ...] | None = setting(
-        Group.CONSTRAINTS,
+        SettingGroup.CONSTRAINTS,
         "Add to a token's logit, -inf to ban it; repeatable",
         "--logit-bias",
         of=(SamplingParams, "logit_bias"),
@@ -230,17 +230,21 @@ class Config:
             "TOKEN=BIAS", "use TOKEN=BIAS, such as 15043=-1.5, or 15043=-inf to ban the token", bias, repeated=True
         ),
     )
-    grammar: str | None = setting(Group.CONSTRAINTS, "GBNF grammar that answers follow", "--grammar", kind=Text("GBNF"))
-    grammar_file: Path | None = setting(Group.CONSTRAINTS, "File with such a grammar", "--grammar-file", kind=File())
+    grammar: str | None = setting(
+        SettingGroup.CONSTRAINTS, "GBNF grammar that answers follow", "--grammar", kind=Text("GBNF")
+    )
+    grammar_file: Path | None = setting(
+        SettingGroup.CONSTRAINTS, "File with such a grammar", "--grammar-file", kind=File()
+    )
     json_schema: str | None = setting(
-        Group.CONSTRAINTS, "JSON schema that answers follow", "-j", "--json-schema", kind=Text("SCHEMA")
+        SettingGroup.CONSTRAINTS, "JSON schema that answers follow", "-j", "--json-schema", kind=Text("SCHEMA")
     )
     json_schema_file: Path | None = setting(
-        Group.CONSTRAINTS, "File with such a schema", "-jf", "--json-schema-file", kind=File()
+        SettingGroup.CONSTRAINTS, "File with such a schema", "-jf", "--json-schema-file", kind=File()
     )
 
     seed: int | None = setting(
-        Group.ANSWERS,
+        SettingGroup.ANSWERS,
         "Session seed; -1 is a new one for each session",
         "-s",
         "--seed",
@@ -248,7 +252,7 @@ class Config:
         usual="-1",
     )
     max_tokens: int | None = setting(
-        Group.ANSWERS,
+        SettingGroup.ANSWERS,
         "Longest answer in tokens; 0 is no limit",
         "-n",
         "--max-tokens",
@@ -259,7 +263,7 @@ class Config:
         steps=Steps(label="max tokens", size=64, shown={0: "0 no limit"}),
     )
     thinking: str = setting(
-        Group.ANSWERS,
+        SettingGroup.ANSWERS,
         "How much a reasoning model thinks before it answers",
         "--think",
         of=(Settings, "thinking"),
@@ -267,7 +271,7 @@ class Config:
         steps=Steps(label="thinking"),
     )
     think_tokens: int = setting(
-        Group.ANSWERS,
+        SettingGroup.ANSWERS,
         "Longest thought in tokens, after which it is closed; 0 is no limit",
         "--think-tokens",
         of=(Settings, "think_tokens"),
@@ -276,24 +280,24 @@ class Config:
         steps=Steps(label="think tokens", size=64, shown={0: "0 no limit"}),
     )
     context_full: str = setting(
-        Group.ANSWERS,
+        SettingGroup.ANSWERS,
         "When the context is full: drop the oldest turns, let the model summarise them, or stop",
         "--context-full",
         of=(Settings, "context_full"),
         steps=Steps(label="context full"),
     )
     lookup: str = setting(
-        Group.DRAFTING,
+        SettingGroup.DRAFTING,
         "Text that prompt lookup searches",
         "--lookup",
         of=(Settings, "lookup"),
         by_answer=True,
         steps=Steps(label="lookup"),
     )
-    system: str | None = setting(Group.ANSWERS, "System message", "--system", kind=Text())
+    system: str | None = setting(SettingGroup.ANSWERS, "System message", "--system", kind=Text())
 
     ctx_size: int = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Context in tokens; 0 is the model's own",
         "-c",
         "--ctx-size",
@@ -301,7 +305,7 @@ class Config:
         steps=Steps(label="context", doubles=True, end=2**20, shown={0: "model's"}),
     )
     gpu_layers: int = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Layers of the target on the GPU; -1 is all",
         "-ngl",
         "--gpu-layers",
@@ -309,7 +313,7 @@ class Config:
         steps=Steps(label="GPU layers", shown=_LAYERS),
     )
     gpu_layers_draft: int = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Layers of the draft model on the GPU; -1 is all",
         "-ngld",
         "--gpu-layers-draft",
@@ -317,7 +321,7 @@ class Config:
         steps=Steps(label="  of the draft", shown=_LAYERS),
     )
     device: tuple[str, ...] = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Devices for the target, with commas; `doctor` lists them",
         "--device",
         of=(LoadOptions, "devices"),
@@ -325,7 +329,7 @@ class Config:
         usual="all",
     )
     device_draft: tuple[str, ...] = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Devices for the draft model",
         "--device-draft",
         of=(LoadOptions, "devices_draft"),
@@ -333,15 +337,17 @@ class Config:
         usual="all",
     )
     tensor_split: tuple[float, ...] = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Share of the target for each device, such as 3,1",
         "--tensor-split",
         of=(LoadOptions, "tensor_split"),
         kind=ListOf("X,…", "use shares of 0 or more, such as 3,1", share),
     )
-    main_gpu: int = setting(Group.LOADING, "GPU for what is not split", "--main-gpu", of=(LoadOptions, "main_gpu"))
+    main_gpu: int = setting(
+        SettingGroup.LOADING, "GPU for what is not split", "--main-gpu", of=(LoadOptions, "main_gpu")
+    )
     threads: int = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Threads; 0 is one for each core",
         "-t",
         "--threads",
@@ -349,7 +355,7 @@ class Config:
         steps=Steps(label="threads", shown={0: "cores"}),
     )
     threads_draft: int = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Threads of the draft model; 0 is as many as the target's",
         "-td",
         "--threads-draft",
@@ -357,10 +363,10 @@ class Config:
         steps=Steps(label="  of the draft", shown={0: "the same"}),
     )
     batch_size: int = setting(
-        Group.LOADING, "Tokens of a prompt read at a time", "-b", "--batch-size", of=(LoadOptions, "batch_size")
+        SettingGroup.LOADING, "Tokens of a prompt read at a time", "-b", "--batch-size", of=(LoadOptions, "batch_size")
     )
     ubatch_size: int = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Tokens computed at a time",
         "-ub",
         "--ubatch-size",
@@ -368,7 +374,7 @@ class Config:
         usual="512, on x86 CPUs 64 to 128",
     )
     cache_type_k: str = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Type of the cache's keys",
         "-ctk",
         "--cache-type-k",
@@ -376,7 +382,7 @@ class Config:
         steps=Steps(label="cache, keys"),
     )
     cache_type_v: str = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Type of the cache's values",
         "-ctv",
         "--cache-type-v",
@@ -384,7 +390,7 @@ class Config:
         steps=Steps(label="cache, values"),
     )
     flash_attention: str = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Flash attention",
         "-fa",
         "--flash-attn",
@@ -393,7 +399,7 @@ class Config:
     )
 
     exact: str = setting(
-        Group.LOADING,
+        SettingGroup.LOADING,
         "Whether the same seed gives the same text with every draft, to the bit; slower",
         "--exact",
         of=(LoadOptions, "exact"),
@@ -401,36 +407,36 @@ class Config:
     )
 
     host: str = setting(
-        Group.SERVING, "Address that the server listens on", "--host", of=(Serving, "host"), kind=Text("ADDRESS")
+        SettingGroup.SERVING, "Address that the server listens on", "--host", of=(Serving, "host"), kind=Text("ADDRESS")
     )
-    port: int = setting(Group.SERVING, "Port; 0 is any free one", "--port", of=(Serving, "port"))
+    port: int = setting(SettingGroup.SERVING, "Port; 0 is any free one", "--port", of=(Serving, "port"))
     parallel: int = setting(
-        Group.SERVING,
+        SettingGroup.SERVING,
         "Requests answered at a time, each with a context of its own",
         "-np",
         "--parallel",
         of=(Serving, "parallel"),
     )
-    queue: int = setting(Group.SERVING, "Further requests that may wait", "--queue", of=(Serving, "queue"))
+    queue: int = setting(SettingGroup.SERVING, "Further requests that may wait", "--queue", of=(Serving, "queue"))
     timeout: float = setting(
-        Group.SERVING, "Seconds that a request may take; 0 is no limit", "--timeout", of=(Serving, "timeout")
+        SettingGroup.SERVING, "Seconds that a request may take; 0 is no limit", "--timeout", of=(Serving, "timeout")
     )
     max_body: float = setting(
-        Group.SERVING,
+        SettingGroup.SERVING,
         "Largest request in MiB",
         "--max-body",
         of=(Serving, "max_body"),
         usual="8, or 32 if the model sees images",
     )
     api_key: tuple[str, ...] = setting(
-        Group.SERVING,
+        SettingGroup.SERVING,
         "Key that clients have to give; repeatable",
         "--api-key",
         of=(Serving, "api_key"),
         kind=ListOf("KEY", "use a text without spaces", api_key, repeated=True),
     )
     api_key_file: Path | None = setting(
-        Group.SERVING,
+        SettingGroup.SERVING,
         "File with one such key a line",
         "--api-key-file",
         of=(Serving, "api_key_file"),
@@ -438,14 +444,14 @@ class Config:
         usual="",
     )
     cors: tuple[str, ...] = setting(
-        Group.SERVING,
+        SettingGroup.SERVING,
         "Web page that may use the server, such as https://example.org; repeatable",
         "--cors",
         of=(Serving, "cors"),
         kind=ListOf("ORIGIN", "use an origin such as https://example.org, or *", origin, repeated=True),
     )
     alias: str = setting(
-        Group.SERVING,
+        SettingGroup.SERVING,
         "Name of the model in the API",
         "-a",
         "--alias",
@@ -454,20 +460,24 @@ class Config:
         usual="the file's name",
     )
     watch: str = setting(
-        Group.SERVING,
+        SettingGroup.SERVING,
         "Whether clients may watch what all others ask and get",
         "--watch",
         of=(Serving, "watch"),
     )
 
-    theme: str | None = setting(Group.APPEARANCE, "Colours of the app; /theme lists them", kind=Text("NAME"))
+    theme: str | None = setting(SettingGroup.APPEARANCE, "Colours of the app; /theme lists them", kind=Text("NAME"))
     vi_keys: bool = setting(
-        Group.APPEARANCE, "vi's keys in the prompt; `--vi` turns them on", kind=OnOff(), usual="off", factory=bool
+        SettingGroup.APPEARANCE,
+        "vi's keys in the prompt; `--vi` turns them on",
+        kind=OnOff(),
+        usual="off",
+        factory=bool,
     )
     math: bool = setting(
-        Group.APPEARANCE, "Formulas in answers shown in Unicode", kind=OnOff(), usual="on", factory=lambda: True
+        SettingGroup.APPEARANCE, "Formulas in answers shown in Unicode", kind=OnOff(), usual="on", factory=lambda: True
     )
-    keys: dict[str, str] = setting(Group.APPEARANCE, "Other keys for the app", kind=KeyTable(), factory=dict)
+    keys: dict[str, str] = setting(SettingGroup.APPEARANCE, "Other keys for the app", kind=KeyTable(), factory=dict)
 
     def of(self, home: type) -> dict[str, Any]:
         """The settings that one of the engine's dataclasses holds and that are not None, by its own names."""

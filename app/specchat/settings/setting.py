@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from specchat.settings.values import Choice, Kind, Number
+from specchat.settings.values import Choice, Number, ValueKind
 from specchat_engine.allowed import Range, default_of, rule_of
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
@@ -16,7 +16,7 @@ from specchat_engine.settings import Settings
 ENV_PREFIX = "SPECCHAT_"
 
 
-class Group(StrEnum):
+class SettingGroup(StrEnum):
     """What a setting belongs to; the headings of the table in the documentation."""
 
     MODELS = "Models"
@@ -72,8 +72,8 @@ class Setting:
     key: str = ""
     help: str
     flags: tuple[str, ...]
-    group: Group
-    kind: Kind
+    group: SettingGroup
+    kind: ValueKind
     usual: str
     home: type | None
     name: str
@@ -120,11 +120,11 @@ class Setting:
 
 
 def setting(
-    group: Group,
+    group: SettingGroup,
     help: str,  # noqa: A002
     *flags: str,
     of: tuple[type, str] | None = None,
-    kind: Kind | None = None,
+    kind: ValueKind | None = None,
     high: float | None = None,
     usual: str | None = None,
     steps: Steps | None = None,

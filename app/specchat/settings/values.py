@@ -33,7 +33,7 @@ class BadValue(ValueError):
         return f"{name}{self.place} is {wrong!r}: {self.remedy}"
 
 
-class Kind(Protocol):
+class ValueKind(Protocol):
     """A kind of value."""
 
     @property

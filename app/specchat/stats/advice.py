@@ -105,7 +105,7 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class AdviceHistory:
     """What the advisor remembers of a conversation: the number of answers, in how many in a row each cause was worth
     reporting, and what it reported."""
 
@@ -114,7 +114,7 @@ class Memory:
     told: Mapping[Cause, Reported] = field(default_factory=dict)
 
 
-def advise(causes: Mapping[Cause, Advice], memory: Memory) -> tuple[Advice | None, Memory]:
+def advise(causes: Mapping[Cause, Advice], memory: AdviceHistory) -> tuple[Advice | None, AdviceHistory]:
     """The advice to give after a turn with these causes, or None, and what to remember."""
     answers = memory.answers + 1
     seen = {cause: _times_seen(causes.get(cause), memory.seen.get(cause, 0)) for cause in Cause}
@@ -125,7 +125,7 @@ def advise(causes: Mapping[Cause, Advice], memory: Memory) -> tuple[Advice | Non
     ]
     chosen = max(due, key=lambda advice: advice.gain, default=None)
     reported = {**memory.told, chosen.cause: Reported(answers, chosen.gain)} if chosen else memory.told
-    return chosen, Memory(answers, {cause: times for cause, times in seen.items() if times}, reported)
+    return chosen, AdviceHistory(answers, {cause: times for cause, times in seen.items() if times}, reported)
 
 
 def _times_seen(advice: Advice | None, before: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.stats.figures.figure import FIGURES_PAGE, LOSSLESS_PAGE, Explanation, counted
 from specchat.stats.limits import limit
 from specchat.stats.rules import Chances, accepted_by, chance, rejected_by
@@ -15,8 +15,8 @@ from specchat.terminal.pieces import UNKNOWN, visible
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind, by_model, drafter_of
 
-_TOKENS = Place(FIGURES_PAGE, "Tokens")
-_RULES = Place(LOSSLESS_PAGE, "The rules")
+_TOKENS = SectionAddress(FIGURES_PAGE, "Tokens")
+_RULES = SectionAddress(LOSSLESS_PAGE, "The rules")
 
 
 @dataclass(frozen=True, slots=True)

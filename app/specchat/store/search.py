@@ -8,7 +8,7 @@ from itertools import islice
 
 from specchat.store.records import StoredSession
 from specchat.store.search_query import Query, like, parse
-from specchat.store.tags import Tags
+from specchat.store.tags import SessionTags
 
 Marks = tuple[str, str]
 
@@ -31,7 +31,7 @@ class SearchHit:
     snippet: str
 
 
-class Search(Tags):
+class SessionSearch(SessionTags):
     """The part of the store that searches."""
 
     def search(self, text: str, limit: int = 50, marks: Marks = ("[", "]")) -> list[SearchHit]:

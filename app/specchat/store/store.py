@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from specchat.store.search import Search
+from specchat.store.search import SessionSearch
 from specchat.store.turns import Turns
 
 
-class Store(Search, Turns):
+class Store(SessionSearch, Turns):
     """Sessions, messages, traces and figures in one file, seen through one connection.
 
     Each method does all of its work or none of it; `together` makes one unit of several. Methods raise StoreUnavailable

@@ -28,7 +28,7 @@ def with_signs(tags: Collection[str]) -> str:
     return " ".join(f"#{tag}" for tag in tags)
 
 
-class Tags(Sessions):
+class SessionTags(Sessions):
     """The part of the store that keeps tags."""
 
     def set_tags(self, session: int, tags: Iterable[str]) -> None:

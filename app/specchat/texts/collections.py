@@ -22,7 +22,7 @@ from specchat.errors import LibraryError
 from specchat.files import replace_text
 from specchat.settings.paths import data_folder
 from specchat.texts.chats import own_chats
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import GgufHeader
 from specchat_engine.stores import write_suffixes
 
 CHATS = "chats"
@@ -174,7 +174,7 @@ class Collections:
         )
         return f"Stores: {' · '.join(described)}."
 
-    def indexes(self, header: Header) -> dict[str, Path] | None:
+    def indexes(self, header: GgufHeader) -> dict[str, Path] | None:
         """The indexes in use that a target of this header can draft from, by name; None if nothing is in use."""
         used = [collection for collection in self.all() if collection.is_on]
         if not used:
@@ -197,7 +197,7 @@ class Collections:
 
 
 @lru_cache(maxsize=4)
-def vocabulary_key(header: Header) -> str:
+def vocabulary_key(header: GgufHeader) -> str:
     """What an index belongs to: token ids mean the same for models with the same tokens."""
     digest = hashlib.blake2b(digest_size=12)
     tokens = header.tokens

@@ -16,11 +16,11 @@ from specchat.tools.declared import ToolServer
 from specchat.tools.protocol import (
     LONGEST_MESSAGE,
     Broke,
-    Call,
     Called,
+    CallTool,
     Command,
     Connect,
-    Connected,
+    ConnectedTools,
     Event,
     decode_event,
     encode,
@@ -46,7 +46,7 @@ class ServerConnection:
         self._process: subprocess.Popen[bytes] | None = None
         self._why = ""
 
-    def connect(self) -> Connected:
+    def connect(self) -> ConnectedTools:
         """Starts the server and returns its tools. Raises ToolError if that fails or takes too long."""
         self._kill()
         self._why = ""
@@ -61,7 +61,7 @@ class ServerConnection:
         except OSError as error:
             raise ToolError(f"the server {self.server.name} cannot be started: {error}") from None
         event = self._asked(self._process, Connect(self.server), self._connecting)
-        if not isinstance(event, Connected):
+        if not isinstance(event, ConnectedTools):
             raise self._failure(event, self._connecting)
         return event
 
@@ -70,7 +70,7 @@ class ServerConnection:
         if self._process is None or self._process.poll() is not None:
             self.connect()
         assert self._process is not None
-        event = self._asked(self._process, Call(name, arguments), self.server.timeout)
+        event = self._asked(self._process, CallTool(name, arguments), self.server.timeout)
         if not isinstance(event, Called):
             raise self._failure(event, self.server.timeout)
         return event.result

@@ -7,7 +7,7 @@ from enum import StrEnum
 from specchat.tools.tool import Tool
 
 
-class Verdict(StrEnum):
+class ConsentAnswer(StrEnum):
     """What the user says about a call."""
 
     ONCE = "once"
@@ -25,8 +25,8 @@ class Consent:
         """Whether the user is to be asked before a call, also because the tool is not the same as it was."""
         return self._allowed.get(tool.called) != tool
 
-    def say(self, tool: Tool, verdict: Verdict) -> bool:
+    def say(self, tool: Tool, verdict: ConsentAnswer) -> bool:
         """Notes what the user said. Returns whether the call may be made."""
-        if verdict is Verdict.ALWAYS:
+        if verdict is ConsentAnswer.ALWAYS:
             self._allowed[tool.called] = tool
-        return verdict is not Verdict.NO
+        return verdict is not ConsentAnswer.NO

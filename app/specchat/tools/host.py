@@ -14,7 +14,7 @@ from specchat.terminal.filter import clean_line
 from specchat.tools.bounded_http import http_transport
 from specchat.tools.bounded_stdio import StdioTransport
 from specchat.tools.declared import ToolServer
-from specchat.tools.protocol import Broke, Call, Called, Connect, Connected, Event, decode_command, encode
+from specchat.tools.protocol import Broke, Called, CallTool, Connect, ConnectedTools, Event, decode_command, encode
 from specchat.tools.tool import Tool, ToolResult, usable
 from specchat_engine.version import __version__
 
@@ -36,7 +36,7 @@ async def serve(commands: BinaryIO, events: BinaryIO) -> None:
             _send(events, await _tools(client, connect.server))
             while line := await asyncio.to_thread(commands.readline):
                 command = decode_command(line)
-                if isinstance(command, Call):
+                if isinstance(command, CallTool):
                     _send(events, await _call(client, command))
     except (Exception, ExceptionGroup) as error:  # noqa: BLE001 - whatever a server does ends up in one line
         last_words = transport.last_words if isinstance(transport, StdioTransport) else ""
@@ -48,7 +48,7 @@ def transport_to(server: ToolServer) -> Transport:
     return http_transport(server.url, server.headers) if server.url else StdioTransport(server)
 
 
-async def _tools(client: Client, server: ToolServer) -> Connected:
+async def _tools(client: Client, server: ToolServer) -> ConnectedTools:
     offered: list[Tool] = []
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
@@ -65,10 +65,10 @@ async def _tools(client: Client, server: ToolServer) -> Connected:
             f"{server.name} offers too many tools: only the first {_MOST_TOOLS} are used",
             *refused[:_MOST_TOOLS],
         )
-    return Connected(tools, refused)
+    return ConnectedTools(tools, refused)
 
 
-async def _call(client: Client, call: Call) -> Called:
+async def _call(client: Client, call: CallTool) -> Called:
     try:
         result = await client.call_tool(call.name, dict(call.arguments))
     except MCPError as error:

@@ -23,7 +23,7 @@ class Connect:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallTool:
     """Calls a tool by the name that the server gave it."""
 
     name: str
@@ -31,7 +31,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class ConnectedTools:
     """The tools of a server, and one line about each that cannot be used."""
 
     tools: tuple[Tool, ...]
@@ -52,8 +52,8 @@ class Broke:
     message: str
 
 
-Command = Connect | Call
-Event = Connected | Called | Broke
+Command = Connect | CallTool
+Event = ConnectedTools | Called | Broke
 
 encode: Callable[[Command | Event], bytes] = pipes.encode
 decode_command = Decoder[Command](get_args(Command)).decode

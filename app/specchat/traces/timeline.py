@@ -103,7 +103,7 @@ class Playhead:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TextsVerdict:
     """Whether the texts are equal, also in words, and otherwise the first different character and token, from 0."""
 
     equal: bool
@@ -145,12 +145,12 @@ class Race:
         plain, speculative = self.plain.reached(common), self.speculative.reached(common)
         return plain / speculative if plain > 0 and speculative > 0 else None
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TextsVerdict:
         """Compares the texts."""
         left, right = self.plain.trace, self.speculative.trace
         ours, theirs = left.text, right.text
         if ours == theirs:
-            return Verdict(True, f"texts equal: {len(ours)} characters")
+            return TextsVerdict(True, f"texts equal: {len(ours)} characters")
         character = _first_difference(ours, theirs) or 0
         ids = _ids(left), _ids(right)
         token = None if any(None in tokens for tokens in ids) else _first_difference(*ids)
@@ -158,13 +158,15 @@ class Race:
         if character == min(len(ours), len(theirs)):
             shorter = "plain" if len(ours) < len(theirs) else "speculative"
             reason = (left if shorter == "plain" else right).reason or "no end recorded"
-            return Verdict(False, f"equal up to {where}, where the {shorter} one stops ({reason})", character, token)
+            return TextsVerdict(
+                False, f"equal up to {where}, where the {shorter} one stops ({reason})", character, token
+            )
         words = f"the texts differ from {where}: {_excerpt(ours, character)} and {_excerpt(theirs, character)}"
         if other := _other_conditions(left.start, right.start):
             words += f"; not the same: {', '.join(other)}"
         else:
             words += "; the number of tokens in a pass can decide a near-tie, and --exact prevents that"
-        return Verdict(False, words, character, token)
+        return TextsVerdict(False, words, character, token)
 
 
 def _asked(trace: Trace) -> list[tuple[str, str]]:

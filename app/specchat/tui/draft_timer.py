@@ -11,8 +11,8 @@ from specchat.bench.plan import DRAFTED
 from specchat.bench.samples import Gain
 from specchat.engine_process.engine_client import EngineClient
 from specchat.engine_process.protocol import DraftTimed, TaskFailed
-from specchat.engine_process.protocol import Timing as Progress
-from specchat.models.last_pairs import Timing, read_timings, write_timings
+from specchat.engine_process.protocol import DraftTrial as Progress
+from specchat.models.last_pairs import DraftTiming, read_timings, write_timings
 from specchat.models.preferences import remember_pair
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class DraftTimer:
     def _keep(self, gains: dict[Path, Gain]) -> None:
         """Beside what is kept of other drafts; a draft that gains nothing is remembered as that, and not loaded."""
         new = [
-            Timing(str(path.absolute()), gain.speedup.value, DRAFTED.drafter, str(DRAFTED.k))
+            DraftTiming(str(path.absolute()), gain.speedup.value, DRAFTED.drafter, str(DRAFTED.k))
             for path, gain in gains.items()
         ]
         names = {timing.draft for timing in new}

@@ -9,7 +9,7 @@ from textual.events import Callback
 from textual.message_pump import MessagePump
 
 
-class Pace:
+class Throttle:
     """Calls `draw` at once after a quiet time, else when the pause is over. Many requests in a pause make one call."""
 
     __slots__ = ("_draw", "_owner", "_pause", "_timer", "_wanted")

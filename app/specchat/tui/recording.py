@@ -30,7 +30,7 @@ MAX_TURNS = 300
 """The statistics cover this many answers of a session or a pair, the newest ones."""
 
 
-class Recording:
+class SideAnswer:
     """One answer beside the conversation. `run` blocks; the rest may be called from another thread while it runs."""
 
     def __init__(self, client: EngineClient, question: Question, settings: Settings) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from specchat.remote.servers import Server
+from specchat.remote.servers import RemoteServer
 from specchat.terminal.background import Background
 from specchat.tui.app import ThemedApp
 from specchat.tui.appearance import Appearance
@@ -28,7 +28,7 @@ class WatchApp(ThemedApp):
     def __init__(
         self,
         client: WatchClient,
-        server: Server,
+        server: RemoteServer,
         appearance: Appearance | None = None,
         background: Background | None = None,
     ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from specchat.errors import RemoteError
 from specchat.remote.address import Address
 from specchat.remote.refusals import Refused
-from specchat.remote.servers import Engine, Server, recognise
+from specchat.remote.servers import EngineKind, RemoteServer, recognise
 from specchat.remote.transport import Stream, Timeouts, Transport
 from specchat.terminal.filter import clean_line
 from specchat.watching.events import (
@@ -37,7 +37,7 @@ class NotWatchable(RemoteError):
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    server: Server
+    server: RemoteServer
     stream: Stream
     messages: Iterator[Any]
     first: Running
@@ -54,7 +54,7 @@ class WatchClient:
         self._open: _Open | None = None
         self._closed = threading.Event()
 
-    def connect(self) -> Server:
+    def connect(self) -> RemoteServer:
         """Connects for the first time. Raises RemoteError if that is impossible, whatever the reason."""
         self._open = self._connected()
         return self._open.server
@@ -93,7 +93,7 @@ class WatchClient:
     def _connected(self) -> _Open:
         """A connection on which the server has reported what runs. Raises RemoteError."""
         server = recognise(self._transport.questions(), self.address)
-        if server.engine is not Engine.SPECCHAT:
+        if server.engine is not EngineKind.SPECCHAT:
             raise NotWatchable(f"{self._host} is {server.engine}: only `specchat serve` can be watched")
         stream = self._transport.watch(self.address.api("/watch"))
         messages = iter(stream)

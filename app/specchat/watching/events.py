@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from specchat.remote.servers import Server
+from specchat.remote.servers import RemoteServer
 from specchat.traces import checks
 from specchat_engine.decoding.rounds import Round
 
@@ -15,7 +15,7 @@ from specchat_engine.decoding.rounds import Round
 class Connected:
     """There is a connection. What runs on the server follows."""
 
-    server: Server
+    server: RemoteServer
 
 
 @dataclass(frozen=True, slots=True)

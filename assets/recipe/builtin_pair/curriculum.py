@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 from builtin_pair.chats import END_ID, FIRST_PLAIN_ID, START_ID, VOCABULARY_SIZE
-from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
-from specchat_engine.training.trainer import Source
+from specchat_engine.training.packing import PackedBatch, TokenDocument, batches_by_length, drawn
+from specchat_engine.training.trainer import BatchSource
 
 _ROW_LENGTHS = (128, 256)
 _PASSED = 0.9
@@ -36,16 +36,16 @@ LEVELS = (
 )
 
 
-def copy_document(random: Random, level: Level) -> Document:
+def copy_document(random: Random, level: Level) -> TokenDocument:
     """A string, followed by its copy, which is learned."""
     pool = range(FIRST_PLAIN_ID, level.ids)
     text = random.choices(pool, k=random.randint(level.shortest, level.longest))
     ids = [START_ID, *text, END_ID, START_ID, *text, END_ID]
     learned = [False] * (len(text) + 3) + [True] * (len(text) + 1)
-    return Document(ids, learned)
+    return TokenDocument(ids, learned)
 
 
-class CopyCurriculum(Source):
+class CopyCurriculum(BatchSource):
     """A training source that goes up a level when nine in ten tokens of the level are copied correctly."""
 
     def __init__(self, seed: int, step_tokens: int, batch_tokens: int) -> None:
@@ -60,11 +60,11 @@ class CopyCurriculum(Source):
         """True once the last level has been passed."""
         return self._level >= len(LEVELS)
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step at the current level, a fifth of them from lower levels."""
         random = Random(f"copy {self._seed} {step}")
 
-        def draw() -> Document:
+        def draw() -> TokenDocument:
             below = self._level > 0 and random.random() < 0.2
             return copy_document(random, LEVELS[random.randrange(self._level)] if below else LEVELS[self._level])
 

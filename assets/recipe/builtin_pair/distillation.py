@@ -16,9 +16,9 @@ from torch.nn import functional
 
 from specchat_engine.stores.recorded_turns import KEPT
 from specchat_engine.training.heads import divergence
-from specchat_engine.training.model import KeyValueCache, LlamaModel
+from specchat_engine.training.model import KeyValueCache, TorchLlama
 from specchat_engine.training.optimizer import matrix_autocast
-from specchat_engine.training.packing import TENSORS, Batch, Document
+from specchat_engine.training.packing import TENSORS, PackedBatch, TokenDocument
 from specchat_engine.training.trainer import Scores
 
 
@@ -32,7 +32,7 @@ class Teaching:
 
 
 @dataclass(frozen=True, slots=True)
-class TeachingBatch(Batch):
+class TeachingBatch(PackedBatch):
     """A batch with what a teacher says at its positions."""
 
     teaching: Teaching
@@ -45,7 +45,7 @@ class TeachingBatch(Batch):
 
 
 @torch.no_grad()
-def teach(target: LlamaModel, batch: Batch) -> TeachingBatch:
+def teach(target: TorchLlama, batch: PackedBatch) -> TeachingBatch:
     """The batch with the target's KEPT likeliest tokens at each position that has a loss."""
     device = next(target.parameters()).device
     moved = batch.to(device)
@@ -58,8 +58,8 @@ def teach(target: LlamaModel, batch: Batch) -> TeachingBatch:
 
 
 def own_answers(
-    target: LlamaModel, documents: Sequence[Document], end_id: int, limit: int, temperature: float, seed: int
-) -> list[Document]:
+    target: TorchLlama, documents: Sequence[TokenDocument], end_id: int, limit: int, temperature: float, seed: int
+) -> list[TokenDocument]:
     """The documents with first answers of the target's own, at a temperature and at most `limit` tokens long."""
     prompts = [list(document.ids[: document.learned.index(True)]) for document in documents]
     generator = torch.Generator(next(target.parameters()).device).manual_seed(seed)
@@ -68,11 +68,11 @@ def own_answers(
     for document, prompt, answer in zip(documents, prompts, answers, strict=True):
         said = answer if len(answer) == limit else [*answer, end_id]
         learned = [False] * len(prompt) + [True] * len(said)
-        result.append(Document(prompt + said, learned, document.group))
+        result.append(TokenDocument(prompt + said, learned, document.group))
     return result
 
 
-def distillation_objective(model: LlamaModel, batch: Batch) -> Scores:
+def distillation_objective(model: TorchLlama, batch: PackedBatch) -> Scores:
     """Kullback-Leibler divergence of the draft from the teacher, summed over positions.
 
     A batch without teaching gives the cross-entropy of its tokens. `correct` says where the draft's best token is the
@@ -86,7 +86,7 @@ def distillation_objective(model: LlamaModel, batch: Batch) -> Scores:
     return Scores(loss, logits.argmax(-1) == teaching.ids[:, 0], batch.groups.flatten()[wanted])
 
 
-def next_token_objective(model: LlamaModel, batch: Batch) -> Scores:
+def next_token_objective(model: TorchLlama, batch: PackedBatch) -> Scores:
     """Cross-entropy of the learned tokens, summed; logits are computed at their positions only."""
     wanted = batch.wanted
     logits = model.logits(model(batch.ids, batch.positions, batch.mask, wanted=wanted)).float()
@@ -131,7 +131,7 @@ class TeachingStore:
 
 @torch.no_grad()
 def complete(
-    model: LlamaModel,
+    model: TorchLlama,
     prompts: Sequence[Sequence[int]],
     end_id: int,
     limit: int,

@@ -12,8 +12,8 @@ from typing import Any
 
 from builtin_pair.chats import END_ID, FIRST_PLAIN_ID, VOCABULARY_SIZE
 from builtin_pair.tokenizer import BytePairTokenizer
-from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
-from specchat_engine.training.trainer import Source
+from specchat_engine.training.packing import PackedBatch, TokenDocument, batches_by_length, drawn
+from specchat_engine.training.trainer import BatchSource
 
 SKILLS = ("copy", "substitute", "look up", "quote")
 _ROW_LENGTHS = (128, 256)
@@ -57,18 +57,18 @@ class Drills:
         self._assistant = tokenizer.encode("<|im_end|>\n<|im_start|>assistant\n")
         self._line = tokenizer.encode("\n")
 
-    def document(self, random: Random, level: Level, skill: int, group: int) -> Document:
+    def document(self, random: Random, level: Level, skill: int, group: int) -> TokenDocument:
         """A drill of one of the `SKILLS`."""
         make = (self._copy, self._substitute, self._look_up, self._quote)[skill]
         return self._chat(make(random, level), group)
 
-    def repeated(self, text: list[int], group: int) -> Document:
+    def repeated(self, text: list[int], group: int) -> TokenDocument:
         """A drill that asks to repeat this text."""
         return self._chat(all_of(self._encode("Repeat exactly:\n"), text, text), group)
 
-    def _chat(self, asked: Asked, group: int) -> Document:
+    def _chat(self, asked: Asked, group: int) -> TokenDocument:
         before = [*self._user, *asked.question, *self._assistant]
-        return Document([*before, *asked.answer, END_ID], [False] * len(before) + [*asked.learned, True], group)
+        return TokenDocument([*before, *asked.answer, END_ID], [False] * len(before) + [*asked.learned, True], group)
 
     def _copy(self, random: Random, level: Level) -> Asked:
         text = some(random, level, 3, level.longest)
@@ -115,7 +115,7 @@ class Drills:
         return all_of(asked, joined(lines, self._line), lines[place])
 
 
-class SkillLesson(Source):
+class SkillLesson(BatchSource):
     """A training source of drills that goes up a level when every skill is right often enough."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
@@ -131,12 +131,12 @@ class SkillLesson(Source):
         """True once the last level has been passed."""
         return self._level >= len(LEVELS)
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step, a fifth of them from lower levels. Weak skills occur more often."""
         random = Random(f"skills {self._seed} {step}")
         weights = [1.2 - share for share in self._smoothed]
 
-        def draw() -> Document:
+        def draw() -> TokenDocument:
             below = self._level > 0 and random.random() < 0.2
             level = LEVELS[random.randrange(self._level)] if below else LEVELS[self._level]
             skill = random.choices(range(len(SKILLS)), weights)[0]

@@ -9,7 +9,7 @@ import gguf
 
 from builtin_pair.tokenizer import PRE_TOKENIZER, BytePairTokenizer
 from specchat_engine.training.gguf import FILE_TYPES, Precision, add_sizes, add_tensor, finish, tensor_names, value_of
-from specchat_engine.training.model import LlamaModel
+from specchat_engine.training.model import TorchLlama
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Description:
 
 
 def write_gguf(
-    path: Path, model: LlamaModel, tokenizer: BytePairTokenizer, description: Description, precision: Precision
+    path: Path, model: TorchLlama, tokenizer: BytePairTokenizer, description: Description, precision: Precision
 ) -> None:
     """Writes the file; matrices in `precision`, norms always in F32.
 

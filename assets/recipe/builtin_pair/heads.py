@@ -12,7 +12,7 @@ from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.threads.processors import read_processors
 from specchat_engine.training.gguf import Precision
-from specchat_engine.training.packing import Document
+from specchat_engine.training.packing import TokenDocument
 from specchat_engine.training.pupils import EaglePupil, MtpPupil, Pupil, medusa_pupil, speculator_pupil
 from specchat_engine.training.runs import Training
 
@@ -56,9 +56,9 @@ def _train(run: Run, name: str, pupil: Pupil, minutes: float, precision: Precisi
     logging.info("%s: α on held-out chats %s before, %s after", out.name, trained.before, trained.after)
 
 
-def _documents(run: Run, _: Vocabulary, __: ChatTemplate, longest: int) -> Iterator[Document]:
+def _documents(run: Run, _: Vocabulary, __: ChatTemplate, longest: int) -> Iterator[TokenDocument]:
     """Chats that the target was not trained on."""
     mixture = Mixture(run.tokenizer(), run.seed + 4, _STEP_TOKENS, _BATCH_TOKENS)
     for step in range(_STEPS):
         for document in mixture.documents(step, longest):
-            yield Document(document.ids, document.learned)
+            yield TokenDocument(document.ids, document.learned)

@@ -13,9 +13,9 @@ from builtin_pair.distillation import TeachingBatch, TeachingStore, own_answers,
 from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level, some
 from builtin_pair.mixture import DRILL_GROUP, PHASES, ROW_LENGTHS, Mixture, drill, drill_of_words, to_document
 from builtin_pair.tokenizer import BytePairTokenizer
-from specchat_engine.training.model import LlamaModel
-from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
-from specchat_engine.training.trainer import Source
+from specchat_engine.training.model import TorchLlama
+from specchat_engine.training.packing import PackedBatch, TokenDocument, batches_by_length, drawn
+from specchat_engine.training.trainer import BatchSource
 
 _COPIES = 0.12
 _HARDNESS = 0.5
@@ -43,7 +43,7 @@ _FRESH_SHARE = 0.34
 _ANSWER_LIMIT = 160
 
 
-class ChoiceLesson(Source):
+class ChoiceLesson(BatchSource):
     """Questions with the first words of their answers, and some copying to keep that skill: which fact is meant?
 
     The first words of a memorised answer identify it. A model trained on whole answers spends nearly all of its
@@ -63,12 +63,12 @@ class ChoiceLesson(Source):
         """True once the facts are distinguished."""
         return self._smoothed > _ENOUGH
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step. They depend on the seed and the step."""
         random = Random(f"choice {self._seed} {step}")
         questions = self._questions(random)
 
-        def draw() -> Document:
+        def draw() -> TokenDocument:
             return drill_of_words(self._drills, random, _HARDNESS) if random.random() < _COPIES else next(questions)
 
         return batches_by_length(drawn(draw, self._step_tokens), ROW_LENGTHS[:2], self._batch_tokens)
@@ -85,7 +85,7 @@ class ChoiceLesson(Source):
         """Continues from a saved state."""
         self._smoothed = state["smoothed"]
 
-    def _questions(self, random: Random) -> Iterator[Document]:
+    def _questions(self, random: Random) -> Iterator[TokenDocument]:
         known = list(facts.load_facts())
         while True:
             random.shuffle(known)
@@ -93,7 +93,7 @@ class ChoiceLesson(Source):
                 yield drill(to_document(single("facts", facts.ask(fact, random), fact.answer), self._tokenizer))
 
 
-class MatchingLesson(Source):
+class MatchingLesson(BatchSource):
     """Strings of few different tokens to repeat and edit, beside the mix: distinguishing similar places.
 
     In a string of random tokens over the whole vocabulary, the last token alone shows how far a copy has come. In a
@@ -110,7 +110,7 @@ class MatchingLesson(Source):
         self._batch_tokens = batch_tokens
         self._mixture = Mixture(tokenizer, seed + 11, step_tokens - self._strings_tokens, batch_tokens)
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step: strings, which get longer as the budget is spent, and chats."""
         random = Random(f"matching {self._seed} {step}")
         longest = LONGEST if progress > 0.3 else LONGEST // 2
@@ -119,7 +119,7 @@ class MatchingLesson(Source):
         return batches_by_length([*strings, *chats], ROW_LENGTHS, self._batch_tokens)
 
 
-def few_tokens(drills: Drills, random: Random, longest: int) -> Document:
+def few_tokens(drills: Drills, random: Random, longest: int) -> TokenDocument:
     """A string of 30 to `longest` tokens, 4 to 200 of them different, to repeat or sometimes to edit.
 
     In a third of the strings the frequencies of tokens follow Zipf's law; in a third, stretches recur.
@@ -153,7 +153,7 @@ def _between(random: Random, low: int, high: int) -> int:
     return round(low * math.pow(high / low, random.random()))
 
 
-class LongTexts(Source):
+class LongTexts(BatchSource):
     """Longer texts than before to repeat and edit without a mistake, random strings, and the mix.
 
     Long copies fail because the model has never seen a text of several hundred tokens, or because the last two or three
@@ -176,7 +176,7 @@ class LongTexts(Source):
         self._shares = shares
         self._mixture = Mixture(tokenizer, seed + 7, round(step_tokens * shares["mix"]), batch_tokens)
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step, of all three sorts."""
         random = Random(f"long {self._seed} {step}")
         chats = self._long_documents(random)
@@ -187,13 +187,13 @@ class LongTexts(Source):
         ]
         return batches_by_length(documents, ROW_LENGTHS, self._batch_tokens)
 
-    def _long_documents(self, random: Random) -> Iterator[Document]:
+    def _long_documents(self, random: Random) -> Iterator[TokenDocument]:
         for chat in copying.long_chats(random):
             document = to_document(chat, self._tokenizer)
             if len(document.ids) <= ROW_LENGTHS[-1]:
                 yield document
 
-    def _string(self, random: Random) -> Document:
+    def _string(self, random: Random) -> TokenDocument:
         """A string of few different tokens, a string of any tokens, or a drill of another skill."""
         sort = random.random()
         if sort < 0.7:
@@ -206,11 +206,11 @@ class LongTexts(Source):
 class Chats(Protocol):
     """An endless source of chats."""
 
-    def documents(self, step: int, longest: int) -> list[Document]:
+    def documents(self, step: int, longest: int) -> list[TokenDocument]:
         """The chats of one step as tokens, none longer than `longest`."""
 
 
-def taught_step(target: LlamaModel, chats: Chats, step: int, batch_tokens: int) -> list[TeachingBatch]:
+def taught_step(target: TorchLlama, chats: Chats, step: int, batch_tokens: int) -> list[TeachingBatch]:
     """The chats of one step with the target's distributions. A fifth are answered by the target."""
     random = Random(f"own answers {step}")
     documents = chats.documents(step, ROW_LENGTHS[-1])
@@ -222,7 +222,7 @@ def taught_step(target: LlamaModel, chats: Chats, step: int, batch_tokens: int) 
     return [teach(target, batch) for batch in batches]
 
 
-class TaughtSource(Source):
+class TaughtSource(BatchSource):
     """A training source: mostly stored steps, drawn repeatedly, and some new steps."""
 
     def __init__(self, store: TeachingStore, chats: Chats, seed: int) -> None:
@@ -230,7 +230,7 @@ class TaughtSource(Source):
         self._chats = chats
         self._seed = seed
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """One stored or one new step."""
         random = Random(f"draft {self._seed} {step}")
         if random.random() < _FRESH_SHARE:

@@ -11,8 +11,8 @@ from builtin_pair import copying, facts, other, python_library, stories, structu
 from builtin_pair.chats import SPECIALS, Chat, ChatSource, Kind, pieces
 from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level
 from builtin_pair.tokenizer import BytePairTokenizer
-from specchat_engine.training.packing import Batch, Document, batches_by_length
-from specchat_engine.training.trainer import Source
+from specchat_engine.training.packing import PackedBatch, TokenDocument, batches_by_length
+from specchat_engine.training.trainer import BatchSource
 
 SOURCES: Mapping[Kind, ChatSource] = {
     "copy": copying.chats,
@@ -71,7 +71,7 @@ ROW_LENGTHS = (128, 256, 512, 1024)
 PHASES = (Phase(0.0, 256), Phase(0.45, 512), Phase(0.7, 1024))
 
 
-def to_document(chat: Chat, tokenizer: BytePairTokenizer) -> Document:
+def to_document(chat: Chat, tokenizer: BytePairTokenizer) -> TokenDocument:
     """The tokens of a chat. Those of the answers, including their end tokens, are learned."""
     parts = pieces(chat)
     encoded = tokenizer.encode_many([text for text, _ in parts])
@@ -80,7 +80,7 @@ def to_document(chat: Chat, tokenizer: BytePairTokenizer) -> Document:
     for part, (_, answer) in zip(encoded, parts, strict=True):
         ids += part
         learned += [answer] * len(part)
-    return Document(ids, learned, KINDS.index(chat.kind))
+    return TokenDocument(ids, learned, KINDS.index(chat.kind))
 
 
 def texts(seed: int, each: Mapping[Kind, int]) -> Iterator[str]:
@@ -90,14 +90,14 @@ def texts(seed: int, each: Mapping[Kind, int]) -> Iterator[str]:
             yield "".join(text for text, _ in pieces(chat)).replace(SPECIALS[1], "").replace(SPECIALS[2], "")
 
 
-def drill_of_words(drills: Drills, random: Random, hardness: float) -> Document:
+def drill_of_words(drills: Drills, random: Random, hardness: float) -> TokenDocument:
     """A drill of any skill, more often of the harder ones, mostly over the whole vocabulary."""
     tokens = EVERY_TOKEN[:600] if random.random() < 0.4 else EVERY_TOKEN
     level = Level(6 + round(40 * hardness), tokens, random.choice((1, 1, 2, 3)))
     return drills.document(random, level, random.choices(range(len(SKILLS)), _SKILL_WEIGHTS)[0], DRILL_GROUP)
 
 
-def drill(document: Document) -> Document:
+def drill(document: TokenDocument) -> TokenDocument:
     """The chat cut off after the first words of its last answer, to practise choosing the answer.
 
     Those words identify the fact. The rest of a memorised answer teaches little and takes most of the time.
@@ -108,10 +108,10 @@ def drill(document: Document) -> Document:
         if now and not before
     ]
     end = starts[-1] + _DRILL_TOKENS
-    return Document(document.ids[:end], document.learned[:end], document.group)
+    return TokenDocument(document.ids[:end], document.learned[:end], document.group)
 
 
-def unforeseen(document: Document, random: Random) -> Document:
+def unforeseen(document: TokenDocument, random: Random) -> TokenDocument:
     """The chat in which mostly those tokens of the answers are learned that do not continue the pasted text.
 
     A token that followed the same two tokens in the question is copying, which the model knows by now. The other tokens
@@ -128,10 +128,10 @@ def unforeseen(document: Document, random: Random) -> Document:
             seen |= {tuple(ids[at : at + 3]) for at in range(start, place - 2)}
             start = place
         learned[place] = tuple(ids[place - 2 : place + 1]) not in seen or random.random() < _REST
-    return Document(ids, learned, document.group)
+    return TokenDocument(ids, learned, document.group)
 
 
-class Mixture(Source):
+class Mixture(BatchSource):
     """A training source. A step depends only on the seed and its number."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
@@ -142,19 +142,19 @@ class Mixture(Source):
         self._drills = Drills(tokenizer)
         self._chances: dict[tuple[int, float], list[float]] = {}
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step. Chats get longer and copying harder as the budget is spent."""
         longest = [phase.longest for phase in PHASES if progress >= phase.begins][-1]
         lengths = [length for length in ROW_LENGTHS if length <= longest]
         hardness = round(0.85 * progress**1.2, 1)
         return batches_by_length(self.documents(step, longest, hardness), lengths, self._batch_tokens)
 
-    def documents(self, step: int, longest: int, hardness: float = 1.0) -> list[Document]:
+    def documents(self, step: int, longest: int, hardness: float = 1.0) -> list[TokenDocument]:
         """The chats of one step as tokens, none longer than `longest`. `hardness` is that of `copying.chats`."""
         chances = self._chances_of_kinds(longest, hardness)
         random = Random(f"mix {self._seed} {step}")
         streams = {kind: self._stream(kind, f"{self._seed} {step}", longest, hardness) for kind in KINDS}
-        documents: list[Document] = []
+        documents: list[TokenDocument] = []
         size = 0
         drilled = 0
         while size < self._step_tokens:
@@ -167,16 +167,16 @@ class Mixture(Source):
             size += len(document.ids)
         return documents if longest == PHASES[0].longest else self._joined(documents, longest, random)
 
-    def _joined(self, documents: Sequence[Document], longest: int, random: Random) -> list[Document]:
+    def _joined(self, documents: Sequence[TokenDocument], longest: int, random: Random) -> list[TokenDocument]:
         """Joins some of the chats into long conversations."""
         line_break = self._tokenizer.encode("\n")
-        result: list[Document] = []
+        result: list[TokenDocument] = []
         aim = 0
         for document in documents:
             if result and len(result[-1].ids) + 1 + len(document.ids) <= aim:
                 before = result.pop()
                 result.append(
-                    Document(
+                    TokenDocument(
                         [*before.ids, *line_break, *document.ids],
                         [*before.learned, False, *document.learned],
                         before.group,
@@ -187,7 +187,7 @@ class Mixture(Source):
                 result.append(document)
         return result
 
-    def _stream(self, kind: Kind, seed: str, longest: int, hardness: float) -> Iterator[Document]:
+    def _stream(self, kind: Kind, seed: str, longest: int, hardness: float) -> Iterator[TokenDocument]:
         random = Random(f"{seed} {kind}")
         chats = copying.chats(random, hardness) if kind == "copy" else SOURCES[kind](random)
         for chat in chats:

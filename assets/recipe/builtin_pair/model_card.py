@@ -11,7 +11,7 @@ from torch import nn
 from builtin_pair.chats import Kind
 from builtin_pair.help_search import passages
 from builtin_pair.mixture import SHARES
-from specchat_engine.training.model import LlamaModel
+from specchat_engine.training.model import TorchLlama
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ _KINDS: dict[Kind, str] = {
 _WANTED_ALPHA = {0.0: 0.75, 0.8: 0.70}
 
 
-def write_model_card(path: Path, results: Results, target: LlamaModel, draft: LlamaModel) -> None:
+def write_model_card(path: Path, results: Results, target: TorchLlama, draft: TorchLlama) -> None:
     """Writes the card as Markdown."""
     path.write_text(
         _HEAD.format(target=_size(target), draft=_size(draft), mix=_mix(), passages=len(passages()))
@@ -97,7 +97,7 @@ def write_model_card(path: Path, results: Results, target: LlamaModel, draft: Ll
     )
 
 
-def _size(model: LlamaModel) -> str:
+def _size(model: TorchLlama) -> str:
     config = model.config
     return (
         f"{parameter_count(model) / 1e6:.1f} M parameters: width {config.width}, {config.layers} layers, "

@@ -13,8 +13,8 @@ from builtin_pair.mixture import ROW_LENGTHS, Mixture, to_document
 from builtin_pair.sections import read_sections
 from builtin_pair.tokenizer import BytePairTokenizer
 from specchat_assets.guide import Passage, quoting
-from specchat_engine.training.packing import Batch, batches_by_length, drawn
-from specchat_engine.training.trainer import Source
+from specchat_engine.training.packing import PackedBatch, batches_by_length, drawn
+from specchat_engine.training.trainer import BatchSource
 
 _QUOTED = 0.45
 """The share of a step's tokens. The rest is the mix, so that it is not forgotten."""
@@ -28,7 +28,7 @@ _ABOUT_CODE, _NEW_CODE, _LONGEST_CODE = 0.3, 0.5, 450
 _SECOND = 0.2
 
 
-class QuotingLesson(Source):
+class QuotingLesson(BatchSource):
     """Questions followed by a passage that is to be repeated word for word, beside the mix.
 
     Some passages do not fit the question, and some are new texts: the guide is to quote what is there, not what it
@@ -42,7 +42,7 @@ class QuotingLesson(Source):
         self._batch_tokens = batch_tokens
         self._mixture = Mixture(tokenizer, seed + 13, step_tokens - self._quoted_tokens, batch_tokens)
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step: quotations and chats."""
         quotations = chats(Random(f"quoting {self._seed} {step}"))
         documents = drawn(lambda: to_document(next(quotations), self._tokenizer), self._quoted_tokens)

@@ -30,12 +30,12 @@ from builtin_pair.thinking import ThinkingLesson
 from builtin_pair.tokenizer import BytePairTokenizer, awkward_texts
 from builtin_pair.tokenizer_check import first_difference
 from specchat_engine.training.gguf import Precision
-from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.model import ModelConfig, TorchLlama
 from specchat_engine.training.optimizer import Schedule
 from specchat_engine.training.trainer import (
+    BatchSource,
     Budget,
     Objective,
-    Source,
     Trainer,
     TrainingPlan,
     best_device,
@@ -137,7 +137,7 @@ def train_tokenizer(run: Run) -> None:
     tokenizer = BytePairTokenizer.train(texts(run.seed, _TOKENIZER_TEXTS), VOCABULARY_SIZE, SPECIALS)
     probe = run.work / "tokenizer-probe.gguf"
     smallest = ModelConfig(VOCABULARY_SIZE, width=32, layers=1, heads=1, kv_heads=1, feed_forward=32)
-    write_gguf(probe, LlamaModel(smallest), tokenizer, describe("probe", "Only a vocabulary."), "F32")
+    write_gguf(probe, TorchLlama(smallest), tokenizer, describe("probe", "Only a vocabulary."), "F32")
     different = first_difference(probe, tokenizer, awkward_texts(Random(run.seed), _CHECKED_TEXTS))
     probe.unlink()
     if different is not None:
@@ -264,13 +264,13 @@ def describe(name: str, text: str, chat_template: str = CHAT_TEMPLATE) -> Descri
     )
 
 
-def trained(run: Run, name: str, config: ModelConfig) -> LlamaModel:
+def trained(run: Run, name: str, config: ModelConfig) -> TorchLlama:
     """The model of a stage as it was last saved, finished or not.
 
     Raises:
         FileNotFoundError: the stage has not saved anything yet.
     """
-    model = LlamaModel(config).to(best_device())
+    model = TorchLlama(config).to(best_device())
     model.load_state_dict(torch.load(run.work / f"{name}.pt", map_location=best_device(), weights_only=True)["model"])
     model.requires_grad_(False)
     return model.eval()
@@ -307,7 +307,7 @@ def _train(
     name: str,
     config: ModelConfig,
     begun_as: str | None,
-    source: Source,
+    source: BatchSource,
     tokens: int,
     deadline: float | None = None,
     objective: Objective = next_token_objective,
@@ -316,7 +316,7 @@ def _train(
     if done.exists():
         return
     seed = _TARGET_SEED if config == TARGET else _DRAFT_SEED
-    model = LlamaModel(config, seed).to(best_device())
+    model = TorchLlama(config, seed).to(best_device())
     if begun_as is not None:
         model.load_state_dict(trained(run, begun_as, config).state_dict())
     lesson = isinstance(source, CopyCurriculum | SkillLesson)

@@ -18,8 +18,8 @@ from builtin_pair import facts, other
 from builtin_pair.chats import CHAT_TEMPLATE, Chat, Kind, Turn
 from builtin_pair.mixture import KINDS, ROW_LENGTHS, SHARES, SOURCES, to_document
 from builtin_pair.tokenizer import BytePairTokenizer
-from specchat_engine.training.packing import Batch, Document, batches_by_length
-from specchat_engine.training.trainer import Source
+from specchat_engine.training.packing import PackedBatch, TokenDocument, batches_by_length
+from specchat_engine.training.trainer import BatchSource
 
 NO_THOUGHT: Final = "<think>\n\n</think>\n\n"
 """What the template begins an answer with if thinking is off."""
@@ -54,7 +54,7 @@ _UNKNOWN: Final = (
 )
 
 
-class ThinkingLesson(Source):
+class ThinkingLesson(BatchSource):
     """Chats of all kinds in their usual shares, most of them with a thought before the last answer.
 
     A step depends only on the seed and its number.
@@ -66,16 +66,16 @@ class ThinkingLesson(Source):
         self._step_tokens = step_tokens
         self._batch_tokens = batch_tokens
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step."""
         return batches_by_length(self.documents(step, ROW_LENGTHS[-1]), ROW_LENGTHS, self._batch_tokens)
 
-    def documents(self, step: int, longest: int) -> list[Document]:
+    def documents(self, step: int, longest: int) -> list[TokenDocument]:
         """The chats of one step as tokens, none longer than `longest`."""
         random = Random(f"thinking {self._seed} {step}")
         streams = {kind: SOURCES[kind](Random(f"thinking {self._seed} {step} {kind}")) for kind in KINDS}
         sizes = dict.fromkeys(KINDS, 0)
-        documents: list[Document] = []
+        documents: list[TokenDocument] = []
         while sum(sizes.values()) < self._step_tokens:
             kind = min(KINDS, key=lambda kind: sizes[kind] / SHARES[kind])
             document = to_document(thinking(next(streams[kind]), random), self._tokenizer)

@@ -74,7 +74,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class CatalogPair:
     """A target and a draft of the same family."""
 
     target: Model
@@ -94,7 +94,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class CatalogHead:
     """A draft that reads a target's hidden states and cannot run alone. `kind` is eagle3 or mtp."""
 
     target: Model
@@ -117,8 +117,8 @@ class Catalog:
     """The contents of the file."""
 
     models: Mapping[str, Model]
-    pairs: tuple[Pair, ...]
-    heads: tuple[Head, ...]
+    pairs: tuple[CatalogPair, ...]
+    heads: tuple[CatalogHead, ...]
     bits: Mapping[str, float]
     costs: PassCurves
 
@@ -131,7 +131,7 @@ class Catalog:
         wanted = repository.lower()
         return next((one for one in self.models.values() if (one.repository or "").lower() == wanted), None)
 
-    def drafts_for(self, target: Model) -> list[Pair]:
+    def drafts_for(self, target: Model) -> list[CatalogPair]:
         """The known pairs of a target."""
         return [pair for pair in self.pairs if pair.target == target]
 
@@ -148,9 +148,11 @@ def parse(data: Mapping[str, Any]) -> Catalog:
     models = {entry["id"]: _model(entry) for entry in data["models"]}
     return Catalog(
         models=models,
-        pairs=tuple(Pair(models[entry["target"]], models[entry["draft"]], _reports(entry)) for entry in data["pairs"]),
+        pairs=tuple(
+            CatalogPair(models[entry["target"]], models[entry["draft"]], _reports(entry)) for entry in data["pairs"]
+        ),
         heads=tuple(
-            Head(models[entry["target"]], entry["kind"], entry["repository"], _reports(entry))
+            CatalogHead(models[entry["target"]], entry["kind"], entry["repository"], _reports(entry))
             for entry in data["heads"]
         ),
         bits=data["bits"],

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.analysis.adversary import Adversary
-from specchat_engine.analysis.recheck import Acceptance, faults
-from specchat_engine.analysis.recording import Logits, Pass, Recording, record, watched
+from specchat_engine.analysis.recheck import AcceptanceCheck, faults
+from specchat_engine.analysis.recording import Logits, RecordedPass, Recording, record, watched
 from specchat_engine.analysis.widths import ReadBothWays, WidthNoise, read_both_ways
 from specchat_engine.grammar.constraint import Constraint, GrammarVocabulary
 from specchat_engine.models import BranchingModel, SessionModel
@@ -154,7 +154,7 @@ def audit(
     """
     began = time.monotonic()
     result = Audit()
-    acceptance = Acceptance()
+    acceptance = AcceptanceCheck()
     for (prompt, settings, _), group in groupby(cases, key=lambda case: (case.prompt, case.plain, case.tools)):
         together = list(group)
         target.clear()  # the replays start from an empty memory too, and near-ties depend on how a prompt was read
@@ -176,7 +176,7 @@ def audit(
             if case.settings.verifier == "coupled" and case.settings.drafter == "model":
                 acceptance.observe(f"{prompt} {settings}", found)
                 if acceptance.fault:
-                    fault, acceptance = fault or (0, acceptance.fault), Acceptance()
+                    fault, acceptance = fault or (0, acceptance.fault), AcceptanceCheck()
             finding: Finding | None = None
             if fault:
                 finding = Fault(case, plain, found, *fault)
@@ -200,7 +200,7 @@ def _checked(
 
     with watched(target) as seen, _Grammar(session, vocabulary) as grammar:
 
-        def check(each: Pass) -> None:
+        def check(each: RecordedPass) -> None:
             if grammar.left:
                 return  # that was told when it happened
             before = [*session.prompt_ids, *text]
@@ -230,7 +230,7 @@ class _Grammar:
         if self._constraint:
             self._constraint.close()
 
-    def rows(self, logits: Logits, before: Sequence[int], each: Pass) -> Logits:
+    def rows(self, logits: Logits, before: Sequence[int], each: RecordedPass) -> Logits:
         """The logits of a pass, minus infinity where a token may not come, in the rows that the rule judges by."""
         session = self._session
         if self._constraint is None:

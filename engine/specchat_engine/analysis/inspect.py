@@ -21,7 +21,7 @@ BEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InspectedPosition:
     """An output position of an answer to a prompt, in ids, and the parameters in force there.
 
     `sharpness` is the power that the draft model's distribution was raised to. The answer is `held` to a grammar.
@@ -54,7 +54,7 @@ def inspect(
     target: SessionModel,
     draft: SessionModel | None,
     vocabulary: SessionVocabulary,
-    place: Place,
+    place: InspectedPosition,
     asked: Sequence[int],
     cancelled: Callable[[], bool],
 ) -> Inspection:
@@ -127,7 +127,7 @@ class _Row:
         return found
 
 
-def _check(target: SessionModel, vocabulary: SessionVocabulary, place: Place, asked: Sequence[int]) -> None:
+def _check(target: SessionModel, vocabulary: SessionVocabulary, place: InspectedPosition, asked: Sequence[int]) -> None:
     length = len(place.answer)
     if place.position not in range(length):
         raise SettingError(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from specchat_engine.analysis.recording import Logits, Pass, Recording
+from specchat_engine.analysis.recording import Logits, RecordedPass, Recording
 from specchat_engine.analysis.reference import Law, law
 from specchat_engine.decoding.verification import DRAWS, TESTS
 from specchat_engine.sampling.noise import stream_seed, uniform
@@ -28,7 +28,7 @@ _DEVIATIONS = 5.0
 
 
 def faults(
-    each: Pass, logits: Logits, before: Sequence[int], place: int, seed: int, settings: Settings
+    each: RecordedPass, logits: Logits, before: Sequence[int], place: int, seed: int, settings: Settings
 ) -> Iterator[tuple[int, str]]:
     """Where in one pass the rule does not lead to what was recorded, from 0, and what is wrong there, in words.
 
@@ -70,7 +70,9 @@ def faults(
         yield from _wrong_own(own, found, [(stream_seed(seed, DRAWS, place), each.accepted)], each.accepted)
 
 
-def _wrong_draws(each: Pass, laws: Sequence[Law], own: int | None, seed: int, place: int) -> Iterator[tuple[int, str]]:
+def _wrong_draws(
+    each: RecordedPass, laws: Sequence[Law], own: int | None, seed: int, place: int
+) -> Iterator[tuple[int, str]]:
     """Emitted tokens that are not the target's draws with the noise of their positions."""
     for offset, found in enumerate(laws):
         token = own if offset == each.accepted else each.drafted[offset]
@@ -86,7 +88,7 @@ def _wrong_own(
         yield offset, f"the answer says token {own}, and the rule draws token {drawn[0][0]}"
 
 
-def _wrong_tests(each: Pass, laws: Sequence[Law], tests: int) -> Iterator[tuple[int, str]]:
+def _wrong_tests(each: RecordedPass, laws: Sequence[Law], tests: int) -> Iterator[tuple[int, str]]:
     """Drafted tokens that were accepted or rejected although the ratio of p and q says otherwise."""
     for offset, found in enumerate(laws[: len(each.drafted)]):
         q, test = each.q[offset], uniform(tests, offset)
@@ -97,7 +99,7 @@ def _wrong_tests(each: Pass, laws: Sequence[Law], tests: int) -> Iterator[tuple[
             yield offset, f"token {each.drafted[offset]} was {was}: p / q is {ratio:.4f}, the test's number {test:.4f}"
 
 
-def _wrong_block(each: Pass, laws: Sequence[Law], tests: int) -> Iterator[tuple[int, str]]:
+def _wrong_block(each: RecordedPass, laws: Sequence[Law], tests: int) -> Iterator[tuple[int, str]]:
     """A prefix that block verification does not accept. Only for drafts that are point masses: rounds do not tell q.
 
     Then w_i is the product of the first i p(y), and s_i = w_i (1 - p(y_(i+1))).
@@ -118,7 +120,7 @@ def _wrong_block(each: Pass, laws: Sequence[Law], tests: int) -> Iterator[tuple[
 
 
 @dataclass(slots=True)
-class Acceptance:
+class AcceptanceCheck:
     """Compares how often drafts that share the target's noise are accepted with what that noise guarantees.
 
     A token y that was drawn from q with the noise with which the target draws from p is the target's with a

@@ -29,7 +29,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class RecordedPass:
     """One round in ids: what was drafted, and what was emitted.
 
     `parents` are those of a tree, as in a round, and the accepted tokens come first; `tree` is the tree as it was read.
@@ -57,7 +57,7 @@ class Pass:
         return [depth if parent < self.accepted else None for parent, depth in followed]
 
     @classmethod
-    def of(cls, event: Round, tree: Tree | None = None) -> Pass:
+    def of(cls, event: Round, tree: Tree | None = None) -> RecordedPass:
         """What a round tells."""
         drafted, own = tuple(token.id for token in event.drafted if token.id is not None), event.token.id
         return cls(
@@ -80,7 +80,7 @@ class Recording:
 
     prompt: tuple[int, ...]
     seed: int
-    passes: tuple[Pass, ...]
+    passes: tuple[RecordedPass, ...]
     held: HeldGrammar = FREE
 
     @property
@@ -92,19 +92,19 @@ class Recording:
 def record(
     session: Session,
     asked: str | Prompt,
-    hear: Callable[[Pass], None] = lambda _: None,
+    hear: Callable[[RecordedPass], None] = lambda _: None,
     tree: Callable[[], Tree | None] = lambda: None,
 ) -> Recording:
     """Answers a message or a prompt, and records the tokens of each pass. `hear` gets each pass as soon as it was made,
     `tree` gives the tree that was read last."""
     passes = []
     for event in session.generate(asked) if isinstance(asked, str) else session.answer(asked, 0):
-        passes.append(Pass.of(event, tree()))
+        passes.append(RecordedPass.of(event, tree()))
         hear(passes[-1])
     return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes), session.held)
 
 
-class Watched:
+class LatestPass:
     """What a target's latest pass gave: its logits, of a tree the rows of the path that was taken, and the tree."""
 
     def __init__(self) -> None:
@@ -113,9 +113,9 @@ class Watched:
 
 
 @contextmanager
-def watched(target: SessionModel) -> Iterator[Watched]:
+def watched(target: SessionModel) -> Iterator[LatestPass]:
     """Meanwhile keeps what the target's passes give."""
-    seen, advance = Watched(), target.advance
+    seen, advance = LatestPass(), target.advance
 
     def kept(tokens: Sequence[int], rows: int) -> Logits:
         logits = advance(tokens, rows)

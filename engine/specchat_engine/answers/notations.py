@@ -33,7 +33,7 @@ from specchat_engine.answers.json_calls import JsonCalls
 from specchat_engine.answers.named_calls import ArgumentsReader, JsonArguments, NamedCall
 from specchat_engine.answers.parts import CallReader
 from specchat_engine.answers.python_calls import PythonCalls
-from specchat_engine.answers.tagged_calls import DSML, GLM, MINICPM, MINIMAX, QWEN, TaggedCall, Tags
+from specchat_engine.answers.tagged_calls import DSML, GLM, MINICPM, MINIMAX, QWEN, CallTags, TaggedCall
 from specchat_engine.grammar.json_schema import JSON, Writing, literal
 
 _TAG: Final = re.compile(r"<[^<>\n]+>|\[[A-Z_]+\]")
@@ -121,7 +121,7 @@ def _named(head: str, arguments: Callable[[], ArgumentsReader] = JsonArguments) 
     return lambda _: NamedCall(pattern, arguments())
 
 
-def _tagged(tags: Tags) -> Callable[[Schemas], CallReader]:
+def _tagged(tags: CallTags) -> Callable[[Schemas], CallReader]:
     return lambda schemas: TaggedCall(tags, schemas)
 
 

@@ -31,7 +31,7 @@ _MAY_BE_NAME: Final = re.compile(r"\s{0,8}[^<>\s]{0,128}\s{0,8}")
 
 
 @dataclass(frozen=True, slots=True)
-class Tags:
+class CallTags:
     """What is written around the parameters of a call.
 
     `name` and `key` match the function's name and a parameter's key with what follows it; the name may have a second
@@ -53,7 +53,7 @@ class Tags:
         return pattern.fullmatch(text[: len(text) - held_back(text, self.marks)]) is not None
 
 
-QWEN: Final = Tags(
+QWEN: Final = CallTags(
     name=re.compile(r"([^<>\s]{1,128})>"),
     opens="<parameter=",
     key=re.compile(r"([^<>\s]{1,128})>"),
@@ -62,7 +62,7 @@ QWEN: Final = Tags(
     closes="</parameter>",
     ends="</function>",
 )
-GLM: Final = Tags(
+GLM: Final = CallTags(
     name=re.compile(r"\s{0,8}([\w.:/-]{1,64})\s{0,8}(?=<arg_key>|(</tool_call>))"),
     opens="<arg_key>",
     key=re.compile(r"\s{0,8}([^<>]{1,128}?)\s{0,8}</arg_key>\s{0,8}<arg_value>"),
@@ -83,10 +83,10 @@ _OF_KNOWN: Final = re.compile(r'([^<>"\s]{1,128})(">)')
 
 def _attributes(
     opens: str, closes: str, ends: str, name: re.Pattern[str] = _OF_KNOWN, key: re.Pattern[str] = _ATTRIBUTE
-) -> Tags:
+) -> CallTags:
     """Tags with the names in attributes."""
     begun = re.compile(r'[^<>"\s]{0,128}(?:"[^<>]{0,24})?')
-    return Tags(name=name, opens=opens, key=key, begun=begun, around="", closes=closes, ends=ends)
+    return CallTags(name=name, opens=opens, key=key, begun=begun, around="", closes=closes, ends=ends)
 
 
 MINIMAX: Final = _attributes('<parameter name="', "</parameter>", "</invoke>")
@@ -108,7 +108,7 @@ class TaggedCall:
     known function.
     """
 
-    def __init__(self, tags: Tags, schemas: Mapping[str, Any]) -> None:
+    def __init__(self, tags: CallTags, schemas: Mapping[str, Any]) -> None:
         """`schemas` are those of the functions' parameters, by the functions' names."""
         self.text = ""
         self.state: CallState = "open"

@@ -22,7 +22,7 @@ from specchat_engine.decoding.rounds import (
     TokenKind,
 )
 from specchat_engine.decoding.stats import AcceptanceCounts
-from specchat_engine.decoding.transcript import Transcript
+from specchat_engine.decoding.transcript import AnswerDecoder
 from specchat_engine.decoding.verification import Verdict
 from specchat_engine.models import SessionModel
 from specchat_engine.stores.recorded_turns import RecordedTurn, likeliest
@@ -57,7 +57,7 @@ class Recorder:
         target: SessionModel,
         drafting: Sequence[SessionModel],
         piece: Callable[[int], bytes],
-        transcript: Transcript,
+        transcript: AnswerDecoder,
         began_ns: int,
     ) -> None:
         """`drafting` are the models that draft.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from specchat_engine.settings import Settings
 
 
-class Transcript:
+class AnswerDecoder:
     """Decodes the tokens of an answer with one incremental decoder, and looks for what ends it.
 
     `texts` has one entry for each token received; together they are the text. Bytes of a character that several tokens
@@ -36,7 +36,7 @@ class Transcript:
         self._cut: int | None = None
 
     @classmethod
-    def of(cls, settings: Settings, piece: Callable[[int], bytes], ends: frozenset[int], room: int) -> Transcript:
+    def of(cls, settings: Settings, piece: Callable[[int], bytes], ends: frozenset[int], room: int) -> AnswerDecoder:
         """An answer under these settings, for which the context has room for `room` tokens."""
         limit = min(settings.max_tokens or room, room)
         return cls(piece, ends, settings.stop, limit, "length" if limit == settings.max_tokens else "context")

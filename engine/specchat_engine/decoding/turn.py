@@ -14,7 +14,7 @@ from specchat_engine.decoding.generate import Plan
 from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import PromptReading, Round
 from specchat_engine.decoding.stats import Repetition, TurnStats
-from specchat_engine.decoding.transcript import Transcript
+from specchat_engine.decoding.transcript import AnswerDecoder
 from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifier
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.constraint import Constraint
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     from specchat_engine.prompt.messages import Prompt
 
 
-class Cancel:
+class CancelFlag:
     """A flag that any thread may set. Calling it says whether it is set."""
 
     __slots__ = ("asked",)
@@ -122,7 +122,7 @@ class Turn:
         seed: int,
         prompt: Prompt,
         prefix: Sequence[int],
-        transcript: Transcript,
+        transcript: AnswerDecoder,
     ) -> None:
         """The answer begins with the ids of `prefix`. `transcript` is empty."""
         self.number = number
@@ -141,7 +141,7 @@ class Turn:
         self.repetition = Repetition()
         self.part: CurrentPart | None = None
         self.held = FREE
-        self.cancel = Cancel()
+        self.cancel = CancelFlag()
         self._stats = TurnStats()
         self._counting = Lock()
 

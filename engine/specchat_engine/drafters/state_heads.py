@@ -100,7 +100,7 @@ class StateHead(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ResidualBlock:
     """x + SiLU(W x + b), with W [width, width] and b [width]."""
 
     weight: Floats
@@ -115,7 +115,7 @@ class Block:
 class Medusa(StateHead):
     """Independent heads: each predicts the token one place further than the one before, all from the state alone."""
 
-    def __init__(self, width: int, blocks: Sequence[Sequence[Block]], outputs: Sequence[Floats]) -> None:
+    def __init__(self, width: int, blocks: Sequence[Sequence[ResidualBlock]], outputs: Sequence[Floats]) -> None:
         """`blocks` are those of each head, in their order."""
         super().__init__(width, outputs)
         self._blocks = blocks

@@ -11,7 +11,7 @@ from specchat_engine.decoding.drafts import Alternative, Context, Draft, Drafter
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.settings import Settings
-from specchat_engine.stores import Places, Suffixes
+from specchat_engine.stores import Occurrences, Suffixes
 
 _ALTERNATIVES = 16
 """So many tokens are named beside the chain, of which the policy chooses."""
@@ -45,7 +45,7 @@ class StoreDrafter(Drafter):
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
         self._shortest = Settings().ngram_min
-        self._found: tuple[str, Suffixes, Places] | None = None
+        self._found: tuple[str, Suffixes, Occurrences] | None = None
         self._looked_at = -1
 
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
@@ -90,7 +90,7 @@ class StoreDrafter(Drafter):
             name, hits = self._found[0], self._stores.hits
             hits[name] = hits.get(name, 0) + accepted
 
-    def _find(self, tokens: Sequence[int]) -> tuple[str, Suffixes, Places] | None:
+    def _find(self, tokens: Sequence[int]) -> tuple[str, Suffixes, Occurrences] | None:
         if self._looked_at != len(tokens):
             self._looked_at = len(tokens)
             places = ((name, one, one.find(tokens, self._shortest)) for name, one in self._stores.used.items())

@@ -8,17 +8,17 @@ Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
 
 from specchat_engine.errors import HeaderError
-from specchat_engine.gguf.cursor import FileSource, MoreNeeded, PrefixSource, Source, TextArray, Value
-from specchat_engine.gguf.header import Header, TensorInfo
+from specchat_engine.gguf.cursor import ByteSource, FileSource, MoreNeeded, PrefixSource, TextArray, Value
+from specchat_engine.gguf.header import GgufHeader, TensorInfo
 from specchat_engine.gguf.reader import read_header, read_model
 
 __all__ = [
+    "ByteSource",
     "FileSource",
-    "Header",
+    "GgufHeader",
     "HeaderError",
     "MoreNeeded",
     "PrefixSource",
-    "Source",
     "TensorInfo",
     "TextArray",
     "Value",

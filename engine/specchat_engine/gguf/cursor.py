@@ -29,7 +29,7 @@ class MoreNeeded(Exception):
         self.size = size
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """Bytes at offsets."""
 
     @property
@@ -116,7 +116,7 @@ AGAIN = "download it again"
 class Cursor:
     """A position in a header. `data` holds all bytes that were read so far."""
 
-    def __init__(self, source: Source, name: str) -> None:
+    def __init__(self, source: ByteSource, name: str) -> None:
         self.name = name
         self.data = bytearray()
         self.position = 0

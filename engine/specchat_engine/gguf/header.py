@@ -126,7 +126,7 @@ class TensorInfo:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Header:
+class GgufHeader:
     """Everything before the weights. `data_offset` is where the tensors begin, in bytes; `file_size` None if unknown.
 
     Properties are None, empty or 0 if the file does not have the value, or has it in another type. A file of a split

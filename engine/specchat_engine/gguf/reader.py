@@ -23,13 +23,13 @@ from specchat_engine.gguf.cursor import (
     MAX_KEYS,
     MAX_TENSOR_NAME_BYTES,
     MAX_TENSORS,
+    ByteSource,
     Cursor,
     FileSource,
-    Source,
     Value,
     ValueReader,
 )
-from specchat_engine.gguf.header import TYPES, Header, TensorInfo
+from specchat_engine.gguf.header import TYPES, GgufHeader, TensorInfo
 from specchat_engine.gguf.soundness import check_loadable
 
 _MAGIC: Final = b"GGUF"
@@ -42,7 +42,7 @@ _MAX_PARTS: Final = 512
 """The largest published models come in some 60 files."""
 
 
-def read_file(path: Path) -> Header:
+def read_file(path: Path) -> GgufHeader:
     """The header of one file. Raises ModelFileError if it cannot be read, HeaderError if it is no GGUF file."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -57,7 +57,7 @@ def read_file(path: Path) -> Header:
         raise ModelFileError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def read_model(path: Path) -> Header:
+def read_model(path: Path) -> GgufHeader:
     """The header of a model that llama.cpp can load, with the tensors of all its files.
 
     `path` is the file, or the first of several. A head may be a safetensors file too. Raises ModelFileError or
@@ -75,7 +75,7 @@ def read_model(path: Path) -> Header:
     return replace(first, tensors=tuple(tensor for one in headers for tensor in one.tensors), file_size=sum(sizes))
 
 
-def part_paths(path: Path, header: Header) -> list[Path]:
+def part_paths(path: Path, header: GgufHeader) -> list[Path]:
     """All files of the model whose first file this is. Raises HeaderError if it is not the first."""
     count = header.split_count
     if count == 1:
@@ -89,7 +89,7 @@ def part_paths(path: Path, header: Header) -> list[Path]:
     return [path.with_name(f"{stem}-{number:05d}-of-{last}.gguf") for number in range(1, count + 1)]
 
 
-def read_header(source: Source, name: str = "the file") -> Header:
+def read_header(source: ByteSource, name: str = "the file") -> GgufHeader:
     """Everything before the weights; no size in it is trusted. `name` is the file's, for messages.
 
     Raises HeaderError, in one line, if the header is incomplete or broken, and what the source raises: MoreNeeded if it
@@ -114,7 +114,7 @@ def read_header(source: Source, name: str = "the file") -> Header:
     data_offset = -(-cursor.position // alignment) * alignment
     infos = tuple(tensors.values())
     _check_places(cursor, infos, data_offset)
-    return Header(
+    return GgufHeader(
         version=version,
         byte_order=cursor.order,
         alignment=alignment,
@@ -219,7 +219,7 @@ _UNKNOWN: Final = -1
 _MOST_TENSORS: Final = 1000
 
 
-def read_safetensors(path: Path) -> Header:
+def read_safetensors(path: Path) -> GgufHeader:
     """The header of a head. Raises ModelFileError if the file cannot be read, HeaderError for any other model."""
     from safetensors import SafetensorError, safe_open
 
@@ -240,7 +240,7 @@ def read_safetensors(path: Path) -> Header:
             metadata[f"{kind}.{name}"] = int(text)
         elif text in ("true", "false"):
             metadata[f"{kind}.{name}"] = text == "true"
-    return Header(0, "little", 1, metadata, tensors, 0, path.stat().st_size)
+    return GgufHeader(0, "little", 1, metadata, tensors, 0, path.stat().st_size)
 
 
 def _described(name: str, entry: Any) -> TensorInfo:

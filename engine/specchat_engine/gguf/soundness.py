@@ -15,7 +15,7 @@ import numpy as np
 
 from specchat_engine.architectures import architecture_of
 from specchat_engine.errors import HeaderError
-from specchat_engine.gguf.header import TYPES, Header
+from specchat_engine.gguf.header import TYPES, GgufHeader
 
 _MAX_LAYERS, _MAX_EXPERTS = 512, 1024
 """LLAMA_MAX_LAYERS and LLAMA_MAX_EXPERTS."""
@@ -46,7 +46,7 @@ _TABLES = re.compile(r"d2t|masked_embd_ordering|blk\.\d+\.ffn_gate_tid2eid")
 """Tensors that hold ids, not weights: llama.cpp only looks rows up in them. Their names may end in `.weight`."""
 
 
-def check_loadable(header: Header, name: str) -> None:
+def check_loadable(header: GgufHeader, name: str) -> None:
     """Raises HeaderError if this header would crash native code. `name` is the file's, for the message."""
     if header.byte_order != sys.byteorder:
         seen = int.from_bytes(header.version.to_bytes(4, "big"), "little")
@@ -58,7 +58,7 @@ def check_loadable(header: Header, name: str) -> None:
         raise HeaderError(f"{name} could not be loaded: {problem}; try the file with another download or build")
 
 
-def _problems(header: Header) -> Iterator[str]:
+def _problems(header: GgufHeader) -> Iterator[str]:
     for key, value in header.metadata.items():
         if isinstance(value, tuple):
             yield f"{key[:64]!r} holds arrays in arrays, which llama.cpp cannot read"
@@ -79,7 +79,7 @@ def _problems(header: Header) -> Iterator[str]:
         yield from _bytes(header)
 
 
-def _hyperparameters(header: Header) -> Iterator[str]:
+def _hyperparameters(header: GgufHeader) -> Iterator[str]:
     prefix = header.architecture
     layers = header.of_model("block_count")
     if layers is not None and not 0 < layers <= _MAX_LAYERS:
@@ -107,7 +107,7 @@ def _hyperparameters(header: Header) -> Iterator[str]:
             yield f"{prefix}.{key} is {value}, 0 to {most} can be loaded"
 
 
-def _attention(header: Header) -> Iterator[str]:
+def _attention(header: GgufHeader) -> Iterator[str]:
     heads = next((one for one in header.heads if one), 0)
     if not heads:
         return
@@ -117,7 +117,7 @@ def _attention(header: Header) -> Iterator[str]:
         yield f"rope turns {turned} dimensions of heads of {length}"
 
 
-def _bytes(header: Header) -> Iterator[str]:
+def _bytes(header: GgufHeader) -> Iterator[str]:
     """SentencePiece spells what has no token of its own in bytes, and each byte needs a token for that. RWKV's reader
     stays where it is, forever, at the first byte of a token if that has no token of its own."""
     for byte in range(256):
@@ -128,7 +128,7 @@ def _bytes(header: Header) -> Iterator[str]:
             return
 
 
-def _states(header: Header) -> Iterator[str]:
+def _states(header: GgufHeader) -> Iterator[str]:
     inner, width = header.of_model("ssm.inner_size") or 0, header.width
     asserted = architecture_of(header.architecture).state_width
     if asserted == "doubled" and inner != 2 * width:

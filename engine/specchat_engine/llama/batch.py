@@ -14,7 +14,7 @@ from specchat_engine.llama.library import api
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PassPart:
     """What one text adds to a pass: tokens, with logits for the last `rows` of them.
 
     `positions` are those of the tokens in their text. `sequences` has the sequences of llama.cpp that each token
@@ -27,7 +27,7 @@ class Part:
     sequences: int | Sequence[Sequence[int]] = 0
 
     @classmethod
-    def chain(cls, tokens: Sequence[int], start: int, rows: int, sequence: int = 0) -> Part:
+    def chain(cls, tokens: Sequence[int], start: int, rows: int, sequence: int = 0) -> PassPart:
         """Tokens that follow each other from position `start` on."""
         return cls(tokens, range(start, start + len(tokens)), rows, sequence)
 
@@ -59,7 +59,7 @@ class Batch:
     def __bool__(self) -> bool:
         return bool(self.struct.token and self.struct.pos and self.struct.logits)
 
-    def fill(self, parts: Sequence[Part]) -> None:
+    def fill(self, parts: Sequence[PassPart]) -> None:
         """Makes the next pass read these parts, which together have at most `size` tokens."""
         begin = 0
         for part in parts:

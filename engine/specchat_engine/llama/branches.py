@@ -12,7 +12,7 @@ from specchat_engine.llama.library import api
 from specchat_engine.trees import depths_of, leaves_of, path_to
 
 
-class Branches:
+class TreeSequences:
     """The sequences of one tree after `start` tokens of text."""
 
     def __init__(self, memory: Any, start: int, tree: Sequence[int], parents: Sequence[int]) -> None:

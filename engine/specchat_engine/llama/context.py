@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
-from specchat_engine.llama.batch import Part
-from specchat_engine.llama.branches import Branches, Fork
+from specchat_engine.llama.batch import PassPart
+from specchat_engine.llama.branches import Fork, TreeSequences
 from specchat_engine.llama.hidden import HiddenStates
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.native import NativeContext, Pass
+from specchat_engine.llama.native import NativeContext, PassResult
 from specchat_engine.llama.rollback import Rollback, find_ways
 from specchat_engine.llama.vision import Vision
 from specchat_engine.load_options import Buffers
@@ -37,7 +37,7 @@ passes have to be exact, prompts are read in passes that are wider, and answers 
 _MEANINGS = {1: "no room in the memory for the batch", 2: "aborted", -1: "invalid batch"}
 
 
-Passes = Callable[[NativeContext, Sequence[Part]], Pass]
+Passes = Callable[[NativeContext, Sequence[PassPart]], PassResult]
 """Makes a pass over what one text adds: `NativeContext.compute`, or one that adds the parts of other texts."""
 
 
@@ -76,7 +76,7 @@ class LlamaContext:
         self._last_image = 0  # where the last image ends, or further on
         self.max_leaves: int
         self.can_go_back: bool
-        self._tree: Branches | None = None
+        self._tree: TreeSequences | None = None
         self._fork: Fork | None = None
         self._settle()
 
@@ -186,7 +186,7 @@ class LlamaContext:
         Raises DecodeError as `advance` does, and for a tree with too many leaves.
         """
         rows, start = len(tree) + 1, self._position(self.length)
-        branches = Branches(self._native.memory, start + 1, tree, parents)
+        branches = TreeSequences(self._native.memory, start + 1, tree, parents)
         if rows > self.max_rows or branches.count > self.max_leaves:
             raise DecodeError(
                 f"a tree of {len(tree)} tokens with {branches.count} leaves: {self.max_rows - 1} tokens and "
@@ -196,7 +196,7 @@ class LlamaContext:
         branches.open(start)
         self._tree = branches
         positions = [start, *(start + 1 + depth for depth in branches.depths)]
-        logits = self._compute(Part([token, *tree], positions, rows, [range(branches.count), *branches.members]))
+        logits = self._compute(PassPart([token, *tree], positions, rows, [range(branches.count), *branches.members]))
         self.tokens.append(token)
         return logits
 
@@ -229,7 +229,7 @@ class LlamaContext:
         if fork is None:
             raise DecodeError("there is no branch to read a token of")
         self._check_room(2 + len(fork.tokens))
-        logits = self._compute(Part([token, other], [self.length, fork.end], 2, [(0,), (1,)]))
+        logits = self._compute(PassPart([token, other], [self.length, fork.end], 2, [(0,), (1,)]))
         self.tokens.append(token)
         fork.tokens.append(other)
         return logits
@@ -460,7 +460,7 @@ class LlamaContext:
 
     def _decode(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         self._check_room(len(tokens))
-        logits = self._compute(Part.chain(tokens, self._position(len(self.tokens)), rows, self._sequence))
+        logits = self._compute(PassPart.chain(tokens, self._position(len(self.tokens)), rows, self._sequence))
         self.tokens += tokens
         if self._rollback.bounded:
             self._rollback.passed(len(tokens))
@@ -514,7 +514,7 @@ class LlamaContext:
         if self.length + count > self.capacity:
             raise DecodeError(f"{self.length + count} tokens do not fit a context of {self.capacity}: use a larger -c")
 
-    def _compute(self, part: Part) -> NDArray[np.float32]:
+    def _compute(self, part: PassPart) -> NDArray[np.float32]:
         """Makes a pass over what this text adds; logits [rows, V]."""
         start, count = self.length, len(part.tokens)
         if self.states:

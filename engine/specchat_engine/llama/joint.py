@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from threading import Condition, RLock
 
 from specchat_engine.errors import DecodeError
-from specchat_engine.llama.batch import Part
-from specchat_engine.llama.native import NativeContext, Pass
+from specchat_engine.llama.batch import PassPart
+from specchat_engine.llama.native import NativeContext, PassResult
 from specchat_engine.models import ALONE, Company
 
 _PATIENCE_S = 0.005
@@ -45,7 +45,7 @@ class _Answer:
     draft_ns: float = 0.0
     own_draft_ns: float = 0.0
 
-    def begin_pass(self, part: Part) -> None:
+    def begin_pass(self, part: PassPart) -> None:
         """Learns from the next target pass what came of the last one. Reading a prompt emits nothing."""
         if self.start is not None and self.rows:
             emitted = max(1, min(part.positions[0] - self.start, self.rows))
@@ -68,8 +68,8 @@ class _Waiting:
 
     place: int
     context: NativeContext
-    part: Part
-    made: Pass | DecodeError | None = None
+    part: PassPart
+    made: PassResult | DecodeError | None = None
 
 
 class JointPasses:
@@ -113,7 +113,7 @@ class JointPasses:
         answer = self._answers.get(place)
         return answer.company if answer else ALONE
 
-    def compute(self, context: NativeContext, parts: Sequence[Part]) -> Pass:
+    def compute(self, context: NativeContext, parts: Sequence[PassPart]) -> PassResult:
         """Waits until all answers wait, and makes a pass over this part, which belongs to one place, and theirs.
 
         While its place gives an answer the logits are valid until its next pass. Raises DecodeError once the context
@@ -156,7 +156,7 @@ class JointPasses:
                 tokens += len(one.part.tokens)
         passing = self._passes.submit(context.compute, [one.part for one in chosen])
         try:
-            made: Pass | DecodeError = passing.result()
+            made: PassResult | DecodeError = passing.result()
         except DecodeError as error:
             made = error
         finally:
@@ -167,14 +167,14 @@ class JointPasses:
         answers = [self._answers.get(one.place) for one in chosen]
         if context is self._target:
             _note(answers, [one.part for one in chosen])
-        elif isinstance(made, Pass):
+        elif isinstance(made, PassResult):
             for answer in filter(None, answers):
                 answer.draft_ns += made.nanoseconds
                 answer.own_draft_ns += made.nanoseconds / len(chosen)
         self._changed.notify_all()
 
 
-def _note(answers: Sequence[_Answer | None], parts: Sequence[Part]) -> None:
+def _note(answers: Sequence[_Answer | None], parts: Sequence[PassPart]) -> None:
     """Notes what each answer of a target pass has to know of the others."""
     reading = [part.rows < len(part.tokens) for part in parts]
     tokens = sum(len(part.tokens) for part in parts)

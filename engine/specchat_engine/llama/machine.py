@@ -14,7 +14,7 @@ from typing import Any
 import llama_cpp._ggml as ggml
 
 from specchat_engine.errors import SettingError
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import GgufHeader
 from specchat_engine.gguf.header import TYPES
 from specchat_engine.llama.library import api, loaded_libraries, system_info
 from specchat_engine.llama.tiles import find_fault
@@ -144,7 +144,7 @@ _FEATURES = {
 """llama.cpp's names of instruction sets, and Linux's. AMX is left out: `doctor` has a row of its own for it."""
 
 
-def may_repack(header: Header, *, apart: bool = False) -> bool:
+def may_repack(header: GgufHeader, *, apart: bool = False) -> bool:
     """Whether this build may copy weights into another layout; if not, it uses them as they are in the file. `apart` as
     for `tile_fault`."""
     return not (any(tensor.type_name in TILED for tensor in header.tensors) and tile_fault(apart=apart))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from specchat_engine.errors import Cancelled, ModelFileError
-from specchat_engine.gguf import Header, read_model
+from specchat_engine.gguf import GgufHeader, read_model
 from specchat_engine.llama.kernels import exact_kernels
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log, read_weights
@@ -41,7 +41,7 @@ class LlamaModel:
         tensor_split: Sequence[float] = (),
         main_gpu: int = 0,
         progress: Callable[[float], bool] | None = None,
-        header: Header | None = None,
+        header: GgufHeader | None = None,
         tokenizer: bool = True,
         own_head: bool = False,
         vocabulary_only: bool = False,
@@ -135,7 +135,7 @@ class LlamaModel:
 _LONGEST_KEY = 127
 
 
-def without_tokenizer(header: Header) -> Any:
+def without_tokenizer(header: GgufHeader) -> Any:
     """An array for `kv_overrides` that makes llama.cpp skip the file's tokenizer but keep its number of tokens.
 
     Keep the array alive until the model is loaded.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.architectures import SNAPSHOTS
 from specchat_engine.errors import DecodeError, ModelFileError
-from specchat_engine.llama.batch import Batch, Part
+from specchat_engine.llama.batch import Batch, PassPart
 from specchat_engine.llama.kernels import exact_kernels
 from specchat_engine.llama.library import api, floats
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
@@ -43,7 +43,7 @@ _WITHOUT_LOGITS = -2
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class PassResult:
     """What a pass gave: the code of llama.cpp, 0 for success, the logits [rows, V] of each part, and its time."""
 
     code: int
@@ -110,7 +110,7 @@ class NativeContext:
             self.close()
             raise ModelFileError(f"{model.path}: llama.cpp makes no cache for it: it does not generate text")
 
-    def compute(self, parts: Sequence[Part]) -> Pass:
+    def compute(self, parts: Sequence[PassPart]) -> PassResult:
         """Makes one pass over these parts, at most `size` tokens; the next pass overwrites the logits.
 
         Raises DecodeError once the context is closed.
@@ -128,7 +128,7 @@ class NativeContext:
             code = _WITHOUT_LOGITS
         logits = floats(pointer, rows if code == 0 else 0, self.model.vocabulary.size)
         ends = np.cumsum([part.rows for part in parts])
-        return Pass(code, [logits[end - part.rows : end] for part, end in zip(parts, ends, strict=True)], took)
+        return PassResult(code, [logits[end - part.rows : end] for part, end in zip(parts, ends, strict=True)], took)
 
     def compute_image(self, vision: Vision, first: int, start: int, sequence: int) -> tuple[int, int]:
         """Reads the image, or the part of one, whose ids begin with this one: llama.cpp's code, and the time it took.

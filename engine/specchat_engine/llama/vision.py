@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import DecodeError, HeaderError, ModelFileError, SettingError
-from specchat_engine.gguf.header import Header
+from specchat_engine.gguf.header import GgufHeader
 from specchat_engine.gguf.reader import read_file
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log
@@ -31,7 +31,7 @@ _ORDER: Final = ("f16", "bf16", "q8_0", "f32")
 _PRECISION: Final = re.compile(r"(?:^|[-_.])(f16|bf16|f32|q\d_\w+)$")
 
 
-def read_projector(path: Path) -> Header:
+def read_projector(path: Path) -> GgufHeader:
     """The header of a projector for images. Raises ModelFileError or HeaderError for anything else."""
     header = read_file(path)
     if header.architecture != _ARCHITECTURE:

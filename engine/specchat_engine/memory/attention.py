@@ -13,7 +13,7 @@ import platform
 from dataclasses import dataclass, replace
 from functools import cache
 
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import GgufHeader
 from specchat_engine.load_options import PLAIN_CACHE_TYPES, LoadOptions
 from specchat_engine.threads.processors import read_features, read_processors
 
@@ -36,7 +36,9 @@ class Attention:
     ubatch_size: int
 
     @classmethod
-    def of(cls, options: LoadOptions, header: Header, n_ctx: int, *, on_cpu: bool, exact: bool = False) -> Attention:
+    def of(
+        cls, options: LoadOptions, header: GgufHeader, n_ctx: int, *, on_cpu: bool, exact: bool = False
+    ) -> Attention:
         """The choice for a context of `n_ctx` tokens; `on_cpu` says that no layer is on a GPU.
 
         Where passes have to be `exact`, scores are kept unless the cache needs flash attention: it splits the keys of a

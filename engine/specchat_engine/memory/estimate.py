@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from specchat_engine.architectures import SNAPSHOTS, architecture_of
-from specchat_engine.gguf import Header, TensorInfo
+from specchat_engine.gguf import GgufHeader, TensorInfo
 from specchat_engine.gguf.header import TYPES
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.attention import Attention, rounded
@@ -65,9 +65,9 @@ class Use:
     def of(
         cls,
         options: LoadOptions,
-        header: Header,
+        header: GgufHeader,
         *,
-        draft_of: Header | None = None,
+        draft_of: GgufHeader | None = None,
         gpu: bool = False,
         repacked: Collection[str] = (),
     ) -> Use:
@@ -125,7 +125,7 @@ class Footprint:
         return self.host.total + self.gpu.total
 
 
-def estimate(header: Header, use: Use) -> Footprint:
+def estimate(header: GgufHeader, use: Use) -> Footprint:
     """The memory that the engine will need for a model; accurate to about 10 % on CPUs, less on GPUs.
 
     A split model's header must have the tensors of all its files, as `gguf.read_model` returns it.
@@ -173,7 +173,7 @@ def _is_repacked(tensor: TensorInfo, types: Collection[str]) -> bool:
     return tensor.type_name in types and len(tensor.shape) > 1 and tensor.shape[1] % 8 == 0
 
 
-def _cache_bytes(header: Header, use: Use) -> list[int]:
+def _cache_bytes(header: GgufHeader, use: Use) -> list[int]:
     """The bytes that each layer keeps for the whole context."""
     cells = rounded(use.n_ctx)
     keys, values = (_CACHE_BITS[name.upper()] for name in (use.cache_type_k, use.cache_type_v))
@@ -187,7 +187,7 @@ def _cache_bytes(header: Header, use: Use) -> list[int]:
     ]
 
 
-def _compute_bytes(header: Header, use: Use) -> int:
+def _compute_bytes(header: GgufHeader, use: Use) -> int:
     """Bytes of the compute buffer at its fullest moment."""
     n_ctx, flash = rounded(use.n_ctx), use.flash_attention
     tokens = min(use.ubatch_size, use.batch_size, n_ctx)
@@ -208,7 +208,7 @@ def _compute_bytes(header: Header, use: Use) -> int:
     return max(mask + _FLOAT * tokens * inside, logits)
 
 
-def _graph_bytes(header: Header, n_ubatch: int) -> int:
+def _graph_bytes(header: GgufHeader, n_ubatch: int) -> int:
     """Bytes of llama.cpp's bookkeeping for its graphs."""
     tensors = len(header.tensors)
     if architecture_of(header.architecture).many_nodes:
@@ -216,7 +216,7 @@ def _graph_bytes(header: Header, n_ubatch: int) -> int:
     return _NODE_BYTES * max(1024, 8 * tensors)
 
 
-def _feed_forward(header: Header) -> int:
+def _feed_forward(header: GgufHeader) -> int:
     """Numbers for each token at the fullest moment of a feed-forward layer."""
     width, wide = header.width, max(header.per_layer("feed_forward_length"), default=0)
     architecture = architecture_of(header.architecture)
@@ -228,7 +228,7 @@ def _feed_forward(header: Header) -> int:
     return max(3 * used * expert + 4 * width, 2 * used * width + 2 * width) + extra
 
 
-def _state_space(header: Header) -> int:
+def _state_space(header: GgufHeader) -> int:
     """Numbers for each token at the fullest moment of a state-space layer."""
     inner, size = header.of_model("ssm.inner_size") or 0, header.of_model("ssm.state_size") or 0
     if not inner or architecture_of(header.architecture).many_nodes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specchat_engine.architectures import architecture_of
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import GgufHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,12 @@ class LayerMemory:
     state: int
 
 
-def has_state(header: Header) -> bool:
+def has_state(header: GgufHeader) -> bool:
     """Whether part of the model's memory is a state, which cannot simply drop the last tokens."""
     return bool(architecture_of(header.architecture).states)
 
 
-def layer_memories(header: Header) -> list[LayerMemory]:
+def layer_memories(header: GgufHeader) -> list[LayerMemory]:
     """What each layer keeps. Prediction layers are included; they keep nothing in a normal context."""
     layers = header.layers
     ends = layers - (header.of_model("nextn_predict_layers") or 0)
@@ -50,7 +50,7 @@ def layer_memories(header: Header) -> list[LayerMemory]:
     return found
 
 
-def _state_layers(header: Header) -> list[bool]:
+def _state_layers(header: GgufHeader) -> list[bool]:
     layers, states = header.layers, architecture_of(header.architecture).states
     if states in ("every", "beside", ""):
         return [bool(states)] * layers
@@ -66,7 +66,7 @@ def _state_layers(header: Header) -> list[bool]:
     ]
 
 
-def head_sizes(header: Header, layer: int) -> tuple[int, int]:
+def head_sizes(header: GgufHeader, layer: int) -> tuple[int, int]:
     """Numbers of one head's key and value."""
     heads = header.heads[0] if header.heads else 0
     usual = header.width // heads if heads else 0
@@ -78,13 +78,13 @@ def head_sizes(header: Header, layer: int) -> tuple[int, int]:
     return keys, values
 
 
-def is_sliding(header: Header, layer: int) -> bool:
+def is_sliding(header: GgufHeader, layer: int) -> bool:
     """Whether a layer sees only a window, if the file marks layers one by one."""
     pattern = header.numbers(f"{header.architecture}.attention.sliding_window_pattern")
     return layer < len(pattern) and bool(pattern[layer])
 
 
-def _state(header: Header) -> int:
+def _state(header: GgufHeader) -> int:
     """Numbers of one layer's state."""
     width = header.width
     if head := header.of_model("wkv.head_size"):

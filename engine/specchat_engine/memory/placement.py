@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from specchat_engine.errors import ModelFileError
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import GgufHeader
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.estimate import Footprint, Use, estimate
 
@@ -65,7 +65,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlacedBytes:
     """Some bytes of one model on one device. `model` is target or draft, `what` is weights, cache or buffers."""
 
     model: str
@@ -86,7 +86,7 @@ class Remedy:
 class Placement:
     """What is placed where. `over` has the devices with too little memory and how much is missing, in bytes."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlacedBytes, ...]
     over: Mapping[str, int]
     remedies: tuple[Remedy, ...]
 
@@ -101,7 +101,7 @@ class Placement:
 
 
 def where_it_goes(
-    target: Header, draft: Header | None, options: LoadOptions, machine: Machine, *, remedies: bool = True
+    target: GgufHeader, draft: GgufHeader | None, options: LoadOptions, machine: Machine, *, remedies: bool = True
 ) -> Placement:
     """Where a pair would be placed with these options and, if it does not fit, single changes that would help.
 
@@ -114,7 +114,7 @@ def where_it_goes(
 
 
 def footprints(
-    target: Header, draft: Header | None, options: LoadOptions, machine: Machine
+    target: GgufHeader, draft: GgufHeader | None, options: LoadOptions, machine: Machine
 ) -> tuple[Footprint, Footprint | None]:
     """The memory of the target and of the draft."""
     gpu, gpu_draft = bool(machine.gpus(options.devices)), bool(machine.gpus(options.devices_draft))
@@ -132,7 +132,9 @@ def halves(n_ctx: int, smallest: int) -> Iterator[int]:
         yield n_ctx
 
 
-def _parts(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> Iterator[Part]:
+def _parts(
+    target: GgufHeader, draft: GgufHeader | None, options: LoadOptions, machine: Machine
+) -> Iterator[PlacedBytes]:
     big, small = footprints(target, draft, options, machine)
     yield from _spread("target", big, machine.gpus(options.devices), options.tensor_split, machine)
     if small:
@@ -141,23 +143,23 @@ def _parts(target: Header, draft: Header | None, options: LoadOptions, machine: 
 
 def _spread(
     model: str, taken: Footprint, gpus: Sequence[DeviceMemory], split: Sequence[float], machine: Machine
-) -> Iterator[Part]:
+) -> Iterator[PlacedBytes]:
     host, gpu = taken.host, taken.gpu
-    yield Part(model, "weights", machine.host.name, host.weights + host.repacked)
-    yield Part(model, "cache", machine.host.name, host.cache)
-    yield Part(model, "buffers", machine.host.name, host.compute + host.other)
+    yield PlacedBytes(model, "weights", machine.host.name, host.weights + host.repacked)
+    yield PlacedBytes(model, "cache", machine.host.name, host.cache)
+    yield PlacedBytes(model, "buffers", machine.host.name, host.compute + host.other)
     shares = [split[place] if place < len(split) else 0.0 for place in range(len(gpus))] if split else []
     if not sum(shares):
         shares = [float(device.free) or 1.0 for device in gpus]
     for device, share in zip(gpus, shares, strict=True):
         part = share / sum(shares)
         if gpu.total and part:
-            yield Part(model, "weights", device.name, round(gpu.weights * part))
-            yield Part(model, "cache", device.name, round(gpu.cache * part))
-            yield Part(model, "buffers", device.name, gpu.compute)
+            yield PlacedBytes(model, "weights", device.name, round(gpu.weights * part))
+            yield PlacedBytes(model, "cache", device.name, round(gpu.cache * part))
+            yield PlacedBytes(model, "buffers", device.name, gpu.compute)
 
 
-def _over(parts: Sequence[Part], machine: Machine) -> dict[str, int]:
+def _over(parts: Sequence[PlacedBytes], machine: Machine) -> dict[str, int]:
     needed: dict[str, int] = {}
     for part in parts:
         needed[part.device] = needed.get(part.device, 0) + part.size
@@ -165,8 +167,8 @@ def _over(parts: Sequence[Part], machine: Machine) -> dict[str, int]:
     return {name: size - free.get(name, 0) for name, size in needed.items() if size > free.get(name, 0)}
 
 
-def _remedies(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> Iterator[Remedy]:
-    def fits(changed: LoadOptions, big: Header = target) -> bool:
+def _remedies(target: GgufHeader, draft: GgufHeader | None, options: LoadOptions, machine: Machine) -> Iterator[Remedy]:
+    def fits(changed: LoadOptions, big: GgufHeader = target) -> bool:
         return not _over(tuple(_parts(big, draft, changed, machine)), machine)
 
     for n_ctx in halves(options.n_ctx or target.n_ctx_train, _SMALLEST_CONTEXT):
@@ -191,7 +193,7 @@ def _remedies(target: Header, draft: Header | None, options: LoadOptions, machin
             break
 
 
-def _shrunk(header: Header, share: float) -> Header:
+def _shrunk(header: GgufHeader, share: float) -> GgufHeader:
     """The header of the same model with smaller weights."""
     tensors = tuple(replace(tensor, size=round((tensor.size or 0) * share)) for tensor in header.tensors)
     return replace(header, tensors=tensors)
@@ -206,11 +208,11 @@ their files, so the system can drop and read them again."""
 
 
 def with_room(
-    target: Header,
-    draft: Header | None,
+    target: GgufHeader,
+    draft: GgufHeader | None,
     options: LoadOptions,
     machine: Machine,
-    further: Sequence[Header] = (),
+    further: Sequence[GgufHeader] = (),
     projector: int = 0,
 ) -> tuple[LoadOptions, str]:
     """The options to load a pair with, and why their context is shorter than the model's own; empty if it is not.

@@ -14,7 +14,7 @@ _VERSION = 1
 _MANIFEST = "manifest.json"
 
 
-class Memory(Protocol):
+class SavedMemory(Protocol):
     """A model's memory that can be written to a file and read again."""
 
     @property
@@ -31,7 +31,7 @@ class Memory(Protocol):
         """Forgets everything."""
 
 
-def save(memories: Mapping[str, Memory], identity: str, folder: Path, limit: int | None = None) -> None:
+def save(memories: Mapping[str, SavedMemory], identity: str, folder: Path, limit: int | None = None) -> None:
     """Writes the memories, by name, over the folder's previous content; `identity` says which pair can read them.
 
     Raises EngineError if they take more than `limit` bytes, and changes nothing; or if they cannot be written, and then
@@ -59,7 +59,7 @@ def save(memories: Mapping[str, Memory], identity: str, folder: Path, limit: int
         raise EngineError(f"{folder}: the prompt caches cannot be saved: {error.strerror or error}") from None
 
 
-def restore(memories: Mapping[str, Memory], identity: str, folder: Path) -> bool:
+def restore(memories: Mapping[str, SavedMemory], identity: str, folder: Path) -> bool:
     """Reads what `save` wrote. False, and nothing changes, if it is missing, incomplete or of another pair.
 
     Also False, with empty memories, if llama.cpp rejects a file.

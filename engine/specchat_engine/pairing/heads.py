@@ -10,7 +10,7 @@ import numpy as np
 
 from specchat_engine.architectures import ARCHITECTURES, architecture_of
 from specchat_engine.errors import PairError
-from specchat_engine.gguf import Header, read_model
+from specchat_engine.gguf import GgufHeader, read_model
 from specchat_engine.load_options import Head
 from specchat_engine.memory.layers import head_sizes, is_sliding
 from specchat_engine.pairing.state_heads import LAYOUTS, state_head
@@ -23,7 +23,7 @@ _I64 = 27
 """ggml's type of 64-bit integers."""
 
 
-def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[str | Path, Head | None]:
+def what_drafts(target: GgufHeader, draft: str | Path | None, head: str) -> tuple[str | Path, Head | None]:
     """The draft model to load, empty for none, and the head, chosen by `LoadOptions.head`. `draft` may name a head.
 
     Raises ModelFileError, and PairError for a head that does not fit the target.
@@ -61,7 +61,7 @@ def several(draft: str | Path | None, further: Sequence[str], head: str) -> tupl
     return (models[0] if models else None), models[1:], heads[0] if heads else head
 
 
-def own_head(target: Header) -> Head | None:
+def own_head(target: GgufHeader) -> Head | None:
     """The target's own layers for multi-token prediction, None if it has none that llama.cpp can run."""
     count, depth = target.of_model("nextn_predict_layers") or 0, _depth(target)
     needed = architecture_of(target.architecture).predicts
@@ -78,7 +78,7 @@ def own_head(target: Header) -> Head | None:
     return Head("mtp", (depth,), longest=count) if count > 1 else Head("mtp", (depth,))
 
 
-def head_in(target: Header, head: Header, path: Path) -> Head:
+def head_in(target: GgufHeader, head: GgufHeader, path: Path) -> Head:
     """The head of a file with this header. Raises PairError if it cannot be run, or was made for another target."""
     kind = head.architecture
     reason = misfit(target, head) or (_broken_tensors(target, head, path) if kind == "eagle3" else "")
@@ -89,18 +89,18 @@ def head_in(target: Header, head: Header, path: Path) -> Head:
     return Head("eagle3", _layers(head), str(path)) if kind == "eagle3" else state_head(head, path)
 
 
-def trainable_head(target: Header) -> str:
+def trainable_head(target: GgufHeader) -> str:
     """The kind of head that guesses best of those that can be trained for a target: it needs three layers' states, or
     the last one alone."""
     return "eagle3" if architecture_of(target.architecture).hands_out else "mlp"
 
 
-def is_assistant(head: Header) -> bool:
+def is_assistant(head: GgufHeader) -> bool:
     """Whether a head is a companion file that drafts in its target's memory."""
     return head.architecture in _ASSISTANTS
 
 
-def misfit(target: Header, head: Header) -> str:
+def misfit(target: GgufHeader, head: GgufHeader) -> str:
     """Why a head in a file of its own cannot draft for this target, empty if it can, as far as the headers tell."""
     if layout := LAYOUTS.get(head.architecture):
         return layout(head).misfit(target)
@@ -129,7 +129,7 @@ def misfit(target: Header, head: Header) -> str:
     return ""
 
 
-def _misfit_of_assistant(target: Header, head: Header) -> str:
+def _misfit_of_assistant(target: GgufHeader, head: GgufHeader) -> str:
     """Why an assistant cannot read the target's memory: it takes the keys and values of the last two layers."""
     depth = target.layers
     if target.architecture != _ASSISTANTS[head.architecture]:
@@ -151,22 +151,22 @@ def _misfit_of_assistant(target: Header, head: Header) -> str:
     return ""
 
 
-def _kept(header: Header, layer: int) -> tuple[int, int, int]:
+def _kept(header: GgufHeader, layer: int) -> tuple[int, int, int]:
     """The heads of a layer's memory, and the numbers of a head's key and value."""
     heads = header.kv_heads
     return heads[layer] if layer < len(heads) else 0, *head_sizes(header, layer)
 
 
-def _depth(target: Header) -> int:
+def _depth(target: GgufHeader) -> int:
     """The layers of the target itself."""
     return target.layers - (target.of_model("nextn_predict_layers") or 0)
 
 
-def _layers(head: Header) -> tuple[int, ...]:
+def _layers(head: GgufHeader) -> tuple[int, ...]:
     return tuple(int(number) for number in head.numbers("eagle3.target_layers") if np.isfinite(number))
 
 
-def _broken_tensors(target: Header, head: Header, path: Path) -> str:
+def _broken_tensors(target: GgufHeader, head: GgufHeader, path: Path) -> str:
     """Why llama.cpp cannot use the tensors that a head shares with its target, empty if it can."""
     tensors = {tensor.name: tensor for tensor in head.tensors}
     shares = "output.weight" not in tensors or "token_embd.weight" not in tensors

@@ -11,12 +11,12 @@ from specchat_engine.analysis.theory import predicted_speedup
 from specchat_engine.architectures import architecture_of
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.errors import PairError
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import GgufHeader
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.layers import has_state
 from specchat_engine.memory.placement import Machine, Placement, Remedy, where_it_goes
 from specchat_engine.pairing.heads import misfit, own_head
-from specchat_engine.pairing.tokens import Finding, Grade, compare_tokens, difference
+from specchat_engine.pairing.tokens import Grade, PairFinding, compare_tokens, difference
 from specchat_engine.settings import K_LIMIT
 
 _DEAR: Final = 0.35
@@ -35,7 +35,7 @@ _NO_DRAFT: Final = "draft by lookup, which needs no model, or with a trained hea
 MEASURED_HERE: Final = "with the costs measured here"
 
 
-def read_bytes(header: Header) -> int:
+def read_bytes(header: GgufHeader) -> int:
     """Bytes of weights that are read for one token: only the experts in use, and single rows of the embeddings."""
     used = max(header.per_layer("expert_used_count"), default=0)
     share = used / header.experts if header.experts else 1.0
@@ -52,18 +52,18 @@ def read_bytes(header: Header) -> int:
     return round(total)
 
 
-def compare_sizes(target: Header, draft: Header) -> tuple[Finding, float | None]:
+def compare_sizes(target: GgufHeader, draft: GgufHeader) -> tuple[PairFinding, float | None]:
     """A finding on the sizes, and the cost of a draft step in target steps if only reading weights takes time."""
     one, two = read_bytes(target), read_bytes(draft)
     if not (one and two):
-        return Finding(Grade.WARNING, "size", "a file has no sizes: the cost of a draft step is unknown"), None
+        return PairFinding(Grade.WARNING, "size", "a file has no sizes: the cost of a draft step is unknown"), None
     cost = two / one
     words = f"{_short(draft.n_params)} draft for {_short(target.n_params)}: a draft step reads {100 * cost:.1f} %"
-    line = Finding(Grade.OK, "size", words)
+    line = PairFinding(Grade.OK, "size", words)
     if cost >= 1:
-        line = Finding(Grade.WARNING, "size", f"{words}: drafting costs more than it saves", "use a smaller draft")
+        line = PairFinding(Grade.WARNING, "size", f"{words}: drafting costs more than it saves", "use a smaller draft")
     elif cost > _DEAR:
-        line = Finding(Grade.WARNING, "size", f"{words}, which rarely pays", "use a smaller draft or quantisation")
+        line = PairFinding(Grade.WARNING, "size", f"{words}, which rarely pays", "use a smaller draft or quantisation")
     return line, cost
 
 
@@ -73,7 +73,7 @@ def expect_speedup(
     measured: MeasuredCosts | None,
     reported: float | None = None,
     basis: str = MEASURED_HERE,
-) -> tuple[Finding, float | None]:
+) -> tuple[PairFinding, float | None]:
     """A finding on the expected speed-up, and the speed-up; measured costs take precedence over sizes.
 
     The speed-up is None if α is not known; the finding then says what it is at most. It is never more than `reported`.
@@ -84,7 +84,7 @@ def expect_speedup(
     if cost is None or (alpha is None and not relative):
         at_most = "" if reported is None else f", at most {reported:.2f}× where others measured it"
         words = f"unknown until it is measured{at_most}"
-        return Finding(Grade.OK, "speed-up", words, "measure it: models pair --bench"), None
+        return PairFinding(Grade.OK, "speed-up", words, "measure it: models pair --bench"), None
     best, k = best_speedup(1.0 if alpha is None else alpha, cost, relative)
     known_as = "if every token were accepted" if alpha is None else f"at α {alpha:.2f}"
     words = f"{best:.2f}× {known_as} and k {k}, {basis if relative else 'at most, if only reading weights takes time'}"
@@ -92,12 +92,12 @@ def expect_speedup(
         best, words = reported, f"at most {reported:.2f}×, as others measured it; {words}"
     known = None if alpha is None else best
     if best < GAIN:
-        return Finding(Grade.WARNING, "speed-up", words, f"{_NO_DRAFT}, or use a smaller draft"), known
+        return PairFinding(Grade.WARNING, "speed-up", words, f"{_NO_DRAFT}, or use a smaller draft"), known
     if alpha is None and (good := best_speedup(_GOOD, cost, relative)[0]) < GAIN:
-        return Finding(Grade.WARNING, "speed-up", f"{words}; {good:.2f}× at α {_GOOD}", _NO_DRAFT), None
+        return PairFinding(Grade.WARNING, "speed-up", f"{words}; {good:.2f}× at α {_GOOD}", _NO_DRAFT), None
     if alpha is None:
-        return Finding(Grade.OK, "speed-up", f"not measured; {words}", "measure it: models pair --bench"), None
-    return Finding(Grade.OK, "speed-up", words), known
+        return PairFinding(Grade.OK, "speed-up", f"not measured; {words}", "measure it: models pair --bench"), None
+    return PairFinding(Grade.OK, "speed-up", words), known
 
 
 def best_speedup(
@@ -131,13 +131,13 @@ def _short(number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PairVerdict:
     """All findings. `same_tokens` says that ids mean the same in both, so that drafts need no translation.
 
     `speedup` is the expected speed-up against plain decoding, `cost` a draft step in target steps; None if unknown.
     """
 
-    lines: tuple[Finding, ...]
+    lines: tuple[PairFinding, ...]
     same_tokens: bool
     placement: Placement | None
     cost: float | None
@@ -161,8 +161,8 @@ class Verdict:
 
 
 def judge(
-    target: Header,
-    draft: Header | None,
+    target: GgufHeader,
+    draft: GgufHeader | None,
     options: LoadOptions,
     machine: Machine | None = None,
     *,
@@ -170,7 +170,7 @@ def judge(
     reported: float | None = None,
     costs: MeasuredCosts | None = None,
     basis: str = MEASURED_HERE,
-) -> Verdict:
+) -> PairVerdict:
     """All findings on a pair, or on the target alone if there is no draft.
 
     Without a machine memory is not judged. `alpha` is the pair's, if known, and `reported` the largest speed-up that
@@ -194,10 +194,10 @@ def judge(
     placement = where_it_goes(target, draft, options, machine) if machine and machine.devices else None
     if placement and machine:
         lines += _memory(placement, machine)
-    return Verdict(tuple(lines), same_tokens, placement, cost, speedup)
+    return PairVerdict(tuple(lines), same_tokens, placement, cost, speedup)
 
 
-def check_pair(target: Header, draft: Header) -> str:
+def check_pair(target: GgufHeader, draft: GgufHeader) -> str:
     """Why drafts have to be translated through text, empty if token ids mean the same in both models.
 
     Raises PairError if the tokens of one cannot be translated into those of the other.
@@ -210,69 +210,71 @@ def check_pair(target: Header, draft: Header) -> str:
     return found.sentence if found else ""
 
 
-def _roles(target: Header, draft: Header | None) -> Iterator[Finding]:
+def _roles(target: GgufHeader, draft: GgufHeader | None) -> Iterator[PairFinding]:
     for role, header in (("target", target), ("draft", draft)):
         if header is None:
             continue
         if header.is_head and role == "target":
-            yield Finding(
+            yield PairFinding(
                 Grade.BLOCKER,
                 "architecture",
                 f"the {role} is a head ({header.architecture}), which cannot run alone",
                 "use a whole model",
             )
         elif not architecture_of(header.architecture).generates:
-            yield Finding(
+            yield PairFinding(
                 Grade.BLOCKER,
                 "architecture",
                 f"the {role} ({header.architecture}) does not generate text token by token",
                 "use a chat model",
             )
     if own_head(target):
-        yield Finding(Grade.OK, "trained head", "the target drafts for itself, with layers for multi-token prediction")
+        yield PairFinding(
+            Grade.OK, "trained head", "the target drafts for itself, with layers for multi-token prediction"
+        )
     elif target.has_mtp:
         words = f"llama.cpp cannot run the prediction layers of {target.architecture}"
-        yield Finding(Grade.OK, "trained head", words)
+        yield PairFinding(Grade.OK, "trained head", words)
 
 
-def _head(target: Header, head: Header) -> Finding:
+def _head(target: GgufHeader, head: GgufHeader) -> PairFinding:
     if reason := misfit(target, head):
-        return Finding(Grade.BLOCKER, "trained head", reason, "use a head that was made for this target")
-    return Finding(Grade.OK, "trained head", f"{head.architecture}, drafts from the target's hidden states")
+        return PairFinding(Grade.BLOCKER, "trained head", reason, "use a head that was made for this target")
+    return PairFinding(Grade.OK, "trained head", f"{head.architecture}, drafts from the target's hidden states")
 
 
-def _templates(target: Header, draft: Header, *, same_tokens: bool) -> Finding:
+def _templates(target: GgufHeader, draft: GgufHeader, *, same_tokens: bool) -> PairFinding:
     if target.chat_template is None:
-        return Finding(
+        return PairFinding(
             Grade.WARNING,
             "chat template",
             "the target has none: a base model continues texts",
             "use an instruct model to chat",
         )
     if draft.chat_template is None:
-        return Finding(
+        return PairFinding(
             Grade.WARNING,
             "chat template",
             "the draft has none, as it was not tuned for chats: it may guess worse",
             "prefer an instruct draft",
         )
     if target.chat_template == draft.chat_template:
-        return Finding(Grade.OK, "chat template", "both have the same")
+        return PairFinding(Grade.OK, "chat template", "both have the same")
     used = "the target's is used for both" if same_tokens else "each reads the conversation by its own"
-    return Finding(Grade.OK, "chat template", f"they differ; {used}")
+    return PairFinding(Grade.OK, "chat template", f"they differ; {used}")
 
 
-def _going_back(target: Header, draft: Header | None) -> Iterator[Finding]:
+def _going_back(target: GgufHeader, draft: GgufHeader | None) -> Iterator[PairFinding]:
     for role, header in (("target", target), ("draft", draft)):
         if header is None:
             continue
         if not has_state(header):
             window = f", its window of {header.window} tokens is kept whole" if header.window else ""
-            yield Finding(Grade.OK, f"{role}'s memory", f"drops drafted tokens at no cost{window}")
+            yield PairFinding(Grade.OK, f"{role}'s memory", f"drops drafted tokens at no cost{window}")
         elif architecture_of(header.architecture).snapshots and role == "target":
-            yield Finding(Grade.OK, f"{role}'s memory", "a state that snapshots roll back, up to 8 tokens at once")
+            yield PairFinding(Grade.OK, f"{role}'s memory", "a state that snapshots roll back, up to 8 tokens at once")
         else:
-            yield Finding(
+            yield PairFinding(
                 Grade.WARNING,
                 f"{role}'s memory",
                 "a state that goes back to a checkpoint; accepted tokens after it are read again",
@@ -280,7 +282,7 @@ def _going_back(target: Header, draft: Header | None) -> Iterator[Finding]:
             )
 
 
-def _memory(placement: Placement, machine: Machine) -> Iterator[Finding]:
+def _memory(placement: Placement, machine: Machine) -> Iterator[PairFinding]:
     remedy = ", or ".join(_words(one) for one in placement.remedies)
     for device in machine.devices:
         needed = placement.on(device.name)
@@ -288,11 +290,11 @@ def _memory(placement: Placement, machine: Machine) -> Iterator[Finding]:
             continue
         words = f"{_gigabytes(needed)} of {_gigabytes(device.free)} free on {device.name}"
         if device.name not in placement.over:
-            yield Finding(Grade.OK, "memory", words)
+            yield PairFinding(Grade.OK, "memory", words)
         elif needed > device.total:
-            yield Finding(Grade.BLOCKER, "memory", words, remedy or "use smaller models")
+            yield PairFinding(Grade.BLOCKER, "memory", words, remedy or "use smaller models")
         else:
-            yield Finding(Grade.WARNING, "memory", words, remedy or "close what else uses it")
+            yield PairFinding(Grade.WARNING, "memory", words, remedy or "close what else uses it")
 
 
 def _words(remedy: Remedy) -> str:

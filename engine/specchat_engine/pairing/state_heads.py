@@ -17,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.drafters.state_heads import Block, Medusa, MlpSpeculator, Stage, StateHead
+from specchat_engine.drafters.state_heads import Medusa, MlpSpeculator, ResidualBlock, Stage, StateHead
 from specchat_engine.errors import PairError
-from specchat_engine.gguf import Header, TensorInfo
+from specchat_engine.gguf import GgufHeader, TensorInfo
 from specchat_engine.load_options import NORMED, Head
 
 _MOST_OUTPUTS = 8192
@@ -29,12 +29,12 @@ _MOST_STEPS, _MOST_BLOCKS = 16, 8
 _TYPES: Final = ("F32", "F16", "BF16")
 
 
-def state_head(head: Header, path: Path) -> Head:
+def state_head(head: GgufHeader, path: Path) -> Head:
     """The head of a file for which `misfit` knows no reason against it."""
     return Head(head.architecture, (NORMED,), str(path), LAYOUTS[head.architecture](head).steps)
 
 
-def read_state_head(path: Path, head: Header, free: int = 0) -> StateHead:
+def read_state_head(path: Path, head: GgufHeader, free: int = 0) -> StateHead:
     """Reads the weights of such a head. From now on numpy multiplies with one thread: its others would wait in a busy
     loop after each product, and take the processors from llama.cpp's.
 
@@ -77,7 +77,7 @@ class _Weights:
 class Layout(ABC):
     """How a kind of head is laid out in its file."""
 
-    def __init__(self, head: Header) -> None:
+    def __init__(self, head: GgufHeader) -> None:
         self._tensors = {tensor.name: tensor for tensor in head.tensors}
         self._head = head
 
@@ -91,10 +91,10 @@ class Layout(ABC):
         """Makes the head."""
 
     @abstractmethod
-    def _wrong_tensors(self, target: Header) -> Iterator[str]:
+    def _wrong_tensors(self, target: GgufHeader) -> Iterator[str]:
         """What is wrong with the tensors of each step; empty texts for what is right."""
 
-    def misfit(self, target: Header) -> str:
+    def misfit(self, target: GgufHeader) -> str:
         """Why it cannot draft for this target, empty if it can."""
         if not 0 < self.steps <= _MOST_STEPS:
             return f"it predicts {self.steps} tokens, 1 to {_MOST_STEPS} can be run"
@@ -122,7 +122,7 @@ class Layout(ABC):
             return f"its {name} is not of a type among {', '.join(_TYPES)}"
         return ""
 
-    def _wrong_output(self, name: str, width: int, target: Header) -> str:
+    def _wrong_output(self, name: str, width: int, target: GgufHeader) -> str:
         """What is wrong with an output matrix, which may have rows for the first ids only."""
         tensor = self._tensors.get(name)
         rows = tensor.shape[-1] if tensor and tensor.shape else 0
@@ -143,7 +143,7 @@ class _MedusaLayout(Layout):
     def _output(self, step: int) -> str:
         return self._tied(f"{{}}.{self._blocks(step)}.weight", step)
 
-    def _wrong_tensors(self, target: Header) -> Iterator[str]:
+    def _wrong_tensors(self, target: GgufHeader) -> Iterator[str]:
         width = target.width
         for step in range(self.steps):
             blocks = self._blocks(step)
@@ -157,9 +157,9 @@ class _MedusaLayout(Layout):
         def read(name: str, most: int | None = None) -> NDArray[Any]:
             return weights.read(self._tensors[name], most)
 
-        def blocks(step: int) -> list[Block]:
+        def blocks(step: int) -> list[ResidualBlock]:
             names = (f"{step}.{block}.linear" for block in range(self._blocks(step)))
-            return [Block(read(f"{name}.weight"), read(f"{name}.bias")) for name in names]
+            return [ResidualBlock(read(f"{name}.weight"), read(f"{name}.bias")) for name in names]
 
         steps = range(self.steps)
         outputs = [read(self._output(step), _MOST_OUTPUTS) for step in steps]
@@ -174,7 +174,7 @@ class _SpeculatorLayout(Layout):
     def _name(self, part: str, step: int, kind: str = "weight") -> str:
         return self._tied(f"speculator.{part}.{{}}.{kind}", step)
 
-    def _wrong_tensors(self, target: Header) -> Iterator[str]:
+    def _wrong_tensors(self, target: GgufHeader) -> Iterator[str]:
         bias = self._tensors.get("speculator.ln.0.bias")
         inner = bias.elements if bias else 0
         for step in range(self.steps):

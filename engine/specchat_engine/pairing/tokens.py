@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import GgufHeader
 from specchat_engine.gguf.header import TOKENIZERS
 
 PADDING: Final = 512
@@ -58,7 +58,7 @@ class Grade(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PairFinding:
     """One finding: its topic, what was found, and what to do about it, empty if nothing."""
 
     grade: Grade
@@ -72,7 +72,7 @@ class Finding:
         return f"{self.finding}; {self.remedy}" if self.remedy else self.finding
 
 
-def compare_tokens(target: Header, draft: Header) -> Iterator[Finding]:
+def compare_tokens(target: GgufHeader, draft: GgufHeader) -> Iterator[PairFinding]:
     """Findings on the tokenizers and vocabularies and, if they are the same, on pre-tokenizers and special tokens."""
     tokenizers, vocabularies = _tokenizers(target, draft), _vocabularies(target, draft)
     yield tokenizers
@@ -83,19 +83,19 @@ def compare_tokens(target: Header, draft: Header) -> Iterator[Finding]:
         yield from _special(target, draft)
 
 
-def difference(findings: Iterable[Finding]) -> Finding | None:
+def difference(findings: Iterable[PairFinding]) -> PairFinding | None:
     """The finding of `compare_tokens` that says why ids mean something else in the draft; None if they do not."""
     return next(
         (line for line in findings if line.topic in ("tokenizer", "vocabulary") and line.grade is not Grade.OK), None
     )
 
 
-def kind(header: Header) -> str:
+def kind(header: GgufHeader) -> str:
     """The kind of tokenizer in words."""
     return TOKENIZERS.get(header.tokenizer, header.tokenizer or "none")
 
 
-def special(header: Header, name: str) -> int:
+def special(header: GgufHeader, name: str) -> int:
     """The id of a named token, -1 for none: from the file or else llama.cpp's default."""
     fallback = _DEFAULTS.get(kind(header), {}).get(name, -1)
     if header.tokenizer == "gemma4" or (name == "bos" and header.pre_tokenizer in ("glm4", "glm5", "chatglm-bpe")):
@@ -104,7 +104,7 @@ def special(header: Header, name: str) -> int:
     return found if found is not None and 0 <= found < header.n_vocab else fallback
 
 
-def adds_bos(header: Header) -> bool:
+def adds_bos(header: GgufHeader) -> bool:
     """Whether prompts begin with the bos token."""
     if header.tokenizer == "gemma4" or header.pre_tokenizer == "gemma4":
         return True
@@ -114,23 +114,25 @@ def adds_bos(header: Header) -> bool:
     return kind(header) in ("SentencePiece", "WordPiece") or header.pre_tokenizer in _WITH_BOS
 
 
-def _tokenizers(target: Header, draft: Header) -> Finding:
+def _tokenizers(target: GgufHeader, draft: GgufHeader) -> PairFinding:
     one, two = kind(target), kind(draft)
     if one != two:
-        return Finding(
+        return PairFinding(
             Grade.WARNING,
             "tokenizer",
             f"the tokenizers differ: the target's is {_name(one)}, the draft's {_name(two)}",
             FAMILY,
         )
-    return Finding(Grade.OK, "tokenizer", f"both are {_name(one)}")
+    return PairFinding(Grade.OK, "tokenizer", f"both are {_name(one)}")
 
 
-def _pre_tokenizers(target: Header, draft: Header) -> Finding:
+def _pre_tokenizers(target: GgufHeader, draft: GgufHeader) -> PairFinding:
     one, two = target.pre_tokenizer, draft.pre_tokenizer
     if one == two:
-        return Finding(Grade.OK, "pre-tokenizer", f"both split text like {_name(one)}" if one else "neither names one")
-    return Finding(
+        return PairFinding(
+            Grade.OK, "pre-tokenizer", f"both split text like {_name(one)}" if one else "neither names one"
+        )
+    return PairFinding(
         Grade.WARNING,
         "pre-tokenizer",
         f"text is split like {_shown(one)} for the target and like {_shown(two)} for the draft: it may guess worse",
@@ -138,13 +140,13 @@ def _pre_tokenizers(target: Header, draft: Header) -> Finding:
     )
 
 
-def _vocabularies(target: Header, draft: Header) -> Finding:
+def _vocabularies(target: GgufHeader, draft: GgufHeader) -> PairFinding:
     one, two = target.tokens, draft.tokens
     if not (len(one) and len(two)):
-        return Finding(Grade.BLOCKER, "vocabulary", "a file lists no tokens", "use a file with its tokenizer")
+        return PairFinding(Grade.BLOCKER, "vocabulary", "a file lists no tokens", "use a file with its tokenizer")
     index = one.first_difference(two)
     if index is not None:
-        return Finding(
+        return PairFinding(
             Grade.WARNING,
             "vocabulary",
             f"the vocabularies differ from token {index} on: {_shown(one[index])} in the target, "
@@ -153,18 +155,18 @@ def _vocabularies(target: Header, draft: Header) -> Finding:
         )
     apart = abs(len(one) - len(two))
     if apart > PADDING:
-        return Finding(
+        return PairFinding(
             Grade.WARNING,
             "vocabulary",
             f"the vocabularies differ in size: {len(one)} entries in the target, {len(two)} in the draft",
             FAMILY,
         )
     if apart:
-        return Finding(Grade.OK, "vocabulary", f"equal up to {apart} entries of padding")
-    return Finding(Grade.OK, "vocabulary", f"all {len(one):,} tokens are equal")
+        return PairFinding(Grade.OK, "vocabulary", f"equal up to {apart} entries of padding")
+    return PairFinding(Grade.OK, "vocabulary", f"all {len(one):,} tokens are equal")
 
 
-def _special(target: Header, draft: Header) -> Iterator[Finding]:
+def _special(target: GgufHeader, draft: GgufHeader) -> Iterator[PairFinding]:
     differences = []
     if adds_bos(target) != adds_bos(draft):
         differences.append("only one of them begins prompts with a bos token")
@@ -173,14 +175,14 @@ def _special(target: Header, draft: Header) -> Iterator[Finding]:
     if special(target, "eos") != special(draft, "eos"):
         differences.append(f"eos is {special(target, 'eos')} in the target and {special(draft, 'eos')} in the draft")
     if differences:
-        yield Finding(
+        yield PairFinding(
             Grade.WARNING,
             "special tokens",
             f"{' and '.join(differences)}: the target's are used, and the draft guesses worse there",
             "prefer a draft that was tuned like the target (both base, or both instruct)",
         )
     else:
-        yield Finding(Grade.OK, "special tokens", "both begin and end texts the same way")
+        yield PairFinding(Grade.OK, "special tokens", "both begin and end texts the same way")
 
 
 def _shown(text: str) -> str:

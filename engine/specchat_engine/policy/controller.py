@@ -28,7 +28,7 @@ from specchat_engine.policy.acceptance import (
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
 from specchat_engine.policy.drift import Drift
-from specchat_engine.policy.policy import Confidences, Decision, Outcome, Possible, Situation, decide
+from specchat_engine.policy.policy import Confidences, Decision, Possible, RoundOutcome, Situation, decide
 from specchat_engine.policy.sharpness import Sharpness
 from specchat_engine.settings import DRAFT_MODEL, USUAL_K
 
@@ -164,7 +164,7 @@ class Controller:
             return decision
         return replace(decision, branches=self._branches(situation, decision, verify_ms))
 
-    def learn(self, situation: Situation, decision: Decision, outcome: Outcome) -> None:
+    def learn(self, situation: Situation, decision: Decision, outcome: RoundOutcome) -> None:
         """Learns from a round that followed a decision."""
         for matching, right in outcome.matched.items():
             prospect = situation.prospects[matching]
@@ -299,7 +299,7 @@ class Controller:
         step_ms = self._draft_ms(situation, drafter, 1)[1]
         return tokens * step_ms * wide_ms / (_READ_WIDTH * plain_ms)
 
-    def _gained(self, situation: Situation, drafter: DrafterTraits, outcome: Outcome) -> float:
+    def _gained(self, situation: Situation, drafter: DrafterTraits, outcome: RoundOutcome) -> float:
         """Returns how many plain rounds a round with a draft would have gained on a quiet machine: by what passes
         usually cost, whatever they took this time."""
         width = outcome.drafted + outcome.branches + 1
@@ -328,7 +328,7 @@ class Controller:
         part = (self.target.at(1 + answers, depth) or plain_ms) / plain_ms / (1 + answers)
         return [part * each for each in self.costs_of(drafter.name).expected(drafter, depth, most, plain_ms)]
 
-    def _learn_target(self, situation: Situation, outcome: Outcome, *, plain: bool) -> None:
+    def _learn_target(self, situation: Situation, outcome: RoundOutcome, *, plain: bool) -> None:
         """Learns what the target's pass took. The first plain pass after a draft takes longer than others, so it only
         counts if there is no other."""
         first_after_draft, self._last_was_plain = plain and not self._last_was_plain, plain
@@ -338,7 +338,7 @@ class Controller:
         if plain and not outcome.company.answers:
             self._overhead_ms += _OVERHEAD_WEIGHT * (outcome.other_ms - self._overhead_ms)
 
-    def _learn_draft(self, situation: Situation, drafter: DrafterTraits, outcome: Outcome) -> None:
+    def _learn_draft(self, situation: Situation, drafter: DrafterTraits, outcome: RoundOutcome) -> None:
         """Learns what a draft took, including the time that it added between passes."""
         costs, prospect = self.costs_of(drafter.name), situation.prospects[drafter]
         plain_ms = self.target.at(1, situation.depth)
@@ -368,7 +368,7 @@ class Controller:
         own_ms = _own_part(plain_ms, company)
         return [0.0, *(own_ms + shared_ms - plain_ms for shared_ms in curve[others + 1 :])]
 
-    def _own_share(self, situation: Situation, outcome: Outcome) -> Outcome:
+    def _own_share(self, situation: Situation, outcome: RoundOutcome) -> RoundOutcome:
         """A round whose passes others shared, with its own part of the times, as in `_verify_ms`."""
         company = outcome.company
         plain_ms = self.target.at(company.tokens + 1, situation.depth) or outcome.verify_ms

@@ -18,7 +18,7 @@ from specchat_engine.models import ALONE, BranchingModel, Company, SessionModel
 from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.policy import Decision, Outcome, Situation
+from specchat_engine.policy.policy import Decision, RoundOutcome, Situation
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.sampler import Sampler
@@ -204,7 +204,7 @@ class Planner:
         if decision.drafter and decision.drafter.beside:
             compared, accepted, length = verdict.compared, verdict.accepted, min(decision.k, len(draft.tokens))
         company = self._company()
-        outcome = Outcome(
+        outcome = RoundOutcome(
             company=company,
             drafted=length,
             accepted=accepted,

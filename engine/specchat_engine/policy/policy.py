@@ -85,7 +85,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RoundOutcome:
     """The result of a round: how many tokens were drafted, compared, accepted and emitted, and the milliseconds.
 
     Of a tree, `drafted`, `compared` and `accepted` are about its chain, and `branches` are the tokens beside it.

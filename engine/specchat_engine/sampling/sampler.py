@@ -77,7 +77,7 @@ class Penalties:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Explanation:
+class ExplainedRow:
     """The candidates of a row, and the ids that each stage removed from it, by the stage's name.
 
     The stages are "grammar", "logit-bias" (a ban), "top-k", "typical-p", "top-p", "min-p" and "temperature" (0 keeps
@@ -134,7 +134,7 @@ class Sampler:
                 return _tempered(kept, self.params.temperature)
         raise self._nothing_left(len(row), state)
 
-    def explain(self, logits: NDArray[np.float32], context: Sequence[int]) -> Explanation:
+    def explain(self, logits: NDArray[np.float32], context: Sequence[int]) -> ExplainedRow:
         """The same distribution, found from the whole row, and the stage that removed each other token.
 
         Raises DecodeError as `candidates` does.
@@ -148,7 +148,7 @@ class Sampler:
         kept = self._pipeline.truncated(pool, removed)
         if not kept.settled:
             raise self._nothing_left(len(row), state)
-        return Explanation(_tempered(kept, self.params.temperature), removed)
+        return ExplainedRow(_tempered(kept, self.params.temperature), removed)
 
     def draw(self, candidates: Candidates, position: int) -> int:
         """The token x = argmax log p + g(seed, position, id): distributed exactly as p (the Gumbel-max trick).

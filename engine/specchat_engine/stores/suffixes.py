@@ -40,7 +40,7 @@ MOST_TOKENS: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Occurrences:
     """Where the last `length` tokens occurred: the entries `first` to `end` of the suffix array."""
 
     length: int
@@ -105,7 +105,7 @@ class Suffixes:
             return False
         return (stat.st_dev, stat.st_ino) == self._file
 
-    def find(self, tail: Sequence[int], shortest: int) -> Places | None:
+    def find(self, tail: Sequence[int], shortest: int) -> Occurrences | None:
         """The longest match of the end of `tail`, of at least `shortest` tokens."""
         wanted = _bytes_of(tail[: -DEPTH - 1 : -1])
         place = bisect_left(self._order, wanted, key=self._suffix)
@@ -116,9 +116,9 @@ class Suffixes:
         prefix = wanted[: _WIDTH * length]
         first = bisect_left(self._order, prefix, 0, place + 1 if place < self.num_tokens else place, key=self._suffix)
         end = bisect_left(self._order, prefix + b"\xff" * _WIDTH, first, key=self._suffix)
-        return Places(length, first, end)
+        return Occurrences(length, first, end)
 
-    def continuation(self, places: Places, k: int, others: int = 0) -> Continuation:
+    def continuation(self, places: Occurrences, k: int, others: int = 0) -> Continuation:
         """Up to k tokens that followed most often, as long as enough of the places agree, and up to so many others that
         followed within k tokens."""
         step = max(1, places.count // _LOOKED_AT)

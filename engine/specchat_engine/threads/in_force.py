@@ -48,7 +48,7 @@ class ThreadsInForce:
         return told | {"threads_because": {"threads": self.because} if self.because else {}}
 
 
-class Threads:
+class PairThreads:
     """Sets the threads of a pair.
 
     Where no number was asked for, the target computes with the `usual` number, and with fewer threads while other

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from specchat_engine.errors import DecodeError
-from specchat_engine.llama.batch import Part
+from specchat_engine.llama.batch import PassPart
 from specchat_engine.llama.library import api
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
@@ -131,7 +131,7 @@ class AnswerWriter:
                 places.append(place)
                 tokens += len(text.waiting)
         places.sort()
-        made = self._context.compute([Part.chain(texts[at].waiting, texts[at].start, 1, at) for at in places])
+        made = self._context.compute([PassPart.chain(texts[at].waiting, texts[at].start, 1, at) for at in places])
         if made.code:
             raise DecodeError(f"llama.cpp could not continue {len(places)} texts (code {made.code})")
         for place, logits in zip(places, made.logits, strict=True):

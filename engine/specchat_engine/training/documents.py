@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from specchat_engine.models import SessionVocabulary
 from specchat_engine.prompt.encoding import encode
 from specchat_engine.prompt.template import ChatTemplate
-from specchat_engine.training.packing import Document
+from specchat_engine.training.packing import TokenDocument
 from specchat_engine.training.texts import Chat, Text
 
 
 def documents_of(
     texts: Iterable[Text], vocabulary: SessionVocabulary, template: ChatTemplate, longest: int
-) -> Iterator[Document]:
+) -> Iterator[TokenDocument]:
     """The texts in documents of at most `longest` tokens.
 
     Of a plain text every token is learned, of a chat its answers. A longer text becomes several documents, a longer
@@ -27,10 +27,12 @@ def documents_of(
         for start in range(0, len(ids), longest):
             part = ids[start : start + longest]
             if len(part) > 1:
-                yield Document(part, [True] * len(part))
+                yield TokenDocument(part, [True] * len(part))
 
 
-def _answers(chat: Chat, vocabulary: SessionVocabulary, template: ChatTemplate, longest: int) -> Iterator[Document]:
+def _answers(
+    chat: Chat, vocabulary: SessionVocabulary, template: ChatTemplate, longest: int
+) -> Iterator[TokenDocument]:
     """A document for each answer, with what was said before."""
     special = vocabulary.special
     end = next((special[name] for name in ("eot", "eos") if special[name] >= 0), None)
@@ -40,4 +42,4 @@ def _answers(chat: Chat, vocabulary: SessionVocabulary, template: ChatTemplate, 
         asked = encode(chat.messages[:place], template, vocabulary)
         answer = vocabulary.tokenize(message.content, special=False) + ([] if end is None else [end])
         ids = [*asked, *answer]
-        yield Document(ids[-longest:], ([False] * len(asked) + [True] * len(answer))[-longest:])
+        yield TokenDocument(ids[-longest:], ([False] * len(asked) + [True] * len(answer))[-longest:])

@@ -8,13 +8,13 @@ import torch
 from torch import nn
 
 from specchat_engine.errors import PairError
-from specchat_engine.gguf import Header, read_model
+from specchat_engine.gguf import GgufHeader, read_model
 from specchat_engine.training.gguf import Precision, read_gguf, write_draft
 from specchat_engine.training.heads import divergence
 from specchat_engine.training.lora import adapt, adapted, write_merged
-from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.model import ModelConfig, TorchLlama
 from specchat_engine.training.optimizer import matrix_precision
-from specchat_engine.training.pupils import Pace, Pupil, overlap, taught
+from specchat_engine.training.pupils import LearningPace, Pupil, overlap, taught
 from specchat_engine.training.teacher import TaughtBatch
 from specchat_engine.training.trainer import Scores, best_device
 
@@ -28,13 +28,13 @@ RANK = 16
 class DraftPupil(Pupil):
     """A small llama model with the target's tokenizer."""
 
-    def __init__(self, target: Path, draft: LlamaModel, pace: Pace | None = None) -> None:
+    def __init__(self, target: Path, draft: TorchLlama, pace: LearningPace | None = None) -> None:
         self._draft = draft
         self.target = self.teacher = target
         self.pace = pace or self.pace
 
     @property
-    def model(self) -> LlamaModel:
+    def model(self) -> TorchLlama:
         """The draft model."""
         return self._draft
 
@@ -67,11 +67,11 @@ class DraftPupil(Pupil):
 class AdaptedPupil(DraftPupil):
     """A draft model of a file that learns through adapters; its own weights are held as the passes multiply them."""
 
-    pace = Pace(0.0, 0.003, step_tokens=512, warm_up_steps=10)
+    pace = LearningPace(0.0, 0.003, step_tokens=512, warm_up_steps=10)
     """Measured on drafts of 2 and 26 million parameters: eight times as many steps of 512 tokens gain twice as much as
     steps of 4096 in the same time."""
 
-    def __init__(self, target: Path, file: Path, draft: LlamaModel, rank: int) -> None:
+    def __init__(self, target: Path, file: Path, draft: TorchLlama, rank: int) -> None:
         """`draft` is what the file holds. `rank` is that of the adapters."""
         adapt(draft, rank, seed=1)
         super().__init__(target, draft)
@@ -84,10 +84,10 @@ class AdaptedPupil(DraftPupil):
 
 def draft_pupil(target: Path, share: float, seed: int) -> DraftPupil:
     """A draft model with about this share of the target's parameters."""
-    return DraftPupil(target, LlamaModel(draft_config(read_model(target), share), seed))
+    return DraftPupil(target, TorchLlama(draft_config(read_model(target), share), seed))
 
 
-def draft_from(target: Path, file: Path, rank: int | None = None, pace: Pace | None = None) -> DraftPupil:
+def draft_from(target: Path, file: Path, rank: int | None = None, pace: LearningPace | None = None) -> DraftPupil:
     """A draft model that begins as the one in a GGUF file.
 
     `rank` is that of its adapters, 0 to train all weights; without one, large drafts get adapters. `pace` is that of a
@@ -105,7 +105,7 @@ def draft_from(target: Path, file: Path, rank: int | None = None, pace: Pace | N
     return AdaptedPupil(target, file, draft, rank) if rank else DraftPupil(target, draft, pace)
 
 
-def draft_config(header: Header, share: float) -> ModelConfig:
+def draft_config(header: GgufHeader, share: float) -> ModelConfig:
     """Sizes of a draft model with about this share of the target's parameters: half of them for the embeddings."""
     wanted = share * header.n_params
     width = max(64, round(wanted / 2 / header.n_vocab / 64) * 64)

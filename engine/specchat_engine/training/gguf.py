@@ -12,7 +12,7 @@ import torch
 from gguf.quants import dequantize, quantize
 from torch import Tensor
 
-from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.model import ModelConfig, TorchLlama
 
 Precision = Literal["F32", "F16", "BF16", "Q8_0"]
 
@@ -47,7 +47,7 @@ def tensor_names(layers: int) -> Iterator[tuple[str, str]]:
             yield f"blk.{layer}.{written}.weight", f"blocks.{layer}.{held}.weight"
 
 
-def write_draft(path: Path, model: LlamaModel, target: Path, name: str, precision: Precision) -> None:
+def write_draft(path: Path, model: TorchLlama, target: Path, name: str, precision: Precision) -> None:
     """Writes a model that shares its tokenizer and chat template with the target's file."""
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name(name)
@@ -102,7 +102,7 @@ def add_tensor(writer: gguf.GGUFWriter, name: str, weight: Tensor, precision: Pr
     writer.add_tensor(name, quantize(values, kind), raw_dtype=kind)
 
 
-def read_gguf(path: Path, precision: torch.dtype = torch.float32) -> LlamaModel:
+def read_gguf(path: Path, precision: torch.dtype = torch.float32) -> TorchLlama:
     """The model that a file holds, its matrices in `precision` and its vectors in float32, whatever they are stored in.
 
     Raises:
@@ -128,7 +128,7 @@ def read_gguf(path: Path, precision: torch.dtype = torch.float32) -> LlamaModel:
     if tensors:
         raise ValueError(f"{path} has the tensor {min(tensors)}, which cannot be read into torch")
     with torch.device("meta"):
-        model = LlamaModel(config)
+        model = TorchLlama(config)
     model.load_state_dict(state, assign=True)
     return model
 

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from specchat_engine.training.model import Attention, FeedForward, ModelConfig, RMSNorm
+from specchat_engine.training.model import FeedForward, GroupedQueryAttention, ModelConfig, RMSNorm
 from specchat_engine.training.teacher import TaughtBatch
 from specchat_engine.training.trainer import Scores
 
 
-class Head(nn.Module, ABC):
+class TrainableHead(nn.Module, ABC):
     """What drafts from the target's hidden states."""
 
     first = 0
@@ -61,7 +61,7 @@ class Head(nn.Module, ABC):
         """Scores [..., vocab_size] from the outputs [..., width]."""
 
 
-class LayerHead(Head):
+class LayerHead(TrainableHead):
     """One layer that predicts token t + 2 from token t + 1 and the state of token t, with the target's embeddings.
 
     Its output is the state from which it goes on alone: `unrolled` reads its own output in the place of the target's
@@ -78,7 +78,7 @@ class LayerHead(Head):
         """
         super().__init__()
         self.config = config
-        self.attention = Attention(config, 0, inputs)
+        self.attention = GroupedQueryAttention(config, 0, inputs)
         self.feed_forward_norm = RMSNorm(config.width, config.norm_eps)
         self.feed_forward = FeedForward(config)
         self.norm = RMSNorm(config.width, config.norm_eps)
@@ -100,7 +100,7 @@ class LayerHead(Head):
     def unrolled(
         self, ids: Tensor, positions: Tensor, documents: Tensor, states: Tensor, steps: int
     ) -> Iterator[Tensor]:
-        """The outputs [batch, length, width] of each step; see `Head`.
+        """The outputs [batch, length, width] of each step; see `TrainableHead`.
 
         Step s reads the output of the step before; its attention sees the target's states up to place t, and then only
         what it drafted itself from there.
@@ -240,7 +240,7 @@ _LATER = 0.8
 """The weight of each further token relative to the one before."""
 
 
-def head_objective(head: Head, batch: TaughtBatch, drafted: int = DRAFTED) -> Scores:
+def head_objective(head: TrainableHead, batch: TaughtBatch, drafted: int = DRAFTED) -> Scores:
     """The divergence of the head's rows from the teacher's, the weights of the `drafted` tokens adding up to 1.
 
     `correct` says where the first drafted token would be the teacher's best.
@@ -259,7 +259,7 @@ def head_objective(head: Head, batch: TaughtBatch, drafted: int = DRAFTED) -> Sc
     return Scores(torch.stack(losses).sum(), correct, groups[counted])
 
 
-def drafted_logits(head: Head, hidden: Tensor, begun: Tensor) -> Tensor:
+def drafted_logits(head: TrainableHead, hidden: Tensor, begun: Tensor) -> Tensor:
     """Scores [n, V] at `begun` places of the outputs [rows, length, width].
 
     They are computed for a round number of places: torch keeps what it prepared for each size of a product on a CPU,

@@ -90,7 +90,7 @@ def write_merged(
 ) -> None:
     """Writes the llama model of the file `base` with adapters merged, and with the target's tokenizer and template.
 
-    `adapted` has the layers by their names in the state of a `LlamaModel`. The adapters are added to the weights of the
+    `adapted` has the layers by their names in the state of a `TorchLlama`. The adapters are added to the weights of the
     file, not to those that training rounded. Matrices are written in `precision`; what is in it already and has no
     adapter is copied as it is.
     """

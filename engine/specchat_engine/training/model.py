@@ -129,7 +129,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Te
     return mixed.view(batch, heads, length, width)
 
 
-class Attention(nn.Module):
+class GroupedQueryAttention(nn.Module):
     """Grouped-query attention (Ainslie et al., arXiv 2305.13245)."""
 
     def __init__(self, config: ModelConfig, layer: int, inputs: int | None = None) -> None:
@@ -177,13 +177,13 @@ class FeedForward(nn.Module):
         return down
 
 
-class Block(nn.Module):
+class DecoderLayer(nn.Module):
     """One layer: attention, then feed-forward, each after a norm and added to the residual stream."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
         self.attention_norm = RMSNorm(config.width, config.norm_eps)
-        self.attention = Attention(config, layer)
+        self.attention = GroupedQueryAttention(config, layer)
         self.feed_forward_norm = RMSNorm(config.width, config.norm_eps)
         self.feed_forward = FeedForward(config)
 
@@ -203,14 +203,14 @@ class Block(nn.Module):
         return x + feed
 
 
-class LlamaModel(nn.Module):
+class TorchLlama(nn.Module):
     """The whole model; the output matrix is the embedding (tied)."""
 
     def __init__(self, config: ModelConfig, seed: int = 0) -> None:
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.width)
-        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
+        self.blocks = nn.ModuleList(DecoderLayer(config, layer) for layer in range(config.layers))
         self.norm = RMSNorm(config.width, config.norm_eps)
         self._initialise(torch.Generator().manual_seed(seed))
 

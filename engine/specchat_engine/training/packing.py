@@ -15,7 +15,7 @@ IGNORED = -100
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class TokenDocument:
     """Token ids, and for each whether the model is to learn to say it; `group` names what is reported together."""
 
     ids: Sequence[int]
@@ -28,7 +28,7 @@ TENSORS = ("ids", "positions", "documents", "targets", "groups")
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PackedBatch:
     """Packed rows; each tensor is [rows, length], integers.
 
     `targets` holds the next token's id where it is learned and IGNORED elsewhere, `groups` the document's group,
@@ -59,9 +59,9 @@ class Batch:
         return (self.targets.flatten() != IGNORED).nonzero()[:, 0]
 
 
-def drawn(draw: Callable[[], Document], tokens: int) -> list[Document]:
+def drawn(draw: Callable[[], TokenDocument], tokens: int) -> list[TokenDocument]:
     """Draws documents until they have this many tokens."""
-    documents: list[Document] = []
+    documents: list[TokenDocument] = []
     size = 0
     while size < tokens:
         documents.append(draw())
@@ -69,11 +69,11 @@ def drawn(draw: Callable[[], Document], tokens: int) -> list[Document]:
     return documents
 
 
-AnyDocument = TypeVar("AnyDocument", bound=Document)
+AnyDocument = TypeVar("AnyDocument", bound=TokenDocument)
 
 
 @dataclass(slots=True)
-class Row(Generic[AnyDocument]):
+class PackedRow(Generic[AnyDocument]):
     """Documents that share a row of `length` tokens."""
 
     length: int
@@ -85,13 +85,13 @@ class Row(Generic[AnyDocument]):
         return self.length - sum(len(document.ids) for document in self.documents)
 
 
-def fill_rows(documents: Iterable[AnyDocument], lengths: Sequence[int]) -> list[Row[AnyDocument]]:
+def fill_rows(documents: Iterable[AnyDocument], lengths: Sequence[int]) -> list[PackedRow[AnyDocument]]:
     """Rows of the given lengths that hold all documents but those longer than the longest row.
 
     Longest first, each into the fullest row that has room for it, else into a new row of the shortest length that
     holds it: the cost of attention grows with the row, not with the document.
     """
-    rows: list[Row[AnyDocument]] = []
+    rows: list[PackedRow[AnyDocument]] = []
     for document in sorted(documents, key=lambda each: len(each.ids), reverse=True):
         size = len(document.ids)
         open_rows = [row for row in rows if row.room >= size]
@@ -100,11 +100,11 @@ def fill_rows(documents: Iterable[AnyDocument], lengths: Sequence[int]) -> list[
             continue
         length = next((length for length in sorted(lengths) if size <= length), None)
         if length is not None:
-            rows.append(Row(length, [document]))
+            rows.append(PackedRow(length, [document]))
     return rows
 
 
-def pack(rows: Sequence[Sequence[Document]], length: int) -> Batch:
+def pack(rows: Sequence[Sequence[TokenDocument]], length: int) -> PackedBatch:
     """Rows of documents as one batch, padded with id 0."""
     ids = torch.zeros(len(rows), length, dtype=torch.long)
     positions, numbers, groups = torch.zeros_like(ids), torch.zeros_like(ids), torch.zeros_like(ids)
@@ -122,18 +122,18 @@ def pack(rows: Sequence[Sequence[Document]], length: int) -> Batch:
             learned = torch.tensor(document.learned[1:], dtype=torch.bool)
             targets[row, start : end - 1] = torch.where(learned, tokens[1:], IGNORED)
             start = end
-    return Batch(ids, positions, numbers, targets, groups)
+    return PackedBatch(ids, positions, numbers, targets, groups)
 
 
 def batches_by_length(
     documents: Iterable[AnyDocument],
     lengths: Sequence[int],
     tokens: int,
-    packed: Callable[[Sequence[Sequence[AnyDocument]], int], Batch] = pack,
-) -> list[Batch]:
+    packed: Callable[[Sequence[Sequence[AnyDocument]], int], PackedBatch] = pack,
+) -> list[PackedBatch]:
     """Batches of equal size, of at most about `tokens` tokens; a document that fits no row is left out."""
     rows = fill_rows(documents, lengths)
-    batches: list[Batch] = []
+    batches: list[PackedBatch] = []
     for length in sorted(lengths):
         held = [row.documents for row in rows if row.length == length]
         count = math.ceil(len(held) * length / tokens)

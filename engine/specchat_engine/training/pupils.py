@@ -14,15 +14,15 @@ from torch import Tensor, nn
 
 from specchat_engine.architectures import architecture_of
 from specchat_engine.errors import PairError
-from specchat_engine.gguf import Header, read_model
+from specchat_engine.gguf import GgufHeader, read_model
 from specchat_engine.load_options import NORMED
 from specchat_engine.training.gguf import Precision, read_config, tensor_weights
 from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.heads import (
     DRAFTED,
     EagleHead,
-    Head,
     MtpHead,
+    TrainableHead,
     drafted_logits,
     drafted_places,
     head_objective,
@@ -34,7 +34,7 @@ from specchat_engine.training.trainer import Scores
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class LearningPace:
     """How fast a pupil learns: the peak rates of matrices and of everything else, the tokens of a step, and how many
     steps it takes to warm up."""
 
@@ -44,7 +44,7 @@ class Pace:
     warm_up_steps: int = 20
 
 
-FROM_SCRATCH = Pace(0.01, 0.002)
+FROM_SCRATCH = LearningPace(0.01, 0.002)
 
 _HEAD_VOCABULARY = 8192
 """An EAGLE-3 head of a target with a larger vocabulary drafts the likeliest tokens alone. Scores of all tokens would be
@@ -115,14 +115,14 @@ class HeadPupil(Pupil):
     """A head, which learns to draft several tokens."""
 
     drafted = DRAFTED
-    pace = Pace(0.01, 0.002, step_tokens=512)
+    pace = LearningPace(0.01, 0.002, step_tokens=512)
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: TrainableHead) -> None:
         self._head = head
         self._drafted = DRAFTED
 
     @property
-    def model(self) -> Head:
+    def model(self) -> TrainableHead:
         """The head."""
         return self._head
 
@@ -243,13 +243,13 @@ def speculator_pupil(target: Path, inner: int, seed: int) -> StatePupil:
     return StatePupil(target, SpeculatorHead(header.n_vocab, header.width, inner, DRAFTED, seed))
 
 
-def low_middle_high(header: Header) -> tuple[int, int, int]:
+def low_middle_high(header: GgufHeader) -> tuple[int, int, int]:
     """The layers that EAGLE-3 reads by default: near the beginning, in the middle, near the end."""
     last = header.layers - 1
     return min(2, last), header.layers // 2, max(last - 2, min(header.layers // 2 + 1, last))
 
 
-def head_config(header: Header, feed_forward: int) -> ModelConfig:
+def head_config(header: GgufHeader, feed_forward: int) -> ModelConfig:
     """The sizes of a head of the target's width, with as many attention heads."""
     heads, kv_heads = max(header.heads, default=1), max(header.kv_heads, default=1)
     return ModelConfig(

@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from specchat_engine.training.packing import Document
+from specchat_engine.training.packing import TokenDocument
 from specchat_engine.training.teacher import Lesson
 
 _TYPES: Final[dict[str, type[np.generic]]] = {
@@ -31,7 +31,7 @@ _NOTED = 64
 class Readings:
     """The lessons of documents, in a folder; `count` is how many were read."""
 
-    def __init__(self, folder: Path, documents: Sequence[Document], about: str) -> None:
+    def __init__(self, folder: Path, documents: Sequence[TokenDocument], about: str) -> None:
         """Goes on from what the folder has of the same documents. `about` names the target and what it hands out."""
         self._documents, self._folder = documents, folder
         self._starts = [0, *accumulate(len(document.ids) for document in documents)]
@@ -50,7 +50,7 @@ class Readings:
         """How many tokens were read."""
         return self._starts[self.count]
 
-    def read(self, teach: Callable[[Document], Lesson], goes_on: Callable[[], bool]) -> None:
+    def read(self, teach: Callable[[TokenDocument], Lesson], goes_on: Callable[[], bool]) -> None:
         """Has documents taught as long as `goes_on` says so, asked before each.
 
         Raises DecodeError if the target fails, and OSError if the disk is full.

@@ -22,7 +22,7 @@ from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.training.gguf import Precision
 from specchat_engine.training.optimizer import Schedule, matrix_autocast
-from specchat_engine.training.packing import Document, batches_by_length
+from specchat_engine.training.packing import TokenDocument, batches_by_length
 from specchat_engine.training.pupils import Pupil
 from specchat_engine.training.readings import Readings
 from specchat_engine.training.teacher import (
@@ -89,7 +89,7 @@ class Training:
     def __init__(
         self,
         pupil: Pupil,
-        documents: Callable[[Vocabulary, ChatTemplate, int], Iterable[Document]],
+        documents: Callable[[Vocabulary, ChatTemplate, int], Iterable[TokenDocument]],
         folder: Path,
         *,
         minutes: float,
@@ -111,7 +111,7 @@ class Training:
         self._seed = seed
         self._folder = folder
         self._teacher: Teacher | RecordedTeacher
-        found: list[Document] = []
+        found: list[TokenDocument] = []
         with ExitStack() as to_close:
             if recorded:
                 to_close.callback(recorded.close)

@@ -17,12 +17,12 @@ from torch.nn import functional
 
 from specchat_engine.drafters.state_heads import embedding_weight
 from specchat_engine.training.gguf import Precision
-from specchat_engine.training.heads import Head, states_before, tokens_ahead
+from specchat_engine.training.heads import TrainableHead, states_before, tokens_ahead
 
 _TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
 
-class MedusaHead(Head):
+class MedusaHead(TrainableHead):
     """Heads of one residual block each, with the target's output matrix. They start as the target's own prediction."""
 
     first = 1
@@ -57,7 +57,7 @@ class MedusaHead(Head):
         _save(path, tensors, precision, {"medusa_num_heads": str(len(self.blocks)), "medusa_num_layers": "1"})
 
 
-class SpeculatorHead(Head):
+class SpeculatorHead(TrainableHead):
     """An MLPSpeculator whose steps share all weights but the projection of the target's state."""
 
     first = 1

@@ -25,8 +25,8 @@ from specchat_engine.load_options import NORMED, LoadOptions
 from specchat_engine.loaded import template_of
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.stores.recorded_turns import RecordedTurn, likeliest
-from specchat_engine.training.packing import TENSORS, Batch, Document, batches_by_length, pack
-from specchat_engine.training.trainer import Source
+from specchat_engine.training.packing import TENSORS, PackedBatch, TokenDocument, batches_by_length, pack
+from specchat_engine.training.trainer import BatchSource
 
 _ROWS = 512
 """Tokens that one pass reads, and the most rows of logits that it gives."""
@@ -39,7 +39,7 @@ _COMPARED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson(Document):
+class Lesson(TokenDocument):
     """A document with what its teacher predicts after each token: the likeliest ids and their log-probabilities, both
     [length, kept], and its hidden states [length, width] there. The ids may be -1 where nothing is learned."""
 
@@ -49,7 +49,7 @@ class Lesson(Document):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaughtBatch(Batch):
+class TaughtBatch(PackedBatch):
     """Packed lessons, with the teacher's arrays [rows, length, ...] at every place."""
 
     teacher_ids: Tensor
@@ -98,7 +98,7 @@ class Teacher:
         """The longest document that it can read, in tokens."""
         return self._context.capacity
 
-    def teach(self, document: Document) -> Lesson:
+    def teach(self, document: TokenDocument) -> Lesson:
         """The lesson of a document. Raises DecodeError if it is longer than the context."""
         self._context.keep(())
         ids, length = document.ids, len(document.ids)
@@ -139,9 +139,9 @@ class RecordedTeacher:
 
     def __init__(self, turns: Iterable[RecordedTurn], longest: int) -> None:
         """Of a turn with more than `longest` tokens its end counts."""
-        self.lessons: Sequence[Document] = [_lesson(turn, longest) for turn in turns]
+        self.lessons: Sequence[TokenDocument] = [_lesson(turn, longest) for turn in turns]
 
-    def teach(self, document: Document) -> Lesson:
+    def teach(self, document: TokenDocument) -> Lesson:
         """The lesson that the document is."""
         assert isinstance(document, Lesson)
         return document
@@ -158,7 +158,7 @@ class TeacherOfBoth(RecordedTeacher):
     def __init__(
         self,
         turns: Iterable[RecordedTurn],
-        documents: Callable[[Vocabulary, ChatTemplate, int], Iterable[Document]],
+        documents: Callable[[Vocabulary, ChatTemplate, int], Iterable[TokenDocument]],
         teacher: Teacher,
         longest: int,
     ) -> None:
@@ -172,7 +172,7 @@ class TeacherOfBoth(RecordedTeacher):
         new = [document for document in found if _end_of_answer(document, vocabulary) not in recorded]
         self.lessons = [*new, *self.lessons]
 
-    def teach(self, document: Document) -> Lesson:
+    def teach(self, document: TokenDocument) -> Lesson:
         """What was recorded, or what the target says."""
         return document if isinstance(document, Lesson) else self._teacher.teach(document)
 
@@ -181,7 +181,7 @@ class TeacherOfBoth(RecordedTeacher):
         self._teacher.close()
 
 
-def _end_of_answer(document: Document, vocabulary: Vocabulary) -> str:
+def _end_of_answer(document: TokenDocument, vocabulary: Vocabulary) -> str:
     """The last characters that are to be learned: texts may be in other tokens than the model's own."""
     ids = [token for token, learned in zip(document.ids, document.learned, strict=True) if learned]
     return b"".join(map(vocabulary.piece, ids)).decode("utf-8", "replace").strip()[-_COMPARED:]
@@ -227,7 +227,7 @@ def pack_lessons(rows: Sequence[Sequence[Lesson]], length: int) -> TaughtBatch:
     )
 
 
-class TaughtLessons(Source):
+class TaughtLessons(BatchSource):
     """Draws lessons for each step."""
 
     def __init__(
@@ -240,7 +240,7 @@ class TaughtLessons(Source):
         self._batch_tokens = batch_tokens
         self.stopped = False
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The lessons of one step."""
         return batches_by_length(self._draw(step, progress), self._lengths, self._batch_tokens, pack_lessons)
 

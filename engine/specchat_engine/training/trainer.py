@@ -17,14 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from specchat_engine.training.optimizer import PairedOptimizer, Schedule, matrix_autocast
-from specchat_engine.training.packing import Batch
+from specchat_engine.training.packing import PackedBatch
 
 
-class Source(ABC):
+class BatchSource(ABC):
     """Provides the batches. Unless a subclass says otherwise it never ends and has no state."""
 
     @abstractmethod
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         """The batches of one step; `progress` is the spent part of the budget."""
 
     @property
@@ -105,7 +105,7 @@ class Trainer:
     def __init__(
         self,
         model: nn.Module,
-        source: Source,
+        source: BatchSource,
         objective: Objective,
         plan: TrainingPlan,
         tell: Callable[[Mapping[str, Any]], object] = id,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from specchat.attachments.client import page_at, picture_given, picture_in, text_in
-from specchat.attachments.protocol import Picture, Text
+from specchat.attachments.protocol import FileText, Picture
 from specchat.errors import AttachmentError
 from support.documents import write_pdf, write_picture
 
@@ -136,13 +136,13 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_page_is_read_by_its_type(server: str) -> None:
-    assert page_at(f"{server}/", ROOM) == Text("# News\n\nAll well")
-    assert page_at(f"{server}/a", ROOM) == Text("A page")
+    assert page_at(f"{server}/", ROOM) == FileText("# News\n\nAll well")
+    assert page_at(f"{server}/a", ROOM) == FileText("A page")
     assert isinstance(page_at(f"{server}/b", ROOM), Picture)
 
 
 def test_a_page_has_no_escape_sequences(server: str) -> None:
-    assert page_at(f"{server}/d", ROOM) == Text("red")
+    assert page_at(f"{server}/d", ROOM) == FileText("red")
 
 
 @pytest.mark.parametrize(("path", "why"), [("/nothing", "the server answers 404"), ("/c", "is video/mp4, which")])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.attachments.documents import Unreadable, html_text, text_of
+from specchat.attachments.documents import UnreadableDocument, html_text, text_of
 from support.documents import write_docx, write_pdf, write_pptx, write_xlsx, write_zip_bomb
 
 pytest.importorskip("pptx", reason="needs the extra specchat[files]")
@@ -39,15 +39,15 @@ def test_a_page_without_its_scripts() -> None:
 
 
 def test_a_document_without_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="scanned"):
+    with pytest.raises(UnreadableDocument, match="scanned"):
         text_of(write_pdf(tmp_path / "a.pdf", ""), "pdf", ROOM)
 
 
 def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="more than 10 characters"):
+    with pytest.raises(UnreadableDocument, match="more than 10 characters"):
         text_of(write_pdf(tmp_path / "a.pdf", "Eleven chars"), "pdf", 10)
 
 
 def test_an_archive_that_unpacks_to_more_than_the_limit_is_not_unpacked(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="unpacks to 300 MiB: the limit is 256 MiB"):
+    with pytest.raises(UnreadableDocument, match="unpacks to 300 MiB: the limit is 256 MiB"):
         text_of(write_zip_bomb(tmp_path / "a.docx", 300), "docx", ROOM)

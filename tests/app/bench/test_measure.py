@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from specchat.bench.measure import Runner, Setup, peak_memory_bytes, summed_up, time_draft
+from specchat.bench.measure import BenchRunner, Setup, peak_memory_bytes, summed_up, time_draft
 from specchat.bench.plan import DRAFTED, PLAIN, Arm, turns
 from specchat.bench.samples import Sample
 from specchat_engine import Engine, LoadOptions, Session, Settings
@@ -30,7 +30,7 @@ def engine(tiny_models: TinyModels) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def samples(engine: Engine) -> list[Sample]:
-    return [*Runner(engine, SETUP).measure(PLANNED)]
+    return [*BenchRunner(engine, SETUP).measure(PLANNED)]
 
 
 def test_every_turn_gives_its_sample_in_order(samples: list[Sample]) -> None:
@@ -91,7 +91,7 @@ def test_no_answer_finds_anything_in_the_memories_that_an_earlier_one_left(
         return begin(session, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Session, "generate", look)
-    assert len([*Runner(engine, SETUP).measure(PLANNED[:8])]) == 8
+    assert len([*BenchRunner(engine, SETUP).measure(PLANNED[:8])]) == 8
     assert found == [(0, 0)] * 8
 
 
@@ -105,7 +105,7 @@ def test_an_arm_learns_from_its_own_answers_alone(engine: Engine, monkeypatch: p
 
     monkeypatch.setattr(Session, "generate", look)
     before = engine.controller
-    [*Runner(engine, SETUP).measure(PLANNED)]
+    [*BenchRunner(engine, SETUP).measure(PLANNED)]
     assert {arm for arm, _ in used} == {*ARMS}
     assert len({id(controller) for _, controller in used}) == len(ARMS)
     assert len({(arm, id(controller)) for arm, controller in used}) == len(ARMS)
@@ -121,7 +121,7 @@ def test_a_warm_up_answers_briefly_under_each_arm(engine: Engine, monkeypatch: p
         return begin(session, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Session, "generate", look)
-    Runner(engine, SETUP.limited(500)).warm_up(PLANNED[:4])
+    BenchRunner(engine, SETUP.limited(500)).warm_up(PLANNED[:4])
     assert {Arm(each.drafter, each.k) for each in settings} == {*ARMS}
     assert {each.max_tokens for each in settings} == {16}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.bench.plan import PLAIN, Arm, Turn, check_arms, default_arms, parse_arms, read_prompts, turns
+from specchat.bench.plan import PLAIN, Arm, BenchTurn, check_arms, default_arms, parse_arms, read_prompts, turns
 from specchat.errors import ConfigError
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.errors import SettingError
@@ -15,12 +15,12 @@ ARMS = (PLAIN, Arm("model", 2), Arm("model", 4), Arm("lookup", 8))
 PROMPTS = {"facts": ("a", "b", "c", "d"), "copy": ("e", "f")}
 
 
-def plan(repeats: int = 2, seed: int = 1, temperatures: tuple[float, ...] = (0.0, 0.8)) -> list[Turn]:
+def plan(repeats: int = 2, seed: int = 1, temperatures: tuple[float, ...] = (0.0, 0.8)) -> list[BenchTurn]:
     return [*turns(ARMS, PROMPTS, temperatures, repeats, seed)]
 
 
-def groups(planned: list[Turn]) -> list[list[Arm]]:
-    def question(turn: Turn) -> tuple[object, ...]:
+def groups(planned: list[BenchTurn]) -> list[list[Arm]]:
+    def question(turn: BenchTurn) -> tuple[object, ...]:
         return turn.repeat, turn.kind, turn.prompt, turn.temperature
 
     return [[turn.arm for turn in group] for _, group in groupby(planned, question)]

@@ -9,7 +9,7 @@ from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.samples import Estimate, Sample
 from specchat.bench.summary import (
     Overall,
-    Row,
+    SummaryRow,
     choose,
     estimate,
     geometric_mean,
@@ -23,7 +23,7 @@ from support.bench_samples import LOOKUP, MODEL, sample
 ARMS = (PLAIN, MODEL)
 
 
-def row(samples: list[Sample], arm: Arm = MODEL, kind: str = "facts", temperature: float = 0.0) -> Row:
+def row(samples: list[Sample], arm: Arm = MODEL, kind: str = "facts", temperature: float = 0.0) -> SummaryRow:
     (found,) = (
         row
         for row in rows(samples, (PLAIN, MODEL, LOOKUP))

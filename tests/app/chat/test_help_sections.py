@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from specchat.chat.commands.registry import commands
 from specchat.chat.help_sections import command_sections, help_search
-from specchat.manual.sections import Place, Section
+from specchat.manual.sections import Section, SectionAddress
 
 
 def test_every_command_can_be_found_by_its_name_and_by_what_it_does() -> None:
@@ -21,5 +21,5 @@ def test_the_plain_chat_finds_only_the_commands_that_it_has() -> None:
 
 
 def test_more_sections_are_searched_too() -> None:
-    more = Section(Place("Keys", "F99"), "Keys", "xyzzy")
+    more = Section(SectionAddress("Keys", "F99"), "Keys", "xyzzy")
     assert help_search((more,)).find("xyzzy")[0].section == more

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from specchat.chat import history
-from specchat.chat.history import Entry, History, Recall, Search, history_file
+from specchat.chat.history import HistoryEntry, HistorySearch, HistoryWalk, PromptHistory, history_file
 
 
 @pytest.fixture
@@ -20,33 +20,33 @@ def path(tmp_path: Path) -> Path:
 
 
 def texts(path: Path | None) -> list[str]:
-    return [entry.text for entry in History(path).entries]
+    return [entry.text for entry in PromptHistory(path).entries]
 
 
 def test_what_was_sent_is_there_at_the_next_start(path: Path) -> None:
-    sent = History(path)
-    sent.add(Entry("one"))
-    sent.add(Entry("two\nlines é\u2028", (("[pasted 1]", "long\x1b\ntext"),)))
-    assert [*History(path).entries] == [*sent.entries]
-    assert History(path).entries[1] == Entry("two\nlines é\u2028", (("[pasted 1]", "long\x1b\ntext"),))
+    sent = PromptHistory(path)
+    sent.add(HistoryEntry("one"))
+    sent.add(HistoryEntry("two\nlines é\u2028", (("[pasted 1]", "long\x1b\ntext"),)))
+    assert [*PromptHistory(path).entries] == [*sent.entries]
+    assert PromptHistory(path).entries[1] == HistoryEntry("two\nlines é\u2028", (("[pasted 1]", "long\x1b\ntext"),))
 
 
 def test_the_same_text_twice_in_a_row_is_kept_once(path: Path) -> None:
-    sent = History(path)
+    sent = PromptHistory(path)
     for text in ("a", "a", "b", "a"):
-        sent.add(Entry(text))
+        sent.add(HistoryEntry(text))
     assert texts(path) == ["a", "b", "a"]
-    History(path).add(Entry("a"))
+    PromptHistory(path).add(HistoryEntry("a"))
     assert texts(path) == ["a", "b", "a"]
 
 
 def test_only_the_user_may_read_it(path: Path) -> None:
     path.parent.mkdir()
     path.touch(0o644)
-    History(path).add(Entry("secret"))
+    PromptHistory(path).add(HistoryEntry("secret"))
     assert path.stat().st_mode & 0o777 == 0o600
     path.unlink()
-    History(path).add(Entry("secret"))
+    PromptHistory(path).add(HistoryEntry("secret"))
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -80,16 +80,16 @@ def test_a_bad_line_is_skipped(path: Path, line: bytes) -> None:
 def test_a_line_behind_a_torn_one_is_whole(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b'{"text": "one"}\n{"text": "tw')
-    History(path).add(Entry("three"))
+    PromptHistory(path).add(HistoryEntry("three"))
     assert texts(path) == ["one", "three"]
 
 
 def test_only_the_newest_are_kept_and_the_file_is_cut_back(path: Path) -> None:
     path.parent.mkdir()
     path.write_text("".join(json.dumps({"text": str(number)}) + "\n" for number in range(2600)))
-    sent = History(path)
+    sent = PromptHistory(path)
     assert [entry.text for entry in sent.entries] == [str(number) for number in range(600, 2600)]
-    sent.add(Entry("new"))
+    sent.add(HistoryEntry("new"))
     lines = path.read_text().splitlines()
     assert len(lines) == 2001
     assert texts(path)[-1] == "new"
@@ -108,17 +108,17 @@ def test_a_file_of_many_bytes_is_read_from_its_end(path: Path, monkeypatch: pyte
 
 
 def test_a_very_long_text_is_remembered_until_the_end_only(path: Path) -> None:
-    sent = History(path)
-    sent.add(Entry("a", (("[pasted]", "x" * history.LONGEST_KEPT),)))
+    sent = PromptHistory(path)
+    sent.add(HistoryEntry("a", (("[pasted]", "x" * history.LONGEST_KEPT),)))
     assert len(sent.entries) == 1
     assert texts(path) == []
 
 
 def test_two_apps_lose_nothing(path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from specchat.chat.history import Entry, History\n"
-        "sent = History(Path(sys.argv[1]))\n"
-        "for number in range(200): sent.add(Entry(f'{sys.argv[2]} {number}' + 'x' * 4000))"
+        "import sys; from pathlib import Path; from specchat.chat.history import HistoryEntry, PromptHistory\n"
+        "sent = PromptHistory(Path(sys.argv[1]))\n"
+        "for number in range(200): sent.add(HistoryEntry(f'{sys.argv[2]} {number}' + 'x' * 4000))"
     )
     apps = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in "ab"]
     assert [app.wait(60) for app in apps] == [0, 0]
@@ -128,39 +128,39 @@ def test_two_apps_lose_nothing(path: Path) -> None:
 
 
 def test_a_full_disk_costs_the_kept_line_and_nothing_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = History(path)
-    sent.add(Entry("one"))
+    sent = PromptHistory(path)
+    sent.add(HistoryEntry("one"))
 
     def full(descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
-        sent.add(Entry("two"))
-    sent.add(Entry("three"))
+        sent.add(HistoryEntry("two"))
+    sent.add(HistoryEntry("three"))
     assert [entry.text for entry in sent.entries] == ["one", "two", "three"]
     assert texts(path) == ["one", "three"]
 
 
 def test_a_line_that_fits_only_in_part_is_taken_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = History(path)
-    sent.add(Entry("one"))
+    sent = PromptHistory(path)
+    sent.add(HistoryEntry("one"))
     write = os.write
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:5]))
-        sent.add(Entry("two"))
+        sent.add(HistoryEntry("two"))
     assert path.read_text() == '{"text": "one"}\n'
 
 
 def test_a_folder_that_cannot_be_used_is_no_reason_to_stop(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    sent = History(tmp_path / "file/history.jsonl")
-    sent.add(Entry("one"))
+    sent = PromptHistory(tmp_path / "file/history.jsonl")
+    sent.add(HistoryEntry("one"))
     assert [entry.text for entry in sent.entries] == ["one"]
     folder = tmp_path / "history.jsonl"
     folder.mkdir()
-    sent = History(folder)
-    sent.add(Entry("one"))
+    sent = PromptHistory(folder)
+    sent.add(HistoryEntry("one"))
     assert [entry.text for entry in sent.entries] == ["one"]
 
 
@@ -168,13 +168,13 @@ def test_an_app_that_holds_the_lock_for_long_is_not_waited_for(path: Path) -> No
     path.parent.mkdir()
     with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        History(path).add(Entry("one"))
+        PromptHistory(path).add(HistoryEntry("one"))
     assert texts(path) == ["one"]
 
 
 def test_without_a_file_it_is_only_remembered() -> None:
-    sent = History()
-    sent.add(Entry("one"))
+    sent = PromptHistory()
+    sent.add(HistoryEntry("one"))
     assert [entry.text for entry in sent.entries] == ["one"]
 
 
@@ -182,35 +182,35 @@ def test_without_a_file_it_is_only_remembered() -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 def test_every_text_comes_back_as_it_was(path: Path, text: str, pasted: list[tuple[str, str]]) -> None:
     path.unlink(missing_ok=True)
-    History(path).add(Entry(text, tuple(pasted)))
-    assert [*History(path).entries] == [Entry(text, tuple(pasted))]
+    PromptHistory(path).add(HistoryEntry(text, tuple(pasted)))
+    assert [*PromptHistory(path).entries] == [HistoryEntry(text, tuple(pasted))]
 
 
-ONE, TWO, DRAFT = Entry("one"), Entry("two"), Entry("draft")
+ONE, TWO, DRAFT = HistoryEntry("one"), HistoryEntry("two"), HistoryEntry("draft")
 
 
 def test_a_walk_goes_to_the_oldest_and_back_to_the_draft() -> None:
-    walk = Recall([ONE, TWO])
+    walk = HistoryWalk([ONE, TWO])
     assert [walk.older(DRAFT), walk.older(TWO), walk.older(ONE)] == [TWO, ONE, None]
     assert [walk.newer(), walk.newer(), walk.newer()] == [TWO, DRAFT, None]
 
 
 def test_nothing_is_older_where_nothing_was_sent() -> None:
-    walk = Recall([])
+    walk = HistoryWalk([])
     assert walk.older(DRAFT) is None
     assert walk.newer() is None
 
 
 def test_each_walk_begins_at_its_own_draft() -> None:
-    walk = Recall([ONE])
+    walk = HistoryWalk([ONE])
     walk.older(DRAFT)
     walk.newer()
     walk.older(TWO)
     assert walk.newer() == TWO
 
 
-def search(query: str, *texts: str) -> Search:
-    return Search([Entry(text) for text in texts], DRAFT).looking_for(query)
+def search(query: str, *texts: str) -> HistorySearch:
+    return HistorySearch([HistoryEntry(text) for text in texts], DRAFT).looking_for(query)
 
 
 def test_a_search_finds_the_newest_first_and_each_text_once() -> None:
@@ -230,4 +230,4 @@ def test_a_capital_means_a_capital() -> None:
 
 
 def test_another_query_begins_at_the_newest_again() -> None:
-    assert search("a", "ab", "ac").moved(1).looking_for("a").shown == Entry("ac")
+    assert search("a", "ab", "ac").moved(1).looking_for("a").shown == HistoryEntry("ac")

@@ -10,13 +10,13 @@ from specchat.chat.commands.completion import complete
 from specchat.chat.controller import Sources
 from specchat.chat.library_names import LibraryNames
 from specchat.errors import LibraryError
-from specchat.models.library import Entry, Summary
-from specchat.models.sources import Found, Source
+from specchat.models.library import HeaderSummary, LibraryModel
+from specchat.models.sources import Found, ModelSource
 
 
-def entry(name: str, *aliases: str, problem: str = "") -> Entry:
-    found = Found(name, Source.HUB, (Path(f"/models/{name}.gguf"),), 2_500_000_000, "Q4_K_M", problem)
-    return Entry(found, Summary(parameters=4_000_000_000), aliases)
+def entry(name: str, *aliases: str, problem: str = "") -> LibraryModel:
+    found = Found(name, ModelSource.HUB, (Path(f"/models/{name}.gguf"),), 2_500_000_000, "Q4_K_M", problem)
+    return LibraryModel(found, HeaderSummary(parameters=4_000_000_000), aliases)
 
 
 def test_aliases_come_first_and_unusable_models_are_left_out() -> None:
@@ -50,7 +50,7 @@ def test_an_unreadable_library_leaves_the_last_list(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("specchat.chat.library_names._FRESH", -1.0)
     answers = iter([[entry("c")]])
 
-    def read() -> list[Entry]:
+    def read() -> list[LibraryModel]:
         try:
             return next(answers)
         except StopIteration:

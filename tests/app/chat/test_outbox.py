@@ -1,11 +1,11 @@
-from specchat.chat.history import Entry
+from specchat.chat.history import HistoryEntry
 from specchat.chat.outbox import Outbox, QueuedMessage
 
 
 def outbox(*texts: str) -> Outbox:
     found = Outbox()
     for text in texts:
-        found.add(QueuedMessage(text, text, Entry(text)))
+        found.add(QueuedMessage(text, text, HistoryEntry(text)))
     return found
 
 
@@ -15,8 +15,8 @@ def texts(found: Outbox) -> list[str]:
 
 def test_the_first_message_goes_out_first_and_the_last_is_taken_back() -> None:
     found = outbox("a", "b", "c")
-    assert found.next() == QueuedMessage("a", "a", Entry("a"))
-    assert found.take_back() == QueuedMessage("c", "c", Entry("c"))
+    assert found.next() == QueuedMessage("a", "a", HistoryEntry("a"))
+    assert found.take_back() == QueuedMessage("c", "c", HistoryEntry("c"))
     assert texts(found) == ["b"]
 
 

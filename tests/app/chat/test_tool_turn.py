@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specchat.chat.tool_turn import MOST_CALLS, MOST_ROUNDS, ToolTurn
 from specchat.engine_process.protocol import Offer
-from specchat.tools.consent import Consent, Verdict
+from specchat.tools.consent import Consent, ConsentAnswer
 from specchat.tools.tool import Tool
 from specchat.tools.toolbox import BUILT_IN, Toolbox
 from specchat_engine.prompt.messages import ToolCall
@@ -15,11 +15,11 @@ SUM = ToolCall("calculate", '{"expression": "6 * 7"}')
 class User:
     """Says the same to every question, and counts them."""
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: ConsentAnswer) -> None:
         self.verdict = verdict
         self.asked: list[str] = []
 
-    def __call__(self, tool: Tool, call: ToolCall) -> Verdict:
+    def __call__(self, tool: Tool, call: ToolCall) -> ConsentAnswer:
         self.asked.append(f"{tool.called} {call.arguments}")
         return self.verdict
 
@@ -31,12 +31,12 @@ def turn(user: User, consent: Consent | None = None) -> ToolTurn:
 
 
 def test_the_model_is_offered_all_tools() -> None:
-    functions = turn(User(Verdict.ONCE)).offer.functions
+    functions = turn(User(ConsentAnswer.ONCE)).offer.functions
     assert [one["function"]["name"] for one in functions] == ["current_time", "calculate"]
 
 
 def test_a_call_is_made_once_the_user_allowed_it() -> None:
-    user = User(Verdict.ONCE)
+    user = User(ConsentAnswer.ONCE)
     results = list(turn(user).results((SUM, SUM)))
     assert [result.text for result in results] == ["42", "42"]
     assert all(result.seconds > 0 for result in results)
@@ -44,27 +44,27 @@ def test_a_call_is_made_once_the_user_allowed_it() -> None:
 
 
 def test_a_tool_that_is_allowed_in_this_chat_is_asked_about_once() -> None:
-    user, consent = User(Verdict.ALWAYS), Consent()
+    user, consent = User(ConsentAnswer.ALWAYS), Consent()
     list(turn(user, consent).results((SUM, SUM)))
     list(turn(user, consent).results((SUM,)))
     assert len(user.asked) == 1
 
 
 def test_a_call_that_the_user_refuses_is_not_made_and_the_model_reads_why() -> None:
-    (result,) = turn(User(Verdict.NO)).results((SUM,))
+    (result,) = turn(User(ConsentAnswer.NO)).results((SUM,))
     assert result.failed
     assert result.text == "the user did not allow this call"
 
 
 def test_nobody_is_asked_about_a_tool_that_does_not_exist() -> None:
-    user = User(Verdict.NO)
+    user = User(ConsentAnswer.NO)
     (result,) = turn(user).results((ToolCall("rm"),))
     assert "there is no tool 'rm'" in result.text
     assert user.asked == []
 
 
 def test_a_model_that_never_stops_calling_gets_no_tools_in_the_end() -> None:
-    calling = turn(User(Verdict.ONCE))
+    calling = turn(User(ConsentAnswer.ONCE))
     for _ in range(MOST_ROUNDS):
         assert calling.offer.functions
         list(calling.results((SUM,)))
@@ -72,14 +72,14 @@ def test_a_model_that_never_stops_calling_gets_no_tools_in_the_end() -> None:
 
 
 def test_an_answer_with_too_many_calls_makes_only_the_first() -> None:
-    user = User(Verdict.ONCE)
+    user = User(ConsentAnswer.ONCE)
     results = list(turn(user).results((SUM,) * (MOST_CALLS + 3)))
     assert [result.failed for result in results] == [False] * MOST_CALLS + [True] * 3
     assert len(user.asked) == MOST_CALLS
 
 
 def test_after_a_stop_the_further_calls_of_the_answer_are_not_made_but_those_of_the_next_one_are() -> None:
-    user = User(Verdict.ONCE)
+    user = User(ConsentAnswer.ONCE)
     calling = turn(user)
     results = calling.results((SUM, SUM))
     assert next(results).text == "42"

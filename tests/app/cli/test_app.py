@@ -9,7 +9,7 @@ import pytest
 from specchat import __version__
 from specchat.cli import main
 from specchat.settings.schema import SETTINGS
-from specchat.settings.setting import Group
+from specchat.settings.setting import SettingGroup
 from specchat.settings.values import Choice, Number
 
 
@@ -64,7 +64,7 @@ def test_every_command_refuses_the_same_k(capsys: pytest.CaptureFixture[str], co
 def test_every_flag_is_named_with_its_wrong_value(capsys: pytest.CaptureFixture[str]) -> None:
     for setting in SETTINGS:
         if isinstance(setting.kind, Number | Choice) and setting.flag != "--exact":  # which means "on" by itself
-            command = ["serve"] if setting.group is Group.SERVING else ["run", "x"]
+            command = ["serve"] if setting.group is SettingGroup.SERVING else ["run", "x"]
             assert main([*command, setting.flag, "nonsense"]) == 2
             assert f"{setting.flag} is 'nonsense': use " in capsys.readouterr().err
 

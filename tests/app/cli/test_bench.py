@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from specchat.bench.document import SCHEMA
-from specchat.bench.measure import Runner
-from specchat.bench.plan import Turn
+from specchat.bench.measure import BenchRunner
+from specchat.bench.plan import BenchTurn
 from specchat.bench.samples import Sample
 from specchat.cli import main
 from specchat_engine.errors import DecodeError
-from specchat_engine.threads.in_force import Threads
+from specchat_engine.threads.in_force import PairThreads
 from specchat_engine.threads.processors import read_processors
 from support.bench_samples import MODEL, PLAIN, benchmark
 from support.tiny_models import TinyModels
@@ -35,15 +35,15 @@ def tiny(tiny_models: TinyModels, tmp_path: Path) -> list[str]:
 def stops_after(monkeypatch: pytest.MonkeyPatch, count: int, error: BaseException) -> None:
     """The run measures so many answers, then this happens."""
 
-    really_measure = Runner.measure
+    really_measure = BenchRunner.measure
 
-    def measure(runner: Runner, turns: Iterable[Turn]) -> Iterator[Sample]:
+    def measure(runner: BenchRunner, turns: Iterable[BenchTurn]) -> Iterator[Sample]:
         for number, sample in enumerate(really_measure(runner, turns)):
             if number == count:
                 raise error
             yield sample
 
-    monkeypatch.setattr(Runner, "measure", measure)
+    monkeypatch.setattr(BenchRunner, "measure", measure)
 
 
 def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def test_fewer_threads_beside_other_programs_are_reported_with_the_reason(
     capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     because = "other programs keep cores busy: 1 of 2 threads compute"
-    monkeypatch.setattr(Threads, "contended", because)
+    monkeypatch.setattr(PairThreads, "contended", because)
     free = [*tiny, "-t", "0", "--arms", "hybrid:auto", "--temp", "0"]
     assert main([*free, "--json"]) == 0
     machine = document(capsys)["machine"]

@@ -10,7 +10,7 @@ import pytest
 
 from specchat.cli import main
 from specchat.settings.schema import SETTINGS
-from specchat.settings.setting import Group
+from specchat.settings.setting import SettingGroup
 
 
 def completed(line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -59,7 +59,7 @@ def test_the_manual_page_has_every_flag_and_command(capsys: pytest.CaptureFixtur
         assert all(flag in page for flag in setting.flags), setting.key
     for command in ("CHAT", "RUN", "DOCTOR", "MODELS PULL", "SESSIONS IMPORT"):
         assert f"\n.SH {command}\n" in page
-    assert any(setting.group is Group.SERVING and setting.flags for setting in SETTINGS)
+    assert any(setting.group is SettingGroup.SERVING and setting.flags for setting in SETTINGS)
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")

@@ -20,7 +20,7 @@ from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.llama.mtmd import has_mtmd
 from specchat_engine.memory.placement import DeviceMemory, Machine
-from specchat_engine.threads.in_force import Threads
+from specchat_engine.threads.in_force import PairThreads
 from support.tiny_models import TinyModels, write_tiny_model
 from support.vision_models import png, write_projector
 
@@ -75,8 +75,8 @@ def test_the_usual_limit_is_said_and_one_that_was_chosen_is_not(
 def test_a_notice_in_the_middle_of_an_answer_waits_for_its_end(
     capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Threads, "passed", lambda *_: True)
-    monkeypatch.setattr(Threads, "contended", property(lambda _: "other programs keep cores busy"))
+    monkeypatch.setattr(PairThreads, "passed", lambda *_: True)
+    monkeypatch.setattr(PairThreads, "contended", property(lambda _: "other programs keep cores busy"))
     assert main(["run", "hello", *pair, "-k", "0", "-n", "40"]) == 0
     statistics, notice = capsys.readouterr().err.splitlines()
     assert statistics.startswith("specchat: 40 tokens")

@@ -15,7 +15,7 @@ from specchat.cli import main
 from specchat.cli.verify_kinds import asks_by_kind
 from specchat_engine import Engine, Settings
 from specchat_engine.analysis.audit import Audit, Case, Difference
-from specchat_engine.analysis.recording import Pass, Recording
+from specchat_engine.analysis.recording import RecordedPass, Recording
 from specchat_engine.errors import DecodeError
 from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.llama.mtmd import has_mtmd
@@ -45,8 +45,8 @@ def trace_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def difference(case: Case, *, explained: bool) -> Difference:
     held = HeldGrammar('root ::= "a"', None, {7: b"<tool_call>"})
-    said = Recording((1, 2), 99, (Pass((), (5,)), Pass((), (6,))), held)
-    drafted = replace(said, passes=(Pass((5, 7), (5, 7, 8), accepted=2),))
+    said = Recording((1, 2), 99, (RecordedPass((), (5,)), RecordedPass((), (6,))), held)
+    drafted = replace(said, passes=(RecordedPass((5, 7), (5, 7, 8), accepted=2),))
     noise = 0.3 if explained else 0.01
     return Difference(
         case, said, drafted, 1, (6, 7), 0.5, noise, (0.25, inf), truncation_differs=False, reproduced=True

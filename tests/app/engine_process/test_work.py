@@ -8,7 +8,7 @@ import threading
 
 from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import DraftTimed, Generate, Loaded, Started, TaskFailed, Timing
+from specchat.engine_process.protocol import DraftTimed, DraftTrial, Generate, Loaded, Started, TaskFailed
 from specchat_engine.decoding.rounds import Round
 from support.tiny_models import TinyModels
 
@@ -18,7 +18,7 @@ def test_a_draft_is_timed_with_progress_and_the_chat_goes_on_with_its_own_pair(
 ) -> None:
     before = text_of(list(answer(loaded)))
     events = list(loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 0.3))
-    shares = [event.share for event in events if isinstance(event, Timing)]
+    shares = [event.share for event in events if isinstance(event, DraftTrial)]
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
     last = events[-1]
@@ -35,7 +35,7 @@ def test_timing_is_stopped_in_the_middle(loaded: LocalClient, tiny_models: TinyM
     events = []
     for event in loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 600.0):
         events.append(event)
-        if isinstance(event, Timing):
+        if isinstance(event, DraftTrial):
             loaded.cancel()
     assert events[-1] == TaskFailed("timing was stopped")
     assert text_of(list(answer(loaded)))
@@ -49,7 +49,7 @@ def test_a_draft_that_cannot_be_loaded_and_one_whose_process_dies_are_failures_o
     assert isinstance(failed, TaskFailed)
     assert "gone.gguf" in failed.message
     for event in loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 600.0):
-        if isinstance(event, Timing):
+        if isinstance(event, DraftTrial):
             os.kill(process_of(loaded).pid, signal.SIGKILL)
     assert isinstance(event, TaskFailed)
     assert event.died

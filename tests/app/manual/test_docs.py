@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from specchat.manual.search import Search
-from specchat.manual.sections import DESIGN, Place, beside, docs, section_at
+from specchat.manual.search import ManualSearch
+from specchat.manual.sections import DESIGN, SectionAddress, beside, docs, section_at
 
 
 def test_every_page_of_the_documentation_has_sections() -> None:
@@ -14,20 +14,20 @@ def test_every_page_of_the_documentation_has_sections() -> None:
 
 
 def test_a_place_finds_its_section_or_the_beginning_of_its_page() -> None:
-    found = section_at(Place("lossless.md", "The rules"))
+    found = section_at(SectionAddress("lossless.md", "The rules"))
     assert found is not None
     assert found.markdown.startswith("For an output position t")
-    start = section_at(Place("lossless.md", "No such heading"))
+    start = section_at(SectionAddress("lossless.md", "No such heading"))
     assert start is not None
     assert start.place.page == "lossless.md"
-    assert section_at(Place("none.md")) is None
+    assert section_at(SectionAddress("none.md")) is None
 
 
 def test_the_sections_beside_one_stay_on_its_page() -> None:
-    first = section_at(Place("app.md"))
+    first = section_at(SectionAddress("app.md"))
     assert first is not None
     assert beside(first, -1) == first
-    assert beside(first, 1).place == Place("app.md", "The figures")
+    assert beside(first, 1).place == SectionAddress("app.md", "The figures")
     assert beside(beside(first, 1000), 1).place.page == "app.md"
 
 
@@ -43,7 +43,7 @@ def test_the_sections_beside_one_stay_on_its_page() -> None:
     ],
 )
 def test_questions_find_the_page_that_answers_them(question: str, page: str) -> None:
-    found = Search(docs(), aside=DESIGN).find(question)
+    found = ManualSearch(docs(), aside=DESIGN).find(question)
     assert found[0].section.place.page == page
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from specchat.manual.search import Search, key_words
+from specchat.manual.search import ManualSearch, key_words
 from specchat.manual.sections import Section, sections_of
 from specchat.terminal.pieces import MARKS
 
@@ -15,7 +15,7 @@ SECTIONS = [section for name, page in PAGES.items() for section in sections_of(n
 
 
 def headings(words: str, sections: list[Section] = SECTIONS, **options: tuple[str, ...]) -> list[str]:
-    return [hit.section.heading for hit in Search(sections, **options).find(words)]
+    return [hit.section.heading for hit in ManualSearch(sections, **options).find(words)]
 
 
 def test_a_heading_counts_more_than_the_text() -> None:
@@ -36,17 +36,17 @@ def test_pages_aside_come_after_others_that_match_as_well() -> None:
     assert headings("sofa")[0] == "Sofa"
     assert headings("red sofa", aside=("design.md",))[0] == "Sofa"
     twins = [*sections_of("a.md", "# A\n\n## Bone\n\nx\n"), *sections_of("b.md", "# B\n\n## Bone\n\nx\n")]
-    assert [hit.section.title for hit in Search(twins, aside=("a.md",)).find("bone")] == ["B", "A"]
+    assert [hit.section.title for hit in ManualSearch(twins, aside=("a.md",)).find("bone")] == ["B", "A"]
 
 
 def test_an_excerpt_marks_what_matches() -> None:
-    hit = Search(SECTIONS).find("barks")[0]
+    hit = ManualSearch(SECTIONS).find("barks")[0]
     assert f"{MARKS[0]}barks{MARKS[1]}" in hit.excerpt
 
 
 @pytest.mark.parametrize("words", ["", " ", '"', "'", "*", "a AND", "(", "NEAR(", "^", "\0", "\ud800", "title:x", "§"])
 def test_nothing_that_is_typed_breaks_the_search(words: str) -> None:
-    Search(SECTIONS).find(words)
+    ManualSearch(SECTIONS).find(words)
 
 
 def test_a_question_is_searched_by_what_it_is_about() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from specchat.manual.sections import Place, sections_of
+from specchat.manual.sections import SectionAddress, sections_of
 
 PAGE = """# Pets
 
@@ -35,7 +35,7 @@ They bark.
 def test_a_page_is_cut_at_its_headings_and_empty_sections_are_left_out() -> None:
     found = list(sections_of("pets.md", PAGE))
     assert [section.place for section in found] == [
-        Place("pets.md", heading) for heading in ("", "Cats", "Kittens", "Dogs")
+        SectionAddress("pets.md", heading) for heading in ("", "Cats", "Kittens", "Dogs")
     ]
     assert [section.name for section in found] == ["Pets", "Pets › Cats", "Pets › Kittens", "Pets › Dogs"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.models.candidates import Candidate, judge_drafts, ranked
+from specchat.models.candidates import DraftCandidate, judge_drafts, ranked
 from specchat.models.library import loadable_models
 from specchat.models.preferences import Preferences, write_preferences
 from specchat_assets.catalog import catalog
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def judged(folder: Path, machine: Machine = ROOMY) -> list[Candidate]:
+def judged(folder: Path, machine: Machine = ROOMY) -> list[DraftCandidate]:
     found = judge_drafts(folder / "target.gguf", loadable_models(), LoadOptions(), machine)
     return [one for one in found if one.entry.path.parent == folder]
 
@@ -105,7 +105,7 @@ def test_a_gain_known_from_the_catalog_ranks_above_a_good_size(folder: Path) -> 
     assert [one.verdict.speedup for one in ranked(promising) if one.verdict] == [1.5, 1.2]
 
 
-def replace_speedup(one: Candidate, speedup: float) -> Candidate:
+def replace_speedup(one: DraftCandidate, speedup: float) -> DraftCandidate:
     """The same candidate without warnings and with this expected speed-up."""
     assert one.verdict is not None
     return replace(one, verdict=replace(one.verdict, lines=(), speedup=speedup))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from specchat.models.chosen_pair import chat_options, is_first_run, remember_welcome
-from specchat.models.preferences import Pair, Preferences, preferences_file, write_preferences
+from specchat.models.preferences import PairNames, Preferences, preferences_file, write_preferences
 from specchat.settings.config import read_config
 from specchat.settings.paths import data_folder, sessions_db
 from specchat.settings.schema import Config
@@ -60,7 +60,7 @@ def test_only_the_first_start_is_a_first_run() -> None:
 
 def test_a_user_who_has_chosen_a_model_is_not_new(tmp_path: Path) -> None:
     assert not is_first_run(Config(model=tmp_path / "a.gguf"))
-    write_preferences(Preferences(default=Pair("a", "b")))
+    write_preferences(Preferences(default=PairNames("a", "b")))
     assert not is_first_run(Config())
 
 

@@ -12,7 +12,7 @@ from specchat.models.cache import partials, place_of
 from specchat.models.environment import HubEnvironment, hub_environment
 from specchat.models.library import models
 from specchat.models.model_files import HubFile
-from specchat.models.part import Part
+from specchat.models.part import PartialFile
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, listed, pulled, tiny_model
 from support.hub_server import Hub, Repository
@@ -76,15 +76,15 @@ def test_a_full_disk_is_reported_and_what_arrived_is_kept(
     hub: Hub, tiny: Repository, environment: HubEnvironment, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = listed()
-    append = Part.append
+    append = PartialFile.append
 
-    def full(self: Part, piece: bytes) -> None:
+    def full(self: PartialFile, piece: bytes) -> None:
         append(self, piece[: 70_000 - self.have])
         if self.have >= 70_000:
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Part, "append", full)
+        patch.setattr(PartialFile, "append", full)
         missing = len(tiny.files[MODEL]) - 70_000
         with pytest.raises(FetchError, match=f"no space is left in .* free {missing} bytes, or set HF_HOME"):
             pulled(files).result()
@@ -106,10 +106,10 @@ def test_a_refused_download_leaves_nothing_behind(
 def test_a_disk_that_was_full_before_leaves_no_empty_part(
     hub: Hub, tiny: Repository, environment: HubEnvironment, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_part: Part, _piece: bytes) -> None:
+    def full(_part: PartialFile, _piece: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Part, "append", full)
+    monkeypatch.setattr(PartialFile, "append", full)
     with pytest.raises(FetchError, match="no space is left"):
         pulled(listed()).result()
     assert models() == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
+from specchat.models.last_pairs import DraftTiming, last_draft, read_timings, write_timings
 from specchat.models.preferences import remember_pair
 from specchat.settings.paths import data_folder
 
@@ -24,9 +24,9 @@ def test_the_last_draft_is_used_again_while_its_file_exists(tmp_path: Path) -> N
 
 def test_timings_are_stored_fastest_first_until_the_next_run(tmp_path: Path) -> None:
     target = tmp_path / "t.gguf"
-    write_timings(target, [Timing("/a.gguf", 0.9, "model", "4"), Timing("/b.gguf", 1.4, "hybrid", "auto")])
+    write_timings(target, [DraftTiming("/a.gguf", 0.9, "model", "4"), DraftTiming("/b.gguf", 1.4, "hybrid", "auto")])
     assert [one.draft for one in read_timings(target)] == ["/b.gguf", "/a.gguf"]
-    write_timings(target, [Timing("/c.gguf", 1.1, "model", "2")])
+    write_timings(target, [DraftTiming("/c.gguf", 1.1, "model", "2")])
     assert [one.draft for one in read_timings(target)] == ["/c.gguf"]
     assert read_timings(tmp_path / "other.gguf") == []
 

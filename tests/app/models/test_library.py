@@ -12,8 +12,8 @@ from specchat.errors import LibraryError
 from specchat.models import library
 from specchat.models.library import loadable_models, models
 from specchat.models.names import find, find_path
-from specchat.models.preferences import Pair, Preferences, preferences_file, read_preferences, write_preferences
-from specchat.models.sources import Source
+from specchat.models.preferences import PairNames, Preferences, preferences_file, read_preferences, write_preferences
+from specchat.models.sources import ModelSource
 from specchat.settings.paths import cache_folder
 from specchat_assets import builtin_heads, builtin_pair
 from support.hub_faults import Fault, Wrong
@@ -58,13 +58,13 @@ def everywhere(isolated_machine: Path, tiny_models: TinyModels, hub: Hub, tiny: 
 def test_models_of_all_programs_are_listed_under_names(everywhere: Path) -> None:
     entries = models()
     assert [(entry.name, entry.found.source) for entry in entries] == [
-        ("tests/tiny-GGUF:F16", Source.HUB),
-        ("lmstudio:Qwen/Qwen3-GGUF:Q4_K_M", Source.LM_STUDIO),
-        ("ollama:llama3.2:1b", Source.OLLAMA),
-        ("ollama:llama3.2:3b", Source.OLLAMA),
-        ("ollama:someone/smollm:latest", Source.OLLAMA),
-        ("llama.cpp:ggml-org_gemma-Q8_0", Source.LLAMA_CPP),
-        ("mine-F16", Source.FOLDER),
+        ("tests/tiny-GGUF:F16", ModelSource.HUB),
+        ("lmstudio:Qwen/Qwen3-GGUF:Q4_K_M", ModelSource.LM_STUDIO),
+        ("ollama:llama3.2:1b", ModelSource.OLLAMA),
+        ("ollama:llama3.2:3b", ModelSource.OLLAMA),
+        ("ollama:someone/smollm:latest", ModelSource.OLLAMA),
+        ("llama.cpp:ggml-org_gemma-Q8_0", ModelSource.LLAMA_CPP),
+        ("mine-F16", ModelSource.FOLDER),
     ]
     assert not any(entry.problem for entry in entries)
     first = entries[0]
@@ -218,10 +218,10 @@ def test_two_files_with_one_name_are_distinguished_by_their_paths(tmp_path: Path
 
 
 def test_preferences_are_stored(tmp_path: Path) -> None:
-    preferences = Preferences(default=Pair("a", "b")).with_alias("x", "y").with_folder(tmp_path)
+    preferences = Preferences(default=PairNames("a", "b")).with_alias("x", "y").with_folder(tmp_path)
     for number in range(25):
-        preferences = preferences.with_pair(Pair(f"t{number}"))
-    preferences = preferences.with_pair(Pair("t20"))
+        preferences = preferences.with_pair(PairNames(f"t{number}"))
+    preferences = preferences.with_pair(PairNames("t20"))
     write_preferences(preferences)
     assert read_preferences() == preferences
     assert [pair.target for pair in preferences.pairs[:3]] == ["t20", "t24", "t23"]

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from specchat.models import machine
-from specchat.models.machine import Place, ask_machine
+from specchat.models.machine import ComputeDevice, ask_machine
 from specchat.settings.paths import cache_folder
 
 
@@ -50,6 +50,6 @@ def test_a_child_process_reports_the_devices_and_the_largest_bandwidth_is_stored
 def test_a_child_process_that_fails_means_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.sys, "executable", "/bin/false")
     found = ask_machine()
-    assert found == Place(found.machine, 1)
+    assert found == ComputeDevice(found.machine, 1)
     assert found.machine.devices == ()
     assert found.memory == 0

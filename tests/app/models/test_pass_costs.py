@@ -10,7 +10,7 @@ from specchat_assets.catalog import catalog
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import DeviceMemory, Machine
-from specchat_engine.pairing import Finding, Grade, Verdict
+from specchat_engine.pairing import Grade, PairFinding, PairVerdict
 
 CPU = Machine((DeviceMemory("CPU", "cpu", 64 * 10**9, 64 * 10**9),))
 GPU = Machine((*CPU.devices, DeviceMemory("CUDA0", "gpu", 24 * 10**9, 24 * 10**9)))
@@ -53,7 +53,7 @@ def test_a_gpu_and_an_unknown_format_have_none() -> None:
     assert pass_costs("unknown", CPU, {}) is None
 
 
-def speed_up(verdict: Verdict) -> Finding:
+def speed_up(verdict: PairVerdict) -> PairFinding:
     return next(line for line in verdict.lines if line.topic == "speed-up")
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from specchat.models.machine import Place
+from specchat.models.machine import ComputeDevice
 from specchat.models.recommended import basis, few, note, outline, suggestions
-from specchat.models.suggestion import Kind, Suggestion
+from specchat.models.suggestion import SpeedUpKind, Suggestion
 from specchat_assets.catalog import catalog
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.load_options import LoadOptions
@@ -21,13 +21,13 @@ STEEP = {"Q4_K_M": MeasuredCosts(((1, 10.0), (2, 30.0), (16, 200.0)))}
 PLACES = ((8, 20.0, 0), (25, 20.0, 0), (200, 400.0, 0), (64, None, 0), (64, 20.0, 8), (64, 20.0, 80))
 
 
-def place(memory: int, bandwidth: float | None, gpu: int = 0) -> Place:
+def place(memory: int, bandwidth: float | None, gpu: int = 0) -> ComputeDevice:
     """A machine of two cores; memory in GB, bandwidth in GB/s."""
     devices = [DeviceMemory("CPU", "cpu", memory * GB, memory * GB)]
     if gpu:
         devices.append(DeviceMemory("CUDA0", "gpu", gpu * GB, gpu * GB))
     machine = Machine(tuple(devices), frozenset({"Q4_K", "Q4_0", "MXFP4"}))
-    return Place(machine, 2, None if bandwidth is None else bandwidth * GB)
+    return ComputeDevice(machine, 2, None if bandwidth is None else bandwidth * GB)
 
 
 def offered(found: list[Suggestion], target: str) -> Suggestion:
@@ -39,7 +39,7 @@ def test_a_two_core_cpu_is_promised_no_gain_from_a_draft_for_a_quantised_llama()
     llama = offered(found, "llama-3.1-8b")
     assert llama.quantisation == "Q4_K_M"
     assert llama.pair is None
-    assert llama.kind is Kind.LOOKUP
+    assert llama.kind is SpeedUpKind.LOOKUP
     assert "Llama 3.2 1B as a draft gains nothing here" in llama.lines()
     assert not any(one.gains for one in found)
     assert note(place(25, 25.0), found) == "No draft is known to gain on this CPU. Lookup does, on edits."
@@ -61,7 +61,7 @@ def test_costs_that_were_measured_here_decide() -> None:
     assert flat.gains
     assert flat.title == "Llama 3.1 8B Q4_K_M + 3.2 1B"
     steep = offered(suggestions(place(25, 25.0), STEEP), "qwen3-4b")
-    assert steep.kind is Kind.PLAIN
+    assert steep.kind is SpeedUpKind.PLAIN
     assert steep.speed.endswith("tok/s, no gain")
     assert "Qwen3 0.6B as a draft gains nothing here" in steep.lines()
     assert "Neither a draft nor lookup" in note(place(25, 25.0), [steep])
@@ -88,7 +88,7 @@ def test_a_pair_that_its_source_found_slower_is_not_offered_for_a_gain() -> None
 
 def test_of_a_draft_that_nobody_measured_nothing_is_promised() -> None:
     on_gpu = offered(suggestions(place(64, 20.0, 24), {}), "qwen3-8b")
-    assert on_gpu.kind is Kind.UNMEASURED
+    assert on_gpu.kind is SpeedUpKind.UNMEASURED
     assert on_gpu.speed == "speed-up not known"
     on_cpu = offered(suggestions(place(25, 25.0), {}), "qwen3-8b")
     assert on_cpu.pair is None
@@ -133,14 +133,14 @@ def test_models_without_a_draft_are_offered_with_lookup() -> None:
         assert one.draft == ""
         assert "no draft needed" in one.kind.value
         assert one.speed.endswith("for edits")
-    assert offered(found, "gpt-oss-20b").kind is Kind.EXPERTS
+    assert offered(found, "gpt-oss-20b").kind is SpeedUpKind.EXPERTS
 
 
 def test_sixteen_bits_are_offered_where_checking_tokens_is_cheap_there() -> None:
     both = [one for one in suggestions(place(25, 25.0), {}) if one.model.id == "llama-3.2-1b"]
     small, large = both
     assert (small.quantisation, large.quantisation) == ("Q4_K_M", "F16")
-    assert large.kind is Kind.CHEAP_PASSES
+    assert large.kind is SpeedUpKind.CHEAP_PASSES
     assert (large.speedup or 0) > 1.2 * (small.speedup or 0)
     assert large.pace < small.pace
     flat = {**FLAT, "F16": FLAT["Q4_K_M"]}
@@ -158,7 +158,7 @@ def test_titles_and_names_are_those_of_the_hub() -> None:
 
 def test_a_few_are_of_different_kinds_and_known_gains_come_first() -> None:
     chosen = few(suggestions(place(25, 40.0), {}))
-    assert {one.kind for one in chosen} == {Kind.EXPERTS, Kind.LOOKUP, Kind.CHEAP_PASSES}
+    assert {one.kind for one in chosen} == {SpeedUpKind.EXPERTS, SpeedUpKind.LOOKUP, SpeedUpKind.CHEAP_PASSES}
     assert len({one.model.family for one in chosen}) == len(chosen) == 3
     assert all(one.pace >= 5 for one in chosen)
     gaining = few(suggestions(place(64, 20.0, 48), {}))

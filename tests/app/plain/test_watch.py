@@ -9,10 +9,10 @@ from app.remote.samples import server
 from app.watching.samples import end, failure, made, start, state
 from specchat.plain.paper import Paper
 from specchat.plain.watch import PlainWatch
-from specchat.remote.servers import Engine
+from specchat.remote.servers import EngineKind
 from specchat.watching.events import Away, Connected, TurnedAway, read_message
 
-CONNECTED = Connected(server(Engine.SPECCHAT))
+CONNECTED = Connected(server(EngineKind.SPECCHAT))
 
 
 def printed(*messages: Any) -> tuple[str, list[str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from specchat.engine_process.protocol import ChatMessage
-from specchat.remote.servers import Engine, ServedModel, Server
+from specchat.remote.servers import EngineKind, RemoteServer, ServedModel
 from specchat_engine.decoding.rounds import Round
 from support.replaying import Reply, page
 
@@ -18,10 +18,10 @@ VLLM, SGLANG = RECORDED / "vllm-0.32.0", RECORDED / "sglang-0.5.23"
 QUESTION = (ChatMessage("user", "What is speculative decoding?"),)
 
 
-def server(engine: Engine = Engine.OPENAI, **changes: Any) -> Server:
+def server(engine: EngineKind = EngineKind.OPENAI, **changes: Any) -> RemoteServer:
     """A server with one model."""
     values: dict[str, Any] = {"model": ServedModel("guide", "guide", 1024), "models": ("guide",)}
-    return Server(engine, **(values | changes))
+    return RemoteServer(engine, **(values | changes))
 
 
 def messages(file: Path) -> list[Any]:

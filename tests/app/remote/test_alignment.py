@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.remote.alignment import Step, steps_of
+from specchat.remote.alignment import ServerStep, steps_of
 from specchat.remote.chunks import Drafting
 
 
-def drafting(steps: list[Step], *, each: bool = True) -> Drafting:
+def drafting(steps: list[ServerStep], *, each: bool = True) -> Drafting:
     """What a server tells about these steps."""
     drafts = [step for step in steps if step.drafted]
     drafted, accepted = tuple(step.drafted for step in drafts), tuple(step.accepted for step in drafts)
@@ -21,59 +21,59 @@ def drafting(steps: list[Step], *, each: bool = True) -> Drafting:
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> tuple[list[Step], list[int]]:
+def answers(draw: st.DrawFn) -> tuple[list[ServerStep], list[int]]:
     """The steps of an answer after its first token, and the sizes of the groups in which all tokens came."""
-    steps: list[Step] = []
+    steps: list[ServerStep] = []
     for _ in range(draw(st.integers(0, 12))):
         drafted = draw(st.integers(0, 5))
         accepted = draw(st.integers(0, drafted))
-        steps.append(Step(accepted + 1, drafted, accepted))
+        steps.append(ServerStep(accepted + 1, drafted, accepted))
     if steps and steps[-1].drafted:  # the end of an answer may cut the last step
         cut = draw(st.integers(1, steps[-1].emitted))
-        steps[-1] = Step(cut, steps[-1].drafted, steps[-1].accepted)
+        steps[-1] = ServerStep(cut, steps[-1].drafted, steps[-1].accepted)
     sizes = [1, *(step.emitted for step in steps)]
     ends = sorted({0, len(sizes), *draw(st.lists(st.integers(1, len(sizes)), max_size=len(sizes)))})
     return steps, [sum(sizes[begin:end]) for begin, end in pairwise(ends)]
 
 
 @given(answers())
-def test_the_steps_found_are_all_drafts_in_order_and_all_tokens(answer: tuple[list[Step], list[int]]) -> None:
+def test_the_steps_found_are_all_drafts_in_order_and_all_tokens(answer: tuple[list[ServerStep], list[int]]) -> None:
     steps, groups = answer
     found = steps_of(groups, drafting(steps))
     assert found is not None
     assert [sum(step.emitted for step in group) for group in found] == groups
     flat = [step for group in found for step in group]
-    assert flat[0] == Step(1)
+    assert flat[0] == ServerStep(1)
     assert [(step.drafted, step.accepted) for step in flat if step.drafted] == [
         (step.drafted, step.accepted) for step in steps if step.drafted
     ]
 
 
 def test_steps_that_arrived_one_by_one_are_found_exactly() -> None:
-    steps = [Step(3, 4, 2), Step(1), Step(5, 4, 4), Step(2, 4, 1)]
-    assert steps_of([1, 3, 1, 5, 2], drafting(steps)) == [[Step(1)], *([step] for step in steps)]
+    steps = [ServerStep(3, 4, 2), ServerStep(1), ServerStep(5, 4, 4), ServerStep(2, 4, 1)]
+    assert steps_of([1, 3, 1, 5, 2], drafting(steps)) == [[ServerStep(1)], *([step] for step in steps)]
 
 
 def test_a_plain_step_before_a_rejected_draft_is_taken_for_it() -> None:
-    found = steps_of([1, 1, 1], drafting([Step(1), Step(1, 4, 0)]))
-    assert found == [[Step(1)], [Step(1, 4, 0)], [Step(1)]]
+    found = steps_of([1, 1, 1], drafting([ServerStep(1), ServerStep(1, 4, 0)]))
+    assert found == [[ServerStep(1)], [ServerStep(1, 4, 0)], [ServerStep(1)]]
 
 
 def test_totals_tell_the_steps_if_every_step_had_a_draft() -> None:
-    steps = [Step(5, 4, 4), Step(1, 4, 0), Step(3, 4, 2)]
-    assert steps_of([1, 5, 1, 3], drafting(steps, each=False)) == [[Step(1)], *([step] for step in steps)]
-    shorter = [Step(5, 4, 4), Step(2, 2, 2)]  # its last draft is shorter and its end was cut
-    assert steps_of([1, 5, 2], drafting(shorter, each=False)) == [[Step(1)], *([step] for step in shorter)]
+    steps = [ServerStep(5, 4, 4), ServerStep(1, 4, 0), ServerStep(3, 4, 2)]
+    assert steps_of([1, 5, 1, 3], drafting(steps, each=False)) == [[ServerStep(1)], *([step] for step in steps)]
+    shorter = [ServerStep(5, 4, 4), ServerStep(2, 2, 2)]  # its last draft is shorter and its end was cut
+    assert steps_of([1, 5, 2], drafting(shorter, each=False)) == [[ServerStep(1)], *([step] for step in shorter)]
 
 
 def test_totals_tell_the_steps_if_some_had_no_draft_and_the_first_of_them_are_taken_for_drafts() -> None:
-    steps = [Step(1, 4, 0), Step(3, 4, 2), Step(1), Step(5, 4, 4), Step(1)]
-    assert steps_of([1, 1, 3, 1, 5, 1], drafting(steps, each=False)) == [[Step(1)], *([step] for step in steps)]
+    steps = [ServerStep(1, 4, 0), ServerStep(3, 4, 2), ServerStep(1), ServerStep(5, 4, 4), ServerStep(1)]
+    assert steps_of([1, 1, 3, 1, 5, 1], drafting(steps, each=False)) == [[ServerStep(1)], *([step] for step in steps)]
 
 
 def test_totals_tell_of_a_last_draft_that_the_end_cut_to_one_token() -> None:
-    steps = [Step(1), Step(3, 4, 2), Step(1), Step(1, 4, 4)]
-    assert steps_of([1, 1, 3, 1, 1], drafting(steps, each=False)) == [[Step(1)], *([step] for step in steps)]
+    steps = [ServerStep(1), ServerStep(3, 4, 2), ServerStep(1), ServerStep(1, 4, 4)]
+    assert steps_of([1, 1, 3, 1, 1], drafting(steps, each=False)) == [[ServerStep(1)], *([step] for step in steps)]
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,4 @@ def test_what_does_not_add_up_is_not_known(groups: list[int], told: Drafting) ->
 
 
 def test_without_drafts_every_token_is_a_step() -> None:
-    assert steps_of([1, 2], Drafting(0, 0, 0)) == [[Step(1)], [Step(1), Step(1)]]
+    assert steps_of([1, 2], Drafting(0, 0, 0)) == [[ServerStep(1)], [ServerStep(1), ServerStep(1)]]

@@ -10,8 +10,8 @@ import pytest
 from app.remote.samples import SGLANG, VLLM, delta, messages, word
 from specchat.remote.chunks import Chunk, read_chunk
 from specchat.remote.rounds import RoundReader, reader_for
-from specchat.remote.servers import Engine
-from specchat.remote.thinking import Thinking
+from specchat.remote.servers import EngineKind
+from specchat.remote.thinking import ThoughtMarks
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import round_line
@@ -20,7 +20,7 @@ from support.drawn_rounds import made_round
 
 def read(reader: RoundReader, told: Sequence[Any]) -> tuple[list[Round], list[Round] | None]:
     """The rounds while the answer streams, and all of them again at its end."""
-    thinking = Thinking()
+    thinking = ThoughtMarks()
     found: list[Round] = []
     chunk, drafting = Chunk(), None
     for place, message in enumerate(told):
@@ -32,7 +32,7 @@ def read(reader: RoundReader, told: Sequence[Any]) -> tuple[list[Round], list[Ro
 
 def of_vllm(name: str, *, speculates: bool = True) -> tuple[list[Round], list[Round] | None, dict[str, Any]]:
     told = messages(VLLM / f"{name}.txt")
-    live, again = read(reader_for(Engine.VLLM, speculates=speculates), told)
+    live, again = read(reader_for(EngineKind.VLLM, speculates=speculates), told)
     return live, again, told[-1]
 
 
@@ -63,7 +63,7 @@ def test_they_add_up_too_if_it_tells_only_the_sums(name: str) -> None:
     told = messages(VLLM / f"{name}.txt")
     own = told[-1]["metrics"]["speculative_decoding"]
     own.pop("per_step_drafted", None), own.pop("per_step_accepted", None)
-    _, again = read(reader_for(Engine.VLLM, speculates=True), told)
+    _, again = read(reader_for(EngineKind.VLLM, speculates=True), told)
     assert again is not None
     drafts = [event for event in again if event.drafted]
     assert len(drafts) == own["num_spec_steps"]
@@ -107,7 +107,7 @@ def test_a_server_that_is_not_known_to_speculate_gets_plain_rounds_until_it_tell
 
 def test_without_counters_nothing_counts_as_accepted_in_the_end() -> None:
     told = [message for message in messages(VLLM / "draft-comp-stream.txt") if message["choices"]]
-    live, again = read(reader_for(Engine.VLLM, speculates=True), told)
+    live, again = read(reader_for(EngineKind.VLLM, speculates=True), told)
     assert any(event.drafted for event in live)
     assert again is not None
     assert not any(event.drafted for event in again)
@@ -121,7 +121,7 @@ def test_without_ids_a_message_is_one_token_and_nothing_is_recounted() -> None:
 
 
 def test_the_rounds_of_sglang_follow_from_its_totals() -> None:
-    live, again = read(reader_for(Engine.SGLANG, speculates=True), messages(SGLANG / "chat-stream.txt"))
+    live, again = read(reader_for(EngineKind.SGLANG, speculates=True), messages(SGLANG / "chat-stream.txt"))
     assert [word(event) for event in live] == [(0, 0, 1), (4, 4, 5), (2, 2, 3), (0, 0, 1), (3, 3, 4)]
     assert again is not None
     assert [word(event) for event in again] == [(0, 0, 1), (4, 4, 5), (4, 2, 3), (4, 0, 1), (4, 3, 4)]
@@ -140,7 +140,7 @@ def sglang_ending_alone(total: int) -> list[dict[str, Any]]:
 
 
 def test_a_token_without_text_at_the_end_is_a_step_of_its_own_if_the_totals_say_so() -> None:
-    _, again = read(reader_for(Engine.SGLANG, speculates=True), sglang_ending_alone(5))
+    _, again = read(reader_for(EngineKind.SGLANG, speculates=True), sglang_ending_alone(5))
     assert again is not None
     assert [word(event) for event in again] == [(0, 0, 1), (4, 2, 3), (4, 0, 1)]
 
@@ -152,7 +152,7 @@ def test_or_it_belongs_to_the_step_before() -> None:
         "spec_num_proposed_drafts": 4,
         "spec_num_correct_drafts": 3,
     }
-    _, again = read(reader_for(Engine.SGLANG, speculates=True), told)
+    _, again = read(reader_for(EngineKind.SGLANG, speculates=True), told)
     assert again is not None
     assert [word(event) for event in again] == [(0, 0, 1), (4, 3, 4)]
 
@@ -164,7 +164,7 @@ def counted(text: str | None, number: int, ms: float, drafted: int = 0, accepted
 
 
 def of_llama_server(*told: dict[str, Any]) -> list[Round]:
-    return read(reader_for(Engine.LLAMA_SERVER, speculates=False), told)[0]
+    return read(reader_for(EngineKind.LLAMA_SERVER, speculates=False), told)[0]
 
 
 def test_counters_that_change_begin_a_round() -> None:
@@ -182,9 +182,9 @@ def test_counters_that_change_begin_a_round() -> None:
 
 
 def test_a_round_is_there_with_its_last_token() -> None:
-    reader = reader_for(Engine.LLAMA_SERVER, speculates=False)
+    reader = reader_for(EngineKind.LLAMA_SERVER, speculates=False)
     told = [counted("A", 1, 0.0), counted(" b", 2, 4.0, 4, 1), counted(" c", 3, 4.0, 4, 1)]
-    complete = [reader.take(chunk, Thinking().tokens(chunk), 0.0) for chunk in map(read_chunk, told)]
+    complete = [reader.take(chunk, ThoughtMarks().tokens(chunk), 0.0) for chunk in map(read_chunk, told)]
     assert [len(rounds) for rounds in complete] == [1, 0, 1]
 
 
@@ -210,24 +210,26 @@ def test_text_that_was_held_back_is_not_lost() -> None:
 def test_specchat_sends_its_rounds_and_they_are_taken_as_they_are() -> None:
     sent = [made_round(0, 0), made_round(3, 1, index=1)]
     told = [delta("a", specchat={"trace": [round_line(event)]}) for event in sent]
-    live, again = read(reader_for(Engine.SPECCHAT, speculates=True), told)
+    live, again = read(reader_for(EngineKind.SPECCHAT, speculates=True), told)
     assert live == sent
     assert again is None
 
 
 def test_a_round_that_is_none_is_left_out_and_the_text_is_there() -> None:
     broken = {"type": "round"} | to_json(made_round(3, 1)) | {"k": "many"}
-    live, _ = read(reader_for(Engine.SPECCHAT, speculates=True), [delta("a", specchat={"trace": [broken]})])
+    live, _ = read(reader_for(EngineKind.SPECCHAT, speculates=True), [delta("a", specchat={"trace": [broken]})])
     assert [event.text for event in live] == ["a"]
 
 
 def test_any_other_server_gives_plain_rounds() -> None:
-    live, again = read(reader_for(Engine.OPENAI, speculates=False), [delta("a b"), delta(" c"), delta(finish="stop")])
+    live, again = read(
+        reader_for(EngineKind.OPENAI, speculates=False), [delta("a b"), delta(" c"), delta(finish="stop")]
+    )
     assert [(event.text, event.drafted) for event in live] == [("a b", ()), (" c", ())]
     assert again is None
 
 
 def test_a_count_at_the_end_alone_adds_no_rounds() -> None:
     told = [delta("a b"), delta(" c", finish="stop"), {"choices": [], "usage": {"completion_tokens": 40}}]
-    live, _ = read(reader_for(Engine.OPENAI, speculates=False), told)
+    live, _ = read(reader_for(EngineKind.OPENAI, speculates=False), told)
     assert len(live) == 2

@@ -9,7 +9,7 @@ import pytest
 from app.remote.samples import SGLANG, VLLM, models
 from specchat.errors import RemoteError
 from specchat.remote.address import read_address
-from specchat.remote.servers import Engine, Server, recognise
+from specchat.remote.servers import EngineKind, RemoteServer, recognise
 from specchat_engine.sampling.params import SamplingParams
 
 
@@ -28,7 +28,7 @@ class Pages:
         return self.pages[path]
 
 
-def recognised(pages: Mapping[str, Any], model: str = "") -> Server:
+def recognised(pages: Mapping[str, Any], model: str = "") -> RemoteServer:
     return recognise(Pages(pages), read_address("host:1", model=model))
 
 
@@ -44,7 +44,7 @@ def test_a_llama_server_tells_its_context_and_its_sampling() -> None:
             "/props": {"default_generation_settings": {"params": params, "n_ctx": 1024}, "build_info": "b1-0c1e570"},
         }
     )
-    assert (found.engine, found.version, found.model.n_ctx) == (Engine.LLAMA_SERVER, "b1-0c1e570", 1024)
+    assert (found.engine, found.version, found.model.n_ctx) == (EngineKind.LLAMA_SERVER, "b1-0c1e570", 1024)
     assert (found.model.id, found.model.name, found.model.n_params) == ("/models/guide.gguf", "guide.gguf", 18)
     assert found.sampling == SamplingParams(temperature=0.8, top_k=20, penalty_last_n=32)
 
@@ -53,7 +53,7 @@ def test_a_vllm_that_drafts_has_counters_of_drafts() -> None:
     pages = {"/v1/models": loaded(VLLM / "models.json"), "/version": {"version": "0.32.0"}}
     told = (VLLM / "metrics.txt").read_text()
     found = recognised(pages | {"/metrics": told})
-    assert (found.engine, found.version, found.speculates) == (Engine.VLLM, "0.32.0", True)
+    assert (found.engine, found.version, found.speculates) == (EngineKind.VLLM, "0.32.0", True)
     assert (found.model.id, found.model.n_ctx) == ("guide", 1024)
     assert found.sampling.min_p == 0.0
     assert recognised(pages | {"/metrics": "vllm:num_requests_running 0"}).speculates is False
@@ -65,7 +65,7 @@ def test_sglang_tells_its_algorithm_under_its_new_and_its_old_address() -> None:
     pages = {"/v1/models": loaded(SGLANG / "models.json")}
     for path in ("/server_info", "/get_server_info"):
         found = recognised(pages | {path: info})
-        assert (found.engine, found.version, found.speculates) == (Engine.SGLANG, "0.5.23", True)
+        assert (found.engine, found.version, found.speculates) == (EngineKind.SGLANG, "0.5.23", True)
     assert recognised(pages | {"/server_info": info | {"speculative_algorithm": None}}).speculates is False
 
 
@@ -73,7 +73,7 @@ def test_specchat_tells_what_a_request_may_choose() -> None:
     told = {"version": "0.1.0", "drafters": ["hybrid", "lookup", "none"], "draft": "specchat-draft"}
     found = recognised({"/v1/models": models("specchat", specchat=told, max_model_len=1024)})
     assert (found.engine, found.drafters, found.draft) == (
-        Engine.SPECCHAT,
+        EngineKind.SPECCHAT,
         ("hybrid", "lookup", "none"),
         "specchat-draft",
     )
@@ -81,7 +81,7 @@ def test_specchat_tells_what_a_request_may_choose() -> None:
 
 def test_any_other_is_used_as_it_is() -> None:
     found = recognised({"/v1/models": models("openai", "gpt-x")})
-    assert (found.engine, found.speculates, found.drafters) == (Engine.OPENAI, False, ())
+    assert (found.engine, found.speculates, found.drafters) == (EngineKind.OPENAI, False, ())
     assert (found.sampling.top_k, found.sampling.min_p) == (0, 0.0)
 
 

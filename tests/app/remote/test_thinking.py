@@ -4,12 +4,12 @@ from typing import Any
 
 from app.remote.samples import delta
 from specchat.remote.chunks import Token, read_chunk
-from specchat.remote.thinking import Thinking, without_thoughts
+from specchat.remote.thinking import ThoughtMarks, without_thoughts
 from specchat_engine.answers.thoughts import ThoughtSplitter
 
 
 def said(*messages: dict[str, Any]) -> str:
-    thinking = Thinking()
+    thinking = ThoughtMarks()
     tokens = [token for message in messages for token in thinking.tokens(read_chunk(message))]
     return "".join(token.text for token in tokens) + thinking.finish()
 
@@ -38,7 +38,7 @@ def test_both_in_one_message_are_put_in_order() -> None:
 
 
 def test_tokens_keep_their_ids_and_the_marks_stand_with_their_neighbours() -> None:
-    thinking = Thinking()
+    thinking = ThoughtMarks()
     first = thinking.tokens(read_chunk(reasoned("a b", token_ids=[1, 2])))
     assert first == [Token(1, "<think>\na b"), Token(2, "")]
     entries = [{"token": "c"}, {"token": " d"}]

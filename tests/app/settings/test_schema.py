@@ -14,7 +14,7 @@ from specchat.settings.config import read_config
 from specchat.settings.paths import config_file
 from specchat.settings.schema import SETTINGS, Config
 from specchat.settings.serving import Serving
-from specchat.settings.setting import Group, Setting
+from specchat.settings.setting import Setting, SettingGroup
 from specchat.settings.values import Choice, Number
 from specchat_engine.allowed import default_of
 from specchat_engine.load_options import LoadOptions
@@ -70,7 +70,7 @@ def test_each_setting_reaches_the_engine(setting: Setting) -> None:
 def test_the_help_of_a_command_names_every_flag(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out
-    asked = [setting for setting in SETTINGS if setting.group is not Group.SERVING]
+    asked = [setting for setting in SETTINGS if setting.group is not SettingGroup.SERVING]
     assert all(flag in shown for setting in asked for flag in setting.flags)
     assert "--queue" not in shown, "the server's flags are its own"
 

@@ -12,10 +12,10 @@ from specchat.stats.advice import (
     AT_ONCE,
     CHANCE,
     Advice,
+    AdviceHistory,
     AlphaRecord,
     Answered,
     Cause,
-    Memory,
     Reported,
     advise,
     at_most,
@@ -62,9 +62,9 @@ def answered(
     )
 
 
-def settled(turn: Answered, memory: Memory | None = None) -> tuple[Advice | None, Memory]:
+def settled(turn: Answered, memory: AdviceHistory | None = None) -> tuple[Advice | None, AdviceHistory]:
     """What is said after the second of two such answers, unless it was said after the first."""
-    advice, after = advise(causes(turn), memory or Memory())
+    advice, after = advise(causes(turn), memory or AdviceHistory())
     return (advice, after) if advice else advise(causes(turn), after)
 
 
@@ -109,7 +109,7 @@ def test_auto_is_left_alone_unless_it_is_far_off() -> None:
 
 def test_few_tokens_are_no_ground_for_advice() -> None:
     assert causes(answered(0.3, 4, STEEP, rounds=10)) == {}
-    assert advise(causes(Answered((), Settings(), FLAT)), Memory())[0] is None
+    assert advise(causes(Answered((), Settings(), FLAT)), AdviceHistory())[0] is None
 
 
 def test_nothing_is_said_of_k_where_costs_were_not_measured() -> None:
@@ -194,7 +194,7 @@ def plain(times: list[float], other: float = 0.1) -> tuple[Round, ...]:
 
 def test_only_the_first_answer_can_have_a_cold_start() -> None:
     cold = Answered(plain([20.0] * 4 + [2.0] * 60), Settings(k=0), FLAT)
-    advice, _ = advise(causes(cold), Memory())
+    advice, _ = advise(causes(cold), AdviceHistory())
     assert advice is not None
     assert advice.cause is Cause.COLD
     assert advice.remedy is None
@@ -233,7 +233,7 @@ def small_gain() -> Answered:
 
 
 def test_a_small_gain_is_reported_when_it_comes_twice_in_a_row() -> None:
-    first, memory = advise(causes(small_gain()), Memory())
+    first, memory = advise(causes(small_gain()), AdviceHistory())
     assert first is None
     assert advise(causes(small_gain()), memory)[0] is not None
     _, forgotten = advise(causes(answered(0.75, 5)), memory)
@@ -243,7 +243,7 @@ def test_a_small_gain_is_reported_when_it_comes_twice_in_a_row() -> None:
 def test_a_gain_of_few_per_cent_neither_counts_nor_lets_forget() -> None:
     few = answered(0.75, 2, MeasuredCosts(((1, 2.0), (2, 2.6), (9, 4.8)), 0.1))
     assert [0.03 < advice.gain < 0.06 for advice in causes(few).values()] == [True]
-    memory = Memory()
+    memory = AdviceHistory()
     for _ in range(5):
         advice, memory = advise(causes(few), memory)
         assert advice is None
@@ -254,7 +254,7 @@ def test_a_gain_of_few_per_cent_neither_counts_nor_lets_forget() -> None:
 
 
 def test_a_reported_cause_is_not_repeated_for_eight_answers() -> None:
-    memory, told = Memory(), []
+    memory, told = AdviceHistory(), []
     for answer in range(1, 13):
         advice, memory = advise(causes(small_gain()), memory)
         if advice:
@@ -265,7 +265,7 @@ def test_a_reported_cause_is_not_repeated_for_eight_answers() -> None:
 def test_a_cause_is_reported_again_when_it_is_twice_as_bad() -> None:
     turn = answered(0.3, 4, STEEP)
     gain = causes(turn)[Cause.LOW_ALPHA].gain
-    before = Memory(5, {}, {Cause.LOW_ALPHA: Reported(4, gain / 2.1)})
+    before = AdviceHistory(5, {}, {Cause.LOW_ALPHA: Reported(4, gain / 2.1)})
     assert advise(causes(turn), before)[0] is not None
     assert advise(causes(turn), replace(before, told={Cause.LOW_ALPHA: Reported(4, gain / 1.9)}))[0] is None
 

@@ -11,12 +11,12 @@ from textual.widgets import Static
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.screen import ChatScreen
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.entries import TranscriptNotice, UserMessage
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.note_bar import NoteBar
-from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.prompt import PromptInput
 
 Chat = Pilot[None]
 
@@ -82,12 +82,12 @@ def notices(pilot: Chat) -> list[str]:
     return [entry.text for entry in transcript(pilot).entries if isinstance(entry, TranscriptNotice)]
 
 
-def answer(pilot: Chat) -> Answer:
+def answer(pilot: Chat) -> TranscriptAnswer:
     return answers(pilot)[-1]
 
 
-def answers(pilot: Chat) -> list[Answer]:
-    return [entry for entry in transcript(pilot).entries if isinstance(entry, Answer)]
+def answers(pilot: Chat) -> list[TranscriptAnswer]:
+    return [entry for entry in transcript(pilot).entries if isinstance(entry, TranscriptAnswer)]
 
 
 def questions(pilot: Chat) -> list[UserMessage]:
@@ -108,8 +108,8 @@ def figures(pilot: Chat) -> str:
     return answer(pilot).figures
 
 
-def prompt(pilot: Chat) -> Prompt:
-    return pilot.app.screen.query_one(Prompt)
+def prompt(pilot: Chat) -> PromptInput:
+    return pilot.app.screen.query_one(PromptInput)
 
 
 def text_at(pilot: Chat, name: str) -> str:
@@ -120,7 +120,7 @@ def text_at(pilot: Chat, name: str) -> str:
 def shown(pilot: Chat) -> list[str]:
     """What the transcript shows, messages and answers."""
     entries = transcript(pilot).entries
-    return [entry.raw for entry in entries if isinstance(entry, UserMessage | Answer)]
+    return [entry.raw for entry in entries if isinstance(entry, UserMessage | TranscriptAnswer)]
 
 
 async def command(pilot: Chat, text: str) -> None:

@@ -16,10 +16,10 @@ from textual.widgets import Input, Static
 
 from app.tui.chatting import paste
 from specchat.chat.controller import Sources
-from specchat.chat.history import History
+from specchat.chat.history import PromptHistory
 from specchat.tui.appearance import outcome_variables
 from specchat.tui.widgets.popup import Popup
-from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.prompt import PromptInput
 
 
 class Host(App[None]):
@@ -31,16 +31,16 @@ class Host(App[None]):
     Prompt { height: auto; max-height: 6; border: none; padding: 0; }
     """
 
-    def __init__(self, sources: Sources | None, history: History | None) -> None:
+    def __init__(self, sources: Sources | None, history: PromptHistory | None) -> None:
         super().__init__()
-        self._prompt = Prompt(None if sources is None else lambda: sources, history)
+        self._prompt = PromptInput(None if sources is None else lambda: sources, history)
         self.busy = False
         self.go = asyncio.Event()
         self.go.set()
-        self.submitted: list[Prompt.Submitted] = []
+        self.submitted: list[PromptInput.Submitted] = []
         self.commands: list[tuple[str, object]] = []
         self.refusals: list[str] = []
-        self.pages: list[Prompt.PagesNamed] = []
+        self.pages: list[PromptInput.PagesNamed] = []
 
     def compose(self) -> ComposeResult:
         yield Static("", id="above")
@@ -54,19 +54,19 @@ class Host(App[None]):
     def on_mount(self) -> None:
         self._prompt.focus()
 
-    async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
+    async def on_prompt_input_submitted(self, message: PromptInput.Submitted) -> None:
         await self.go.wait()
         if not self.busy:
             self._prompt.taken()
             self.submitted.append(message)
 
-    def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
+    def on_prompt_input_commanded(self, message: PromptInput.Commanded) -> None:
         self.commands.append((message.invocation.command.name, message.invocation.value))
 
-    def on_prompt_pages_named(self, message: Prompt.PagesNamed) -> None:
+    def on_prompt_input_pages_named(self, message: PromptInput.PagesNamed) -> None:
         self.pages.append(message)
 
-    def on_prompt_refused(self, message: Prompt.Refused) -> None:
+    def on_prompt_input_refused(self, message: PromptInput.Refused) -> None:
         self.refusals.append(message.reason)
 
     def action_copy_or_quit(self) -> None:
@@ -79,7 +79,7 @@ class Prompting:
     def __init__(self, host: Host, pilot: Pilot[None]) -> None:
         self.host = host
         self.pilot = pilot
-        self.prompt = host.query_one(Prompt)
+        self.prompt = host.query_one(PromptInput)
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
@@ -122,7 +122,7 @@ class Prompting:
 
 @asynccontextmanager
 async def prompting(
-    sources: Sources | None = None, history: History | None = None, size: tuple[int, int] = (80, 24)
+    sources: Sources | None = None, history: PromptHistory | None = None, size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[Prompting]:
     host = Host(sources, history)
     async with host.run_test(size=size) as pilot:

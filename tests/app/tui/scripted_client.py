@@ -14,6 +14,7 @@ from specchat.engine_process.open_task import Gate
 from specchat.engine_process.protocol import (
     ChatMessage,
     DraftTimed,
+    DraftTrial,
     Ended,
     Event,
     Generate,
@@ -30,7 +31,6 @@ from specchat.engine_process.protocol import (
     Started,
     Summarised,
     TaskFailed,
-    Timing,
 )
 from specchat.settings.options import ChatOptions
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
@@ -258,7 +258,7 @@ class ScriptedClient:
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
         self.timed.append(draft)
         self.stopped = False
-        yield Timing(0.5)
+        yield DraftTrial(0.5)
         if self.hold_timing:
             self._wait()
         yield TaskFailed("timing was stopped") if self.stopped else self.gains.get(draft.stem, DraftTimed(None))

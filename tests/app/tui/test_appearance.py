@@ -15,7 +15,7 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import DARK_NAME, LIGHT_NAME, Appearance, _holders, all_bindings, read_appearance
 from specchat.tui.keymap import read_keymap
 from specchat.tui.widgets.knobs import Knobs
-from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.prompt import PromptInput
 from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 
@@ -39,7 +39,7 @@ async def test_of_sixteen_colours_every_role_stands_out(name: str, monkeypatch: 
     app = SpecchatApp(chat_options(), ScriptedClient(), Appearance(name))
     async with app.run_test(size=(100, 30)):
         shown = {role: in_sixteen(app.theme_variables[role]) for role in (*ROLES, "background", "surface")}
-        placeholder = app.screen.query_one(Prompt).get_component_rich_style("text-area--placeholder").color
+        placeholder = app.screen.query_one(PromptInput).get_component_rich_style("text-area--placeholder").color
     assert placeholder is not None
     for ground in (shown.pop("background"), shown.pop("surface")):
         for colour in (*shown.values(), in_sixteen(placeholder.get_truecolor().hex)):

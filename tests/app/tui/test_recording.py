@@ -9,15 +9,15 @@ from specchat.engine_process.protocol import ChatMessage, Offer, TaskFailed
 from specchat.errors import SpecchatError
 from specchat.settings.paths import images_folder
 from specchat.traces.trace import Trace
-from specchat.tui.recording import Recording, asked_in, from_reading, question_of, speculative
+from specchat.tui.recording import SideAnswer, asked_in, from_reading, question_of, speculative
 from specchat_engine.decoding.trace_lines import settings_in
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import AUTO, Settings
 from support.sample_traces import sample_trace
 
 
-def recording(client: ScriptedClient) -> Recording:
-    return Recording(client, question_of(sample_trace(prefix=[4, 5], prefix_text="ab"), 3), Settings())
+def recording(client: ScriptedClient) -> SideAnswer:
+    return SideAnswer(client, question_of(sample_trace(prefix=[4, 5], prefix_text="ab"), 3), Settings())
 
 
 def test_what_was_asked_is_asked_again_with_thoughts_and_calls() -> None:
@@ -66,7 +66,7 @@ def test_an_answer_after_a_call_is_made_again_with_the_call_its_result_and_the_t
     trace = sample_trace()
     trace = trace._replace(start={**trace.start, "messages": said, "tools": [tool]})
     client = ScriptedClient()
-    Recording(client, question_of(trace, 0), Settings()).run()
+    SideAnswer(client, question_of(trace, 0), Settings()).run()
     assert client.asked == [messages]
     assert client.offers == [Offer((tool,))]
 

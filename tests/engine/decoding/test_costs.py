@@ -16,7 +16,7 @@ from specchat_engine.decoding.costs import ENOUGH, MeasuredCosts, PassTimes, Pla
 from specchat_engine.decoding.drafts import Prospect
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.policy import Decision, Outcome, Situation
+from specchat_engine.policy.policy import Decision, RoundOutcome, Situation
 from specchat_engine.testing import Law, ScriptedModel
 from support.controllers import Clock, taught
 from support.conversations import ask, conversation, letters
@@ -170,7 +170,7 @@ def test_the_draft_step_is_what_the_passes_took_and_not_what_lay_between_them() 
     situation, decision = Situation(100, 64, {MODEL: Prospect()}), Decision(MODEL, 2, "")
     controller.drafts.clear()
     for _ in range(3):
-        controller.learn(situation, decision, Outcome(2, 1, 2, 2, 1.1, 0.8, 7.0, confidence=(0.9, 0.5)))
+        controller.learn(situation, decision, RoundOutcome(2, 1, 2, 2, 1.1, 0.8, 7.0, confidence=(0.9, 0.5)))
     assert controller.measured_costs(100).draft_step == 0.4
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.decoding.transcript import Transcript
+from specchat_engine.decoding.transcript import AnswerDecoder
 
 END = 300
 UNLIMITED = 10**6
@@ -18,11 +18,11 @@ def piece(token: int) -> bytes:
     return bytes((token,)) if token < 256 else b""
 
 
-def transcript(stop: tuple[str, ...] = (), max_tokens: int = UNLIMITED, reason: str = "length") -> Transcript:
-    return Transcript(piece, frozenset({END}), stop, max_tokens, limit_reason=reason)
+def transcript(stop: tuple[str, ...] = (), max_tokens: int = UNLIMITED, reason: str = "length") -> AnswerDecoder:
+    return AnswerDecoder(piece, frozenset({END}), stop, max_tokens, limit_reason=reason)
 
 
-def receive_all(subject: Transcript, tokens: Sequence[int], width: int) -> str | None:
+def receive_all(subject: AnswerDecoder, tokens: Sequence[int], width: int) -> str | None:
     """Hands tokens over in rounds of some width, as the loop does; the reason for the end."""
     for start in range(0, len(tokens), width):
         kept, reason = subject.receive(tokens[start : start + width])

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 
 from specchat_assets import builtin_pair
 from specchat_engine import ModelFileError
-from specchat_engine.gguf import FileSource, Header, HeaderError, MoreNeeded, PrefixSource, TextArray, read_header
+from specchat_engine.gguf import FileSource, GgufHeader, HeaderError, MoreNeeded, PrefixSource, TextArray, read_header
 from support.headers import METADATA, Bytes, Kind, Typed, parse, text_array, write_header
 
 
-def read(path: Path) -> Header:
+def read(path: Path) -> GgufHeader:
     with path.open("rb") as file:
         return read_header(FileSource(file), str(path))
 

@@ -10,9 +10,9 @@ from threading import Barrier, RLock
 import numpy as np
 import pytest
 
-from specchat_engine.llama.batch import Part
+from specchat_engine.llama.batch import PassPart
 from specchat_engine.llama.joint import JointPasses
-from specchat_engine.llama.native import Pass
+from specchat_engine.llama.native import PassResult
 from specchat_engine.models import Company
 
 
@@ -21,9 +21,9 @@ class Context:
 
     size = 512
 
-    def compute(self, parts: Sequence[Part]) -> Pass:
+    def compute(self, parts: Sequence[PassPart]) -> PassResult:
         tokens = sum(len(part.tokens) for part in parts)
-        return Pass(0, [np.zeros((part.rows, 4), np.float32) for part in parts], 1000 * tokens)
+        return PassResult(0, [np.zeros((part.rows, 4), np.float32) for part in parts], 1000 * tokens)
 
 
 class Answers:
@@ -45,7 +45,7 @@ class Answers:
                 begun.wait(20)
                 self.lock.acquire()
                 for of_target, position, count in rounds[place]:
-                    part = Part.chain([0] * count, position, count, place)
+                    part = PassPart.chain([0] * count, position, count, place)
                     self.passes.compute(self.target if of_target else self.draft, [part])  # type: ignore[arg-type]
                 return self.passes.company(place)
 

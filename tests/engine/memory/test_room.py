@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from specchat_assets import builtin_pair
 from specchat_engine.errors import ModelFileError
-from specchat_engine.gguf import Header, read_model
+from specchat_engine.gguf import GgufHeader, read_model
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import DeviceMemory, Machine, where_it_goes, with_room
 
@@ -24,7 +24,7 @@ def machine(free: int) -> Machine:
     return Machine((DeviceMemory("CPU", "cpu", free, free),))
 
 
-def beside_weights(header: Header, n_ctx: int, free: int) -> int:
+def beside_weights(header: GgufHeader, n_ctx: int, free: int) -> int:
     parts = where_it_goes(header, None, LoadOptions(n_ctx=n_ctx), machine(free)).parts
     return sum(part.size for part in parts if part.what != "weights")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from specchat_engine import LoadOptions, PairError
-from specchat_engine.gguf import Header, TensorInfo, Value, read_model
+from specchat_engine.gguf import GgufHeader, TensorInfo, Value, read_model
 from specchat_engine.pairing import Grade, head_in, judge, own_head, trainable_head, what_drafts
 from support.heads import LAYERS, random_eagle, random_predicting
 from support.tiny_models import write_tiny_model
@@ -26,22 +26,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def target(folder: Path) -> Header:
+def target(folder: Path) -> GgufHeader:
     return read_model(folder / "target.gguf")
 
 
 @pytest.fixture
-def head(folder: Path) -> Header:
+def head(folder: Path) -> GgufHeader:
     return read_model(folder / "head.gguf")
 
 
-def changed(header: Header, **keys: Value) -> Header:
+def changed(header: GgufHeader, **keys: Value) -> GgufHeader:
     return replace(
         header, metadata={**header.metadata, **{key.replace("__", "."): value for key, value in keys.items()}}
     )
 
 
-def test_a_head_says_which_layers_it_reads(folder: Path, target: Header, head: Header) -> None:
+def test_a_head_says_which_layers_it_reads(folder: Path, target: GgufHeader, head: GgufHeader) -> None:
     found = head_in(target, head, folder / "head.gguf")
     assert (found.name, found.layers, found.path) == ("eagle3", LAYERS, str(folder / "head.gguf"))
 
@@ -67,7 +67,7 @@ def test_a_head_says_which_layers_it_reads(folder: Path, target: Header, head: H
     ],
 )
 def test_a_head_for_another_target_is_refused_with_the_reason(
-    folder: Path, target: Header, head: Header, keys: dict[str, Value], reason: str
+    folder: Path, target: GgufHeader, head: GgufHeader, keys: dict[str, Value], reason: str
 ) -> None:
     with pytest.raises(PairError, match=rf"head\.gguf is no head for this target: {reason}"):
         head_in(target, changed(head, **keys), folder / "head.gguf")
@@ -75,7 +75,7 @@ def test_a_head_for_another_target_is_refused_with_the_reason(
 
 @pytest.mark.parametrize("architecture", ["gemma3", "unheard-of"])
 def test_an_architecture_without_an_entry_for_a_head_is_refused_with_the_reason(
-    folder: Path, target: Header, head: Header, architecture: str
+    folder: Path, target: GgufHeader, head: GgufHeader, architecture: str
 ) -> None:
     without = changed(target, general__architecture=architecture)
     with pytest.raises(PairError, match=rf"llama\.cpp does not hand out the hidden states of {architecture}"):
@@ -99,13 +99,13 @@ def test_an_architecture_without_an_entry_for_a_head_is_refused_with_the_reason(
     ],
 )
 def test_a_tensor_that_native_code_would_misread_is_refused(
-    folder: Path, target: Header, head: Header, tensor: TensorInfo, reason: str
+    folder: Path, target: GgufHeader, head: GgufHeader, tensor: TensorInfo, reason: str
 ) -> None:
     with pytest.raises(PairError, match=reason):
         head_in(target, replace(head, tensors=(*head.tensors, tensor)), folder / "head.gguf")
 
 
-def test_a_target_drafts_for_itself_with_one_layer_or_with_several(folder: Path, target: Header) -> None:
+def test_a_target_drafts_for_itself_with_one_layer_or_with_several(folder: Path, target: GgufHeader) -> None:
     one, three = own_head(read_model(folder / "predicting.gguf")), own_head(read_model(folder / "chained.gguf"))
     assert one is not None
     assert three is not None
@@ -132,7 +132,7 @@ def test_several_prediction_layers_where_llama_cpp_allows_one_are_left_alone(fol
     assert own_head(other) is None
 
 
-def test_prediction_layers_of_a_model_that_sees_pictures_are_left_alone(folder: Path, target: Header) -> None:
+def test_prediction_layers_of_a_model_that_sees_pictures_are_left_alone(folder: Path, target: GgufHeader) -> None:
     header = changed(target, general__architecture="glm4moe")
     keys = {"glm4moe.block_count": 4, "glm4moe.nextn_predict_layers": 1}
     tensors = tuple(
@@ -144,7 +144,7 @@ def test_prediction_layers_of_a_model_that_sees_pictures_are_left_alone(folder: 
     assert own_head(changed(header, glm4moe__rope__dimension_sections=np.array([8, 12, 12, 0]))) is None
 
 
-def of_assistant(**keys: Value) -> Header:
+def of_assistant(**keys: Value) -> GgufHeader:
     """The header of an assistant for the target below, changed."""
     kept = {
         "general.architecture": "gemma4-assistant",
@@ -162,10 +162,10 @@ def of_assistant(**keys: Value) -> Header:
         "gemma4-assistant.attention.sliding_window_pattern": np.array([True, False]),
     }
     changes = {f"gemma4-assistant.{key.replace('__', '.')}": value for key, value in keys.items()}
-    return Header(3, "little", 32, {**kept, **changes}, (), 0, 0)
+    return GgufHeader(3, "little", 32, {**kept, **changes}, (), 0, 0)
 
 
-def of_gemma4(pattern: tuple[bool, ...] = (True, True, False)) -> Header:
+def of_gemma4(pattern: tuple[bool, ...] = (True, True, False)) -> GgufHeader:
     """The header of its target."""
     keys = {key.replace("-assistant", ""): value for key, value in of_assistant().metadata.items()}
     keys |= {
@@ -175,7 +175,7 @@ def of_gemma4(pattern: tuple[bool, ...] = (True, True, False)) -> Header:
         "gemma4.embedding_length": 2048,
         "gemma4.attention.sliding_window_pattern": np.array(pattern),
     }
-    return Header(3, "little", 32, keys, (), 0, 0)
+    return GgufHeader(3, "little", 32, keys, (), 0, 0)
 
 
 def test_an_assistant_reads_the_last_output_of_its_target() -> None:
@@ -194,20 +194,22 @@ def test_an_assistant_reads_the_last_output_of_its_target() -> None:
         (of_assistant(attention__head_count_kv=1), r"its layer 0 reads \(1, 256, 256\) heads"),
     ],
 )
-def test_an_assistant_that_cannot_read_its_targets_memory_is_refused(head: Header, reason: str) -> None:
+def test_an_assistant_that_cannot_read_its_targets_memory_is_refused(head: GgufHeader, reason: str) -> None:
     with pytest.raises(PairError, match=reason):
         head_in(of_gemma4(), head, Path("assistant.gguf"))
 
 
-def test_an_assistant_needs_its_kind_of_target(target: Header) -> None:
+def test_an_assistant_needs_its_kind_of_target(target: GgufHeader) -> None:
     with pytest.raises(PairError, match="it is for gemma4, the target is llama"):
         head_in(target, of_assistant(), Path("assistant.gguf"))
     with pytest.raises(PairError, match="whose last layer sees everything and whose last but one sees a window"):
         head_in(of_gemma4((True, False, True)), of_assistant(), Path("assistant.gguf"))
 
 
-def test_the_judge_says_who_drafts_for_itself_and_which_head_fits(folder: Path, target: Header, head: Header) -> None:
-    def about(target: Header, draft: Header | None) -> tuple[Grade, str]:
+def test_the_judge_says_who_drafts_for_itself_and_which_head_fits(
+    folder: Path, target: GgufHeader, head: GgufHeader
+) -> None:
+    def about(target: GgufHeader, draft: GgufHeader | None) -> tuple[Grade, str]:
         lines = judge(target, draft, LoadOptions(n_ctx=256)).lines
         (line,) = [line for line in lines if line.topic == "trained head"]
         return line.grade, line.finding

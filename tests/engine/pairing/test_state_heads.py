@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from specchat_engine import Engine, LoadOptions, ModelFileError, PairError, Settings
-from specchat_engine.gguf import Header, read_model
+from specchat_engine.gguf import GgufHeader, read_model
 from specchat_engine.load_options import NORMED, Head
 from specchat_engine.pairing import Grade, head_in, judge, read_state_head
 from support.heads import random_medusa, random_speculator
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def target(folder: Path) -> Header:
+def target(folder: Path) -> GgufHeader:
     return read_model(folder / "target.gguf")
 
 
@@ -42,11 +42,11 @@ def changed(path: Path, change: Callable[[Tensors], object], into: Path) -> Path
     return into
 
 
-def state_head(target: Header, path: Path) -> Head:
+def state_head(target: GgufHeader, path: Path) -> Head:
     return head_in(target, read_model(path), path)
 
 
-def rows(path: Path, target: Header) -> list[np.ndarray]:
+def rows(path: Path, target: GgufHeader) -> list[np.ndarray]:
     assert state_head(target, path)
     head = read_state_head(path, read_model(path))
     head.begin(STATE)
@@ -61,7 +61,7 @@ def dropping(*names: str) -> Callable[[Tensors], object]:
     return lambda tensors: [tensors.pop(name) for name in names]
 
 
-def test_a_file_says_what_it_is(folder: Path, target: Header) -> None:
+def test_a_file_says_what_it_is(folder: Path, target: GgufHeader) -> None:
     for name in ("medusa", "mlp"):
         found = state_head(target, folder / f"{name}.safetensors")
         assert (found.name, found.layers, found.longest) == (name, (NORMED,), 4)
@@ -88,7 +88,7 @@ def test_a_file_says_what_it_is(folder: Path, target: Header) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_reason(
-    folder: Path, target: Header, tmp_path: Path, file: str, change: Callable[[Tensors], object], reason: str
+    folder: Path, target: GgufHeader, tmp_path: Path, file: str, change: Callable[[Tensors], object], reason: str
 ) -> None:
     broken = changed(folder / f"{file}.safetensors", change, tmp_path / "broken.safetensors")
     with pytest.raises(PairError, match=f"broken.safetensors is no head for this target: {reason}") as caught:
@@ -104,7 +104,7 @@ def test_weights_of_a_model_are_no_head(folder: Path, tmp_path: Path) -> None:
         read_model(other)
 
 
-def test_more_steps_than_can_be_run_are_refused(folder: Path, target: Header, tmp_path: Path) -> None:
+def test_more_steps_than_can_be_run_are_refused(folder: Path, target: GgufHeader, tmp_path: Path) -> None:
     def add(tensors: Tensors) -> None:
         for step in range(4, 17):
             tensors |= {f"{step}.0.linear.weight": np.eye(64, dtype=np.float32)}
@@ -138,7 +138,7 @@ def test_a_head_that_takes_more_memory_than_is_free_is_refused(folder: Path) -> 
     assert read_state_head(path, read_model(path), free=10**9).size_bytes == 4 * (4 * 64 * 65 + 261 * 64)
 
 
-def test_tied_matrices_may_be_written_once_or_for_each_step(folder: Path, target: Header, tmp_path: Path) -> None:
+def test_tied_matrices_may_be_written_once_or_for_each_step(folder: Path, target: GgufHeader, tmp_path: Path) -> None:
     def untie(tensors: Tensors) -> None:
         for name, value in [*tensors.items()]:
             part, step = name.split(".")[1:3]
@@ -153,7 +153,7 @@ def test_tied_matrices_may_be_written_once_or_for_each_step(folder: Path, target
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_config_beside_the_file_says_what_tensors_cannot(folder: Path, target: Header, tmp_path: Path) -> None:
+def test_the_config_beside_the_file_says_what_tensors_cannot(folder: Path, target: GgufHeader, tmp_path: Path) -> None:
     bare = changed(folder / "mlp.safetensors", dropping(), tmp_path / "model.safetensors")
     assert state_head(target, bare).longest == 2
     unscaled = rows(bare, target)[0]
@@ -167,7 +167,7 @@ def test_the_config_beside_the_file_says_what_tensors_cannot(folder: Path, targe
         read_model(bare)
 
 
-def test_half_precision_is_read_as_it_is_written(target: Header, folder: Path, tmp_path: Path) -> None:
+def test_half_precision_is_read_as_it_is_written(target: GgufHeader, folder: Path, tmp_path: Path) -> None:
     for precision in ("F16", "BF16"):
         random_speculator(tmp_path / "half.safetensors", folder / "target.gguf", precision)
         for exact, half in zip(
@@ -176,7 +176,7 @@ def test_half_precision_is_read_as_it_is_written(target: Header, folder: Path, t
             assert 0 < np.abs(exact - half).max() < 0.1 * np.abs(exact).max()
 
 
-def test_an_output_for_the_first_ids_drafts_no_others(folder: Path, target: Header, tmp_path: Path) -> None:
+def test_an_output_for_the_first_ids_drafts_no_others(folder: Path, target: GgufHeader, tmp_path: Path) -> None:
     cut = changed(
         folder / "medusa.safetensors",
         lambda tensors: tensors.update({"0.1.weight": tensors["0.1.weight"][:150]}),

@@ -10,7 +10,7 @@ import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine import PairError
-from specchat_engine.gguf import Header, Value, read_model
+from specchat_engine.gguf import GgufHeader, Value, read_model
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.pairing import Grade, check_pair
 from specchat_engine.pairing.tokens import PADDING, adds_bos, compare_tokens, kind, special
@@ -21,7 +21,7 @@ from support.tiny_models import EngineFiles
 TOKENS = [f"t{number}" for number in range(1000)]
 
 
-def header(tokens: list[str] = TOKENS, model: str = "gpt2", **keys: Value) -> Header:
+def header(tokens: list[str] = TOKENS, model: str = "gpt2", **keys: Value) -> GgufHeader:
     """One with these tokens; `keys` go under `tokenizer.ggml.`."""
     empty = parse(b"GGUF\x03" + bytes(19))
     metadata: Mapping[str, Value] = {
@@ -33,7 +33,7 @@ def header(tokens: list[str] = TOKENS, model: str = "gpt2", **keys: Value) -> He
     return replace(empty, metadata=metadata)
 
 
-def reason(target: Header, draft: Header) -> str:
+def reason(target: GgufHeader, draft: GgufHeader) -> str:
     """Why the draft goes through text."""
     message = check_pair(target, draft)
     assert message.splitlines() == [message]
@@ -43,7 +43,7 @@ def reason(target: Header, draft: Header) -> str:
     return message
 
 
-def warnings(target: Header, draft: Header) -> list[str]:
+def warnings(target: GgufHeader, draft: GgufHeader) -> list[str]:
     assert check_pair(target, draft) == ""
     return [line.finding for line in compare_tokens(target, draft) if line.grade is Grade.WARNING]
 

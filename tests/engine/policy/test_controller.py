@@ -12,7 +12,7 @@ from specchat_engine.decoding.drafts import Alternative, Draft, DrafterTraits, P
 from specchat_engine.models import Company
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.cost_model import DraftCosts
-from specchat_engine.policy.policy import Decision, Outcome, Situation
+from specchat_engine.policy.policy import Decision, RoundOutcome, Situation
 
 MODEL = DrafterTraits("model", evidence="confidence", cost="step")
 LOOKUP = DrafterTraits("lookup", evidence="match", cost="nothing", longest=31)
@@ -39,7 +39,7 @@ def knowing(slope: float, step: float = STEP, plain_ms: float = 1.0) -> Controll
 
 def outcome_of(
     decision: Decision, right: int, slope: float, *, sure: float = 0.95, plain_ms: float = 1.0, step: float = STEP
-) -> Outcome:
+) -> RoundOutcome:
     """A round by this decision, of whose drafted tokens so many are right; the drafter is always as sure."""
     worth_more = decision.stop.begin() if decision.stop else None
     drafted = 0
@@ -48,7 +48,7 @@ def outcome_of(
         if worth_more and not worth_more(sure):
             break
     accepted = min(right, drafted)
-    return Outcome(
+    return RoundOutcome(
         drafted=drafted,
         accepted=accepted,
         compared=min(accepted + 1, drafted),
@@ -178,7 +178,7 @@ def test_a_match_that_many_rounds_saw_right_is_drafted_from_although_earlier_dra
     copied = situation(match=20)
     plain = Decision(None, 0, "a draft could lose too much")
     for _ in range(20):
-        controller.learn(copied, plain, Outcome(0, 0, 0, 1, 1.0, 0.0, 0.0, matched={LOOKUP: [True]}))
+        controller.learn(copied, plain, RoundOutcome(0, 0, 0, 1, 1.0, 0.0, 0.0, matched={LOOKUP: [True]}))
     decision = controller.decide(copied)
     assert decision.drafter is LOOKUP
     assert decision.k > 3
@@ -278,7 +278,7 @@ def test_misleading_matches_are_not_followed_even_if_nobody_drafted_from_them() 
     controller, now = knowing(0.3), Situation(100, 64, {LOOKUP: Prospect(match=5)})
     assert controller.decide(now).drafter is LOOKUP
     for _ in range(10):
-        plain = Outcome(0, 0, 0, 1, 1.0, 0.0, 0.0, matched={LOOKUP: [False]})
+        plain = RoundOutcome(0, 0, 0, 1, 1.0, 0.0, 0.0, matched={LOOKUP: [False]})
         controller.learn(now, Decision(None, 0, ""), plain)
     assert controller.decide(now).drafter is None
 
@@ -328,7 +328,7 @@ def test_a_plain_pass_after_a_draft_says_nothing_about_plain_decoding() -> None:
     play(controller, 1, 0.1, right=64)
     plain, now = Decision(None, 0, ""), situation()
     for _ in range(20):
-        controller.learn(now, plain, Outcome(0, 0, 0, 1, 5.0, 0.0, 0.0))
+        controller.learn(now, plain, RoundOutcome(0, 0, 0, 1, 5.0, 0.0, 0.0))
         play(controller, 1, 0.1, right=64)
     assert controller.target.at(1, 0) == pytest.approx(1.0, rel=0.1)
 
@@ -351,16 +351,16 @@ def test_time_that_drafting_adds_between_passes_belongs_to_the_draft() -> None:
     controller, now = knowing(0.1), situation()
     plain = Decision(None, 0, "")
     for _ in range(60):
-        controller.learn(now, plain, Outcome(0, 0, 0, 1, 1.0, 0.0, 0.2))
+        controller.learn(now, plain, RoundOutcome(0, 0, 0, 1, 1.0, 0.0, 0.2))
     drafting = Decision(MODEL, 4, "")
     for _ in range(30):
-        controller.learn(now, drafting, Outcome(4, 4, 4, 5, 1.4, 0.4, 0.6, (0.9,) * 4))
+        controller.learn(now, drafting, RoundOutcome(4, 4, 4, 5, 1.4, 0.4, 0.6, (0.9,) * 4))
     assert controller.costs_of("model").by_threads.current.at(4, 0) == pytest.approx(0.8, rel=0.05)
 
 
 def test_reading_in_a_round_does_not_count_as_drafting() -> None:
     controller, now = knowing(0.1), situation(unread=101)
-    controller.learn(now, Decision(MODEL, 4, ""), Outcome(4, 4, 4, 5, 1.4, 10.4, 0.0, (0.9,) * 4))
+    controller.learn(now, Decision(MODEL, 4, ""), RoundOutcome(4, 4, 4, 5, 1.4, 10.4, 0.0, (0.9,) * 4))
     costs = controller.costs_of("model")
     assert costs.by_threads.current.at(4, 0) == pytest.approx(0.4, rel=0.05)
     assert costs.read_ms == pytest.approx(0.1, rel=0.1)

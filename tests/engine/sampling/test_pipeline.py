@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from specchat_engine import DecodeError, SamplingParams
 from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.sampling.pipeline import Pipeline
-from specchat_engine.sampling.sampler import Explanation, Sampler
+from specchat_engine.sampling.sampler import ExplainedRow, Sampler
 from support.reference_sampling import reference
 
 OFF = SamplingParams(temperature=1.0, top_k=0, top_p=1.0, min_p=0.0)
@@ -45,7 +45,7 @@ class Allowing:
         pass
 
 
-def explained(logits: list[float], params: SamplingParams, allowed: list[bool] | None = None) -> Explanation:
+def explained(logits: list[float], params: SamplingParams, allowed: list[bool] | None = None) -> ExplainedRow:
     constraint = Constraint(Allowing(allowed)) if allowed else None
     return Sampler(params, 1, constraint).explain(np.array(logits, np.float32), ())
 

@@ -9,7 +9,7 @@ import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, SettingError, Settings
-from specchat_engine.threads.in_force import Threads
+from specchat_engine.threads.in_force import PairThreads
 from support.threaded import ThreadedScript
 from support.tiny_models import EngineFiles
 
@@ -19,7 +19,7 @@ class Pair:
 
     def __init__(self, asked: tuple[int, int], *, on_gpu: bool = False) -> None:
         self.target, self.draft = ThreadedScript(on_gpu=on_gpu), ThreadedScript(max_rows=1)
-        self.threads = Threads(self.target, self.draft, 8, asked)
+        self.threads = PairThreads(self.target, self.draft, 8, asked)
 
     @property
     def counts(self) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from gguf import GGUFReader, GGUFWriter
 
 from builtin_pair.gguf_file import write_gguf
 from specchat_engine.training.gguf import Precision, copy_fields, finish, read_gguf, write_draft
-from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.model import ModelConfig, TorchLlama
 from support.toy_tokenizer import DESCRIPTION, tokenizer_of
 
 CONFIG = ModelConfig(
@@ -25,8 +25,8 @@ CONFIG = ModelConfig(
 IDS = [5, 200, 17, 3, 3, 291, 40]
 
 
-def write(path: Path, precision: Precision) -> LlamaModel:
-    model = LlamaModel(CONFIG, seed=2).requires_grad_(False)
+def write(path: Path, precision: Precision) -> TorchLlama:
+    model = TorchLlama(CONFIG, seed=2).requires_grad_(False)
     write_gguf(path, model, tokenizer_of(320), DESCRIPTION, precision)
     return model
 
@@ -50,11 +50,11 @@ def test_stretched_rotary_periods_are_read_written_and_computed_with(tmp_path: P
     """As in the files of Llama 3.1 and later."""
     path, factors = tmp_path / "stretched.gguf", (1.0, 1.0, 2.0, 4.0, 8.0, 32.0, 32.0, 32.0)
     write(tmp_path / "toy.gguf", "F32")
-    model = LlamaModel(replace(CONFIG, rope_factors=factors), seed=2).requires_grad_(False)
+    model = TorchLlama(replace(CONFIG, rope_factors=factors), seed=2).requires_grad_(False)
     for name, weight in model.named_parameters():
         if "query" in name or "key" in name:
             weight *= 12  # so that attention is sharp and positions matter
-    plain = LlamaModel(CONFIG)
+    plain = TorchLlama(CONFIG)
     plain.load_state_dict(model.state_dict())
     write_draft(path, model, tmp_path / "toy.gguf", "stretched", "F32")
     assert read_gguf(path).config == model.config
@@ -95,7 +95,7 @@ def test_what_torch_would_compute_otherwise_is_refused(
     assert str(refused.value).startswith(str(tmp_path / "other.gguf"))
 
 
-def torch_logits(model: LlamaModel) -> np.ndarray:
+def torch_logits(model: TorchLlama) -> np.ndarray:
     return model.logits(model(torch.tensor([IDS]), torch.arange(len(IDS))[None]))[0, -1].numpy()
 
 

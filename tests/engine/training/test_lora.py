@@ -20,8 +20,8 @@ from specchat_engine.training.documents import documents_of
 from specchat_engine.training.draft_pupils import AdaptedPupil, DraftPupil, draft_from
 from specchat_engine.training.gguf import Precision, read_gguf, write_draft
 from specchat_engine.training.lora import adapt
-from specchat_engine.training.model import LlamaModel
-from specchat_engine.training.packing import Document
+from specchat_engine.training.model import TorchLlama
+from specchat_engine.training.packing import TokenDocument
 from specchat_engine.training.runs import Progress, Training, needed_bytes
 from support.tiny_models import write_tiny_model
 
@@ -29,7 +29,7 @@ WORDS = ("hello", "there", "again", "tell", "me", "a", "story", "of", "old", "ti
 RANK = 4
 
 
-def documents(vocabulary: Vocabulary, template: ChatTemplate, longest: int) -> Iterator[Document]:
+def documents(vocabulary: Vocabulary, template: ChatTemplate, longest: int) -> Iterator[TokenDocument]:
     random = Random(0)
     texts = [" ".join(random.choice(WORDS) for _ in range(90)) for _ in range(60)]
     return documents_of(texts, vocabulary, template, longest)
@@ -51,7 +51,7 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draft_pupils, "matrix_precision", lambda _: torch.float32)
 
 
-def logits(model: LlamaModel) -> Tensor:
+def logits(model: TorchLlama) -> Tensor:
     ids = torch.tensor([[5, 200, 17, 3, 3, 251, 40]])
     with torch.no_grad():
         return model.logits(model(ids, torch.arange(ids.shape[1])[None]))

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from specchat_engine.training.packing import Document
+from specchat_engine.training.packing import TokenDocument
 from specchat_engine.training.readings import Readings
 from specchat_engine.training.teacher import Lesson
 
-DOCUMENTS = [Document([number] * (number + 2), [False] + [True] * (number + 1)) for number in range(5)]
+DOCUMENTS = [TokenDocument([number] * (number + 2), [False] + [True] * (number + 1)) for number in range(5)]
 
 
 class Target:
     """Says something else about each document, and notes which ones it was given."""
 
     def __init__(self) -> None:
-        self.taught: list[Document] = []
+        self.taught: list[TokenDocument] = []
 
-    def teach(self, document: Document) -> Lesson:
+    def teach(self, document: TokenDocument) -> Lesson:
         self.taught.append(document)
         length, first = len(document.ids), document.ids[0]
         return Lesson(
@@ -68,7 +68,7 @@ def test_other_documents_or_another_target_are_read_anew(tmp_path: Path) -> None
 
 
 def test_a_target_without_states_is_read_too(tmp_path: Path) -> None:
-    def teach(document: Document) -> Lesson:
+    def teach(document: TokenDocument) -> Lesson:
         return replace(Target().teach(document), states=np.empty((len(document.ids), 0), np.float16))
 
     readings = Readings(tmp_path, DOCUMENTS, "a target")

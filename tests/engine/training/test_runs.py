@@ -18,12 +18,12 @@ from specchat_engine.stores.recorded_turns import KEPT, RecordedTurn
 from specchat_engine.training import runs
 from specchat_engine.training.documents import documents_of
 from specchat_engine.training.draft_pupils import draft_config, draft_pupil
-from specchat_engine.training.packing import Document
+from specchat_engine.training.packing import TokenDocument
 from specchat_engine.training.pupils import (
     KINDS,
     EaglePupil,
+    LearningPace,
     MtpPupil,
-    Pace,
     Pupil,
     medusa_pupil,
     speculator_pupil,
@@ -40,7 +40,7 @@ def texts(count: int = 60) -> list[str]:
     return [" ".join(random.choice(WORDS) for _ in range(90)) for _ in range(count)]
 
 
-def documents(vocabulary: Vocabulary, template: ChatTemplate, longest: int) -> Iterator[Document]:
+def documents(vocabulary: Vocabulary, template: ChatTemplate, longest: int) -> Iterator[TokenDocument]:
     return documents_of(texts(), vocabulary, template, longest)
 
 
@@ -62,7 +62,7 @@ def pupil_of(kind: str, target: Path, folder: Path) -> Pupil:
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Pupil, "pace", Pace(0.01, 0.002, step_tokens=512))
+    monkeypatch.setattr(Pupil, "pace", LearningPace(0.01, 0.002, step_tokens=512))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,10 +137,10 @@ def test_a_head_of_a_large_vocabulary_drafts_its_likeliest_tokens(
 
 
 def test_the_target_reads_a_text_once(target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[Document] = []
+    read: list[TokenDocument] = []
     teach = Teacher.teach
 
-    def noted(self: Teacher, document: Document) -> Lesson:
+    def noted(self: Teacher, document: TokenDocument) -> Lesson:
         read.append(document)
         return teach(self, document)
 

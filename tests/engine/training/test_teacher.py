@@ -14,7 +14,7 @@ from specchat_engine.load_options import NORMED
 from specchat_engine.stores.recorded_turns import KEPT, RecordedTurn
 from specchat_engine.training import teacher as teacher_module
 from specchat_engine.training.gguf import read_gguf
-from specchat_engine.training.packing import Document
+from specchat_engine.training.packing import TokenDocument
 from specchat_engine.training.teacher import Lesson, TaughtLessons, Teacher, TeacherOfBoth, likeliest, pack_lessons
 from support.heads import layer_inputs
 from support.quantise import quantise
@@ -33,9 +33,9 @@ def teacher(target: Path) -> Iterator[Teacher]:
     made.close()
 
 
-def document(length: int, seed: int = 0) -> Document:
+def document(length: int, seed: int = 0) -> TokenDocument:
     ids = np.random.default_rng(seed).integers(3, 261, length).tolist()
-    return Document(ids, [True] * length)
+    return TokenDocument(ids, [True] * length)
 
 
 def test_the_likeliest_come_first_with_their_log_probabilities() -> None:
@@ -61,7 +61,7 @@ def test_predictions_and_states_are_those_of_the_same_model_in_torch(target: Pat
 def test_a_long_document_is_read_in_passes(teacher: Teacher, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = teacher.teach(document(60))
     monkeypatch.setattr(teacher_module, "_ROWS", 16)
-    again = teacher.teach(Document([*document(60).ids[:59], 5], [True] * 60))
+    again = teacher.teach(TokenDocument([*document(60).ids[:59], 5], [True] * 60))
     np.testing.assert_allclose(whole.teacher_log_probabilities[:59], again.teacher_log_probabilities[:59], atol=1e-2)
 
 
@@ -79,12 +79,12 @@ def test_torch_may_compute_between_two_documents(target: Path, tmp_path: Path) -
 
 def test_what_is_not_learned_has_states_alone(teacher: Teacher, target: Path) -> None:
     ids, whole = document(20).ids, teacher.teach(document(20))
-    end = teacher.teach(Document(ids, [False] * 12 + [True] * 8))
+    end = teacher.teach(TokenDocument(ids, [False] * 12 + [True] * 8))
     np.testing.assert_array_equal(end.states, whole.states)
     assert (end.teacher_ids[:11] == -1).all()
     np.testing.assert_array_equal(end.teacher_ids[11:, :8], whole.teacher_ids[11:, :8])
     normed = Teacher(target, (NORMED,), n_ctx=256, threads=1)
-    assert normed.teach(Document(ids, [False] * 12 + [True] * 8)).states.shape == (20, 64)
+    assert normed.teach(TokenDocument(ids, [False] * 12 + [True] * 8)).states.shape == (20, 64)
     normed.close()
 
 
@@ -115,8 +115,8 @@ def test_a_text_that_repeats_a_recorded_answer_is_left_out(teacher: Teacher) -> 
     own = [token for letter in "hello there" for token in vocabulary.tokenize(letter, special=False)]
     other = vocabulary.tokenize("hello there", special=False)
     assert own != other
-    again = Document([9, 9, 9, *other, end], [False] * 3 + [True] * (len(other) + 1))
-    longer = Document([*other, *other], [True] * 2 * len(other))
+    again = TokenDocument([9, 9, 9, *other, end], [False] * 3 + [True] * (len(other) + 1))
+    longer = TokenDocument([*other, *other], [True] * 2 * len(other))
     both = TeacherOfBoth([recorded(own)], lambda *_: [again, longer], teacher, 128)
     assert [len(one.ids) for one in both.lessons] == [len(longer.ids), 2 + len(own)]
 

@@ -11,15 +11,15 @@ import pytest
 import torch
 
 from builtin_pair.distillation import next_token_objective
-from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.model import ModelConfig, TorchLlama
 from specchat_engine.training.optimizer import Schedule
-from specchat_engine.training.packing import Batch, Document, pack
-from specchat_engine.training.trainer import Budget, Source, Trainer, TrainingPlan
+from specchat_engine.training.packing import PackedBatch, TokenDocument, pack
+from specchat_engine.training.trainer import BatchSource, Budget, Trainer, TrainingPlan
 
 CONFIG = ModelConfig(vocab_size=20, width=16, layers=1, heads=2, kv_heads=1, feed_forward=16, context=16)
 
 
-class CountingSource(Source):
+class CountingSource(BatchSource):
     """Ten documents a step that count upwards; ends after a number of steps."""
 
     def __init__(self, steps: int) -> None:
@@ -29,16 +29,16 @@ class CountingSource(Source):
     def finished(self) -> bool:
         return self._left == 0
 
-    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+    def batches(self, step: int, progress: float) -> Sequence[PackedBatch]:
         starts = [Random(step).randrange(10) for _ in range(10)]
-        return [pack([[Document(range(start, start + 8), [True] * 8)] for start in starts], 8)]
+        return [pack([[TokenDocument(range(start, start + 8), [True] * 8)] for start in starts], 8)]
 
     def observe(self, accuracy: dict[int, float]) -> None:
         self._left -= 1
 
 
-def train(folder: Path, steps: int, tokens: int = 100_000) -> LlamaModel:
-    model = LlamaModel(CONFIG, seed=1)
+def train(folder: Path, steps: int, tokens: int = 100_000) -> TorchLlama:
+    model = TorchLlama(CONFIG, seed=1)
     plan = TrainingPlan("toy", folder, Budget(tokens), Schedule(2, 0.9), 0.02, 0.01)
     Trainer(model, CountingSource(steps), next_token_objective, plan).run()
     return model

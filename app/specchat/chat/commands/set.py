@@ -12,7 +12,7 @@ from specchat.chat.server_limits import LOADING, drafts_by_itself
 from specchat.engine_process.protocol import ServerInfo
 from specchat.remote.limits import needs_this_machine
 from specchat.settings.schema import BY_KEY, SETTINGS
-from specchat.settings.setting import Group
+from specchat.settings.setting import SettingGroup
 from specchat.settings.values import BadValue, Choice, OnOff
 from specchat.store.records import new_seed
 from specchat_engine.allowed import AUTO
@@ -154,7 +154,7 @@ def _checked(knob: Knob[Holder], value: str, usual: Holder) -> str:
 def _refused(change: SettingChange, server: ServerInfo) -> str:
     if isinstance(change, LoadChange):
         return needs_this_machine(LOADING)
-    drafting = isinstance(change, LiveChange) and change.knob.setting.group is Group.DRAFTING
+    drafting = isinstance(change, LiveChange) and change.knob.setting.group is SettingGroup.DRAFTING
     return drafts_by_itself(server) if drafting and not server.steered else ""
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specchat.bench.exports import Tool, llama_server_speculation, vllm_speculation
-from specchat.remote.deploy.planning import Method, Plan
+from specchat.bench.exports import ExportTarget, llama_server_speculation, vllm_speculation
+from specchat.remote.deploy.planning import Method, ServerPlan
 
-PORTS = {Tool.VLLM: 8000, Tool.SGLANG: 30000, Tool.LLAMA_SERVER: 8080}
+PORTS = {ExportTarget.VLLM: 8000, ExportTarget.SGLANG: 30000, ExportTarget.LLAMA_SERVER: 8080}
 """The port that each server listens on if none is given."""
 
 _DRAFTERS = {Method.DRAFT: "model", Method.EAGLE3: "eagle3", Method.MTP: "mtp", Method.LOOKUP: "lookup"}
@@ -30,18 +30,18 @@ class Where:
     n_ctx: int = 0
 
 
-def command(plan: Plan, where: Where) -> list[str]:
+def command(plan: ServerPlan, where: Where) -> list[str]:
     """The words of the command line."""
     match plan.tool:
-        case Tool.VLLM:
+        case ExportTarget.VLLM:
             return _vllm(plan, where)
-        case Tool.SGLANG:
+        case ExportTarget.SGLANG:
             return _sglang(plan, where)
-        case Tool.LLAMA_SERVER:
+        case ExportTarget.LLAMA_SERVER:
             return _llama_server(plan, where)
 
 
-def _vllm(plan: Plan, where: Where) -> list[str]:
+def _vllm(plan: ServerPlan, where: Where) -> list[str]:
     words = ["vllm", "serve", plan.target, *_address(where)]
     if where.gpus > 1:
         words += ["--tensor-parallel-size", str(where.gpus)]
@@ -57,7 +57,7 @@ def _vllm(plan: Plan, where: Where) -> list[str]:
     return [*words, "--per-request-spec-decode-metrics", "detailed"]
 
 
-def _sglang(plan: Plan, where: Where) -> list[str]:
+def _sglang(plan: ServerPlan, where: Where) -> list[str]:
     words = ["python3", "-m", "sglang.launch_server", "--model-path", plan.target, *_address(where)]
     if where.gpus > 1:
         words += ["--tp", str(where.gpus)]
@@ -74,7 +74,7 @@ def _sglang(plan: Plan, where: Where) -> list[str]:
     return [*words, "--speculative-num-draft-tokens", str(plan.k + 1)]
 
 
-def _llama_server(plan: Plan, where: Where) -> list[str]:
+def _llama_server(plan: ServerPlan, where: Where) -> list[str]:
     words = ["llama-server", *_model(plan.target, "-m", "-hf"), *_address(where)]
     if where.n_ctx:
         words += ["-c", str(where.n_ctx)]

@@ -11,23 +11,23 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from specchat.bench.exports import Tool
+from specchat.bench.exports import ExportTarget
 from specchat.remote.deploy.commands import Where, command, is_file
-from specchat.remote.deploy.planning import Plan
+from specchat.remote.deploy.planning import ServerPlan
 
-_IMAGES = {Tool.VLLM: "vllm/vllm-openai:v0.32.0", Tool.SGLANG: "lmsysorg/sglang:v0.5.23"}
+_IMAGES = {ExportTarget.VLLM: "vllm/vllm-openai:v0.32.0", ExportTarget.SGLANG: "lmsysorg/sglang:v0.5.23"}
 _LLAMA = "ghcr.io/ggml-org/llama.cpp:server"
 _NAME = "specchat-target"
 _KEY = "SPECCHAT_API_KEY"
 _CACHES = {
-    Tool.VLLM: "/root/.cache/huggingface",
-    Tool.SGLANG: "/root/.cache/huggingface",
-    Tool.LLAMA_SERVER: "/root/.cache",
+    ExportTarget.VLLM: "/root/.cache/huggingface",
+    ExportTarget.SGLANG: "/root/.cache/huggingface",
+    ExportTarget.LLAMA_SERVER: "/root/.cache",
 }
 _FILES = "/models"
 
 
-def compose(plan: Plan, where: Where) -> str:
+def compose(plan: ServerPlan, where: Where) -> str:
     """A compose file. The server is reachable from this machine only, with the key in SPECCHAT_API_KEY."""
     key = f"${{{_KEY}:?set it to the key that clients have to give}}"
     service: dict[str, Any] = {
@@ -45,7 +45,7 @@ def compose(plan: Plan, where: Where) -> str:
     return _yaml({"services": {_NAME: service}, "volumes": {"cache": {}}})
 
 
-def kubernetes(plan: Plan, where: Where) -> str:
+def kubernetes(plan: ServerPlan, where: Where) -> str:
     """A Deployment and a Service. The key comes from the secret `specchat-target`, files from the claim `models`."""
     labels = {"app": _NAME}
     secret = {"secretKeyRef": {"name": _NAME, "key": "api-key"}}
@@ -98,29 +98,29 @@ def kubernetes(plan: Plan, where: Where) -> str:
     return f"{_yaml(deployment)}---\n{_yaml(service)}"
 
 
-def _image(plan: Plan, where: Where) -> str:
+def _image(plan: ServerPlan, where: Where) -> str:
     return _IMAGES.get(plan.tool, f"{_LLAMA}-cuda" if where.gpus else _LLAMA)
 
 
-def _entry(plan: Plan) -> list[str]:
+def _entry(plan: ServerPlan) -> list[str]:
     """The program in the container, in place of the image's own, which differ between versions."""
     match plan.tool:
-        case Tool.VLLM:
+        case ExportTarget.VLLM:
             return ["vllm", "serve"]
-        case Tool.SGLANG:
+        case ExportTarget.SGLANG:
             return ["python3", "-m", "sglang.launch_server"]
-        case Tool.LLAMA_SERVER:
+        case ExportTarget.LLAMA_SERVER:
             return ["/app/llama-server"]
 
 
-def _words(plan: Plan, where: Where) -> list[str]:
+def _words(plan: ServerPlan, where: Where) -> list[str]:
     """The arguments of the program, with files where the container has them."""
     inside = replace(where, host="0.0.0.0")
     words = command(plan, inside)[len(_entry(plan)) :]
     return [_inside(word) if is_file(word) else word for word in words]
 
 
-def _files(plan: Plan) -> list[str]:
+def _files(plan: ServerPlan) -> list[str]:
     """The models that are files."""
     return [name for name in (plan.target, plan.draft) if name and is_file(name)]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from specchat.bench.exports import Tool
+from specchat.bench.exports import ExportTarget
 from specchat.errors import ConfigError
-from specchat_assets.catalog import Head, Model, Pair, Report, catalog
+from specchat_assets.catalog import CatalogHead, CatalogPair, Model, Report, catalog
 from specchat_engine.settings import USUAL_K
 
 
@@ -31,13 +31,13 @@ _DRAFT_FILES = ("Q8_0", *_FILES)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ServerPlan:
     """A server to be started: models as it names them, the way it drafts, and at most `k` tokens a draft.
 
     `mixed` says that the vocabularies of target and draft differ in size. `why` tells where the choice comes from.
     """
 
-    tool: Tool
+    tool: ExportTarget
     target: str
     method: Method
     draft: str = ""
@@ -46,7 +46,7 @@ class Plan:
     why: str = ""
 
 
-def plan(tool: Tool, model: str, draft: str | None = None, k: int | None = None) -> Plan:
+def plan(tool: ExportTarget, model: str, draft: str | None = None, k: int | None = None) -> ServerPlan:
     """The plan for a model: one of the catalog, a repository of the hub, or a file.
 
     Without a draft, the catalog chooses. Raises ConfigError for a draft that this server cannot use with the model.
@@ -56,34 +56,34 @@ def plan(tool: Tool, model: str, draft: str | None = None, k: int | None = None)
     if draft is None:
         planned = _chosen(tool, known, target)
     elif (method := _WORDS.get(draft.lower())) is not None:
-        planned = Plan(tool, target, method, why="as you asked")
+        planned = ServerPlan(tool, target, method, why="as you asked")
     else:
         planned = _with_draft(tool, known, target, draft)
     length = planned.k or _USUAL_K[planned.method] if k is None else k
     if planned.method is Method.NONE or length == 0:
-        return Plan(tool, target, Method.NONE, why=planned.why)
+        return ServerPlan(tool, target, Method.NONE, why=planned.why)
     return replace(planned, k=length)
 
 
-def _chosen(tool: Tool, known: Model | None, target: str) -> Plan:
+def _chosen(tool: ExportTarget, known: Model | None, target: str) -> ServerPlan:
     """The head or draft model of which most is known; prompt lookup if there is none."""
     if known is None:
-        return Plan(tool, target, Method.LOOKUP, why="the catalog does not know this model")
+        return ServerPlan(tool, target, Method.LOOKUP, why="the catalog does not know this model")
     heads = [head for head in catalog().heads if head.target == known and head.kind == "eagle3"]
-    if heads and tool is not Tool.LLAMA_SERVER:  # it needs the head as GGUF, which nobody publishes
+    if heads and tool is not ExportTarget.LLAMA_SERVER:  # it needs the head as GGUF, which nobody publishes
         return _with_head(tool, target, max(heads, key=_speedup))
     pairs = [pair for pair in catalog().drafts_for(known) if _fits(tool, pair)]
     if "mtp" in known.heads and not any(pair.reports for pair in pairs):
-        return Plan(tool, target, Method.MTP, why="its weights carry layers for multi-token prediction")
+        return ServerPlan(tool, target, Method.MTP, why="its weights carry layers for multi-token prediction")
     if not pairs:
-        return Plan(tool, target, Method.LOOKUP, why=f"the catalog knows no draft for it that {tool} can use")
+        return ServerPlan(tool, target, Method.LOOKUP, why=f"the catalog knows no draft for it that {tool} can use")
     pair = max(pairs, key=_speedup)
     best = _best_report(pair)
     why = "of its family, without a published measurement" if best is None else _told(best)
-    return Plan(tool, target, Method.DRAFT, _name(tool, pair.draft, _DRAFT_FILES), _k(best), _differ(pair), why)
+    return ServerPlan(tool, target, Method.DRAFT, _name(tool, pair.draft, _DRAFT_FILES), _k(best), _differ(pair), why)
 
 
-def _with_draft(tool: Tool, known: Model | None, target: str, draft: str) -> Plan:
+def _with_draft(tool: ExportTarget, known: Model | None, target: str, draft: str) -> ServerPlan:
     head = next((known_head for known_head in catalog().heads if known_head.repository.lower() == draft.lower()), None)
     if head is not None:
         if known is not None and head.target != known:
@@ -91,18 +91,18 @@ def _with_draft(tool: Tool, known: Model | None, target: str, draft: str) -> Pla
         return replace(_with_head(tool, target, head), draft=draft)
     small = _known(draft)
     if small is None:
-        return Plan(tool, target, Method.DRAFT, draft, why="as you asked")
-    mixed = known is not None and _differ(Pair(known, small))
-    if mixed and tool is Tool.SGLANG:
+        return ServerPlan(tool, target, Method.DRAFT, draft, why="as you asked")
+    mixed = known is not None and _differ(CatalogPair(known, small))
+    if mixed and tool is ExportTarget.SGLANG:
         raise ConfigError(
             f"SGLang needs equal vocabularies, and those of {target} and {draft} differ: try --draft lookup"
         )
-    return Plan(tool, target, Method.DRAFT, _name(tool, small, _DRAFT_FILES), mixed=mixed, why="as you asked")
+    return ServerPlan(tool, target, Method.DRAFT, _name(tool, small, _DRAFT_FILES), mixed=mixed, why="as you asked")
 
 
-def _with_head(tool: Tool, target: str, head: Head) -> Plan:
+def _with_head(tool: ExportTarget, target: str, head: CatalogHead) -> ServerPlan:
     best = _best_report(head)
-    return Plan(tool, target, Method.EAGLE3, head.repository, _k(best), why="" if best is None else _told(best))
+    return ServerPlan(tool, target, Method.EAGLE3, head.repository, _k(best), why="" if best is None else _told(best))
 
 
 def _known(name: str) -> Model | None:
@@ -114,12 +114,12 @@ def _known(name: str) -> Model | None:
     return None
 
 
-def _name(tool: Tool, model: Model, formats: tuple[str, ...]) -> str:
+def _name(tool: ExportTarget, model: Model, formats: tuple[str, ...]) -> str:
     """What this server calls the model: the repository of its weights, or that of its GGUF files with a format.
 
     Raises ConfigError if there are none.
     """
-    if tool is not Tool.LLAMA_SERVER:
+    if tool is not ExportTarget.LLAMA_SERVER:
         if model.original is None:
             raise ConfigError(f"where the weights of {model.name} are is not known: name their repository with -m")
         return model.original
@@ -129,24 +129,24 @@ def _name(tool: Tool, model: Model, formats: tuple[str, ...]) -> str:
     return f"{model.repository}:{form}"
 
 
-def _fits(tool: Tool, pair: Pair) -> bool:
-    if tool is Tool.LLAMA_SERVER:
+def _fits(tool: ExportTarget, pair: CatalogPair) -> bool:
+    if tool is ExportTarget.LLAMA_SERVER:
         return bool(pair.draft.quantisations)
-    return pair.draft.original is not None and not (tool is Tool.SGLANG and _differ(pair))
+    return pair.draft.original is not None and not (tool is ExportTarget.SGLANG and _differ(pair))
 
 
-def _differ(pair: Pair) -> bool:
+def _differ(pair: CatalogPair) -> bool:
     """Whether the vocabularies differ in size, as far as the catalog tells."""
     sizes = {model.header.get("vocab_size") for model in (pair.target, pair.draft)}
     return len(sizes) > 1 and None not in sizes
 
 
-def _best_report(pair: Pair | Head) -> Report | None:
+def _best_report(pair: CatalogPair | CatalogHead) -> Report | None:
     """The report with the largest speed-up; None without reports."""
     return max(pair.reports, key=lambda report: report.speedup or 0.0, default=None)
 
 
-def _speedup(pair: Pair | Head) -> float:
+def _speedup(pair: CatalogPair | CatalogHead) -> float:
     """The largest reported speed-up; 0 without one."""
     best = _best_report(pair)
     return 0.0 if best is None else best.speedup or 0.0

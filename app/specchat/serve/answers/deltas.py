@@ -42,7 +42,7 @@ class AnswerSoFar:
 
     content: str = ""
     reasoning: str = ""
-    calls: list[Call] = field(default_factory=list)
+    calls: list[CallDelta] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     lines: list[Mapping[str, Any]] = field(default_factory=list)
     started: Started | None = None
@@ -58,7 +58,7 @@ class AnswerSoFar:
                 case PartKind.REASONING:
                     self.reasoning += part.text
                 case PartKind.CALL:
-                    self.calls.append(Call(part.text))
+                    self.calls.append(CallDelta(part.text))
                 case PartKind.ARGUMENTS:
                     self.calls[-1].arguments += part.text
         self.positions += delta.positions
@@ -68,7 +68,7 @@ class AnswerSoFar:
 
 
 @dataclass(slots=True)
-class Call:
+class CallDelta:
     """A call of a tool."""
 
     name: str

@@ -9,16 +9,16 @@ from pydantic import Field
 from specchat.engine_process.protocol import Generate, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import MaxTokens, ModelOffer, OpenaiSampling, Wire
-from specchat.serve.requests.content import GivenMessage, Part, check_messages, joined
+from specchat.serve.requests.content import ContentPart, GivenMessage, check_messages, joined
 from specchat.serve.requests.formats import ResponseFormat
-from specchat.serve.requests.tools import Mode, NamedChoice, Tool, check_grammar, chosen_tools
+from specchat.serve.requests.tools import Mode, NamedChoice, RequestedTool, check_grammar, chosen_tools
 
 
-class Prediction(Wire):
+class PredictedText(Wire):
     """A text that the answer will mostly repeat."""
 
     type: str = "content"
-    content: str | list[Part] = ""
+    content: str | list[ContentPart] = ""
 
 
 class ChatRequest(OpenaiSampling):
@@ -30,10 +30,10 @@ class ChatRequest(OpenaiSampling):
     logprobs: bool | None = None
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
     response_format: ResponseFormat | None = None
-    tools: list[Tool] | None = None
+    tools: list[RequestedTool] | None = None
     tool_choice: Mode | NamedChoice | None = None
     parallel_tool_calls: bool | None = None
-    prediction: Prediction | None = None
+    prediction: PredictedText | None = None
     reasoning_effort: str | None = None
 
     def requests(self, offer: ModelOffer) -> tuple[Generate, ...]:

@@ -39,7 +39,7 @@ class ImageUrl(Wire):
     url: str
 
 
-class Part(Wire):
+class ContentPart(Wire):
     """A part of a message; texts and images are taken."""
 
     type: str
@@ -55,7 +55,7 @@ class Function(Wire):
     arguments: str = "{}"
 
 
-class Call(Wire):
+class FunctionCall(Wire):
     """A call of a function that the model asked for."""
 
     id: str | None = None
@@ -67,10 +67,10 @@ class GivenMessage(Wire):
     """A message of OpenAI's chat API."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[Part] | None = None
+    content: str | list[ContentPart] | None = None
     name: str | None = None
     reasoning_content: str | None = None
-    tool_calls: list[Call] | None = None
+    tool_calls: list[FunctionCall] | None = None
     tool_call_id: str | None = None
 
     def for_engine(self, place: str) -> ChatMessage:
@@ -84,7 +84,7 @@ class GivenMessage(Wire):
         return ChatMessage(role, text, calls, call_id, name, images, self.reasoning_content or "")
 
 
-def said(content: str | Sequence[Part], place: str) -> tuple[str, tuple[GivenImage, ...]]:
+def said(content: str | Sequence[ContentPart], place: str) -> tuple[str, tuple[GivenImage, ...]]:
     """The text of a message's content, and its images. Raises ApiError for a part that is neither."""
     if isinstance(content, str):
         return content, ()
@@ -110,14 +110,14 @@ def image_at(url: str, place: str) -> GivenImage:
     return GivenImage(place, data)
 
 
-def joined(content: str | Sequence[Part], place: str) -> str:
+def joined(content: str | Sequence[ContentPart], place: str) -> str:
     """The text of a message's content. Raises ApiError for a part that is no text."""
     if isinstance(content, str):
         return content
     return "".join(_text(part, f"{place}[{number}]") for number, part in enumerate(content))
 
 
-def _text(part: Part, place: str) -> str:
+def _text(part: ContentPart, place: str) -> str:
     if part.type == "refusal":
         return part.refusal or ""
     if part.type not in _TEXTS:

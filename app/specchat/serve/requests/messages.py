@@ -18,33 +18,33 @@ from specchat_engine.prompt.messages import ToolCall
 _UNREAD = ("redacted_thinking",)
 
 
-class Source(Wire):
+class ImageSource(Wire):
     """Where an image is."""
 
     type: str
     data: str = ""
 
 
-class Block(Wire):
+class ContentBlock(Wire):
     """A part of a message: text, an image, thoughts, a call of a tool, or its result."""
 
     type: str
     text: str | None = None
-    source: Source | None = None
+    source: ImageSource | None = None
     thinking: str | None = None
     id: str | None = None
     name: str | None = None
     input: dict[str, Any] | None = None
     tool_use_id: str | None = None
-    content: str | list[Block] | None = None
+    content: str | list[ContentBlock] | None = None
     is_error: bool | None = None
 
 
-class Message(Wire):
+class AnthropicMessage(Wire):
     """A message of the conversation."""
 
     role: Literal["user", "assistant", "system"]
-    content: str | list[Block]
+    content: str | list[ContentBlock]
 
 
 class AnthropicTool(Wire):
@@ -64,7 +64,7 @@ class AnthropicChoice(Wire):
     disable_parallel_tool_use: bool | None = None
 
 
-class Thinking(Wire):
+class ThinkingOption(Wire):
     """Whether the model is to think."""
 
     type: str
@@ -87,11 +87,11 @@ class OutputConfig(Wire):
 class CountRequest(Sampling):
     """A conversation whose tokens are to be counted."""
 
-    messages: list[Message]
-    system: str | list[Block] | None = None
+    messages: list[AnthropicMessage]
+    system: str | list[ContentBlock] | None = None
     tools: list[AnthropicTool] | None = None
     tool_choice: AnthropicChoice | None = None
-    thinking: Thinking | None = None
+    thinking: ThinkingOption | None = None
     stop_sequences: list[str] | None = None
     output_config: OutputConfig | None = None
 
@@ -150,9 +150,9 @@ class MessagesRequest(CountRequest):
         return (self.request(offer, self.max_tokens),)
 
 
-def _for_engine(message: Message, place: str) -> list[ChatMessage]:
+def _for_engine(message: AnthropicMessage, place: str) -> list[ChatMessage]:
     """One message as the engine takes it: results of tools are messages of their own, before the text."""
-    blocks = [Block(type="text", text=message.content)] if isinstance(message.content, str) else message.content
+    blocks = [ContentBlock(type="text", text=message.content)] if isinstance(message.content, str) else message.content
     results: list[ChatMessage] = []
     calls: list[ToolCall] = []
     images: list[GivenImage] = []
@@ -181,7 +181,7 @@ def _for_engine(message: Message, place: str) -> list[ChatMessage]:
     return [*results, said] if texts or images or thoughts or calls or not results else results
 
 
-def _result(content: str | list[Block], place: str) -> tuple[str, tuple[GivenImage, ...]]:
+def _result(content: str | list[ContentBlock], place: str) -> tuple[str, tuple[GivenImage, ...]]:
     """The text of a tool's result, and its images. Raises ApiError for a block that is neither."""
     if isinstance(content, str):
         return content, ()
@@ -198,14 +198,14 @@ def _result(content: str | list[Block], place: str) -> tuple[str, tuple[GivenIma
     return "".join(texts), tuple(images)
 
 
-def _image(block: Block, place: str) -> GivenImage:
+def _image(block: ContentBlock, place: str) -> GivenImage:
     """The image of a block. Raises ApiError for one that is not sent with the request."""
     if block.source is None or block.source.type != "base64":
         raise bad(f"{place}.source is no image in base 64, and this server fetches nothing", f"{place}.source")
     return GivenImage(f"{place}.source", block.source.data)
 
 
-def _texts(content: str | list[Block], place: str) -> str:
+def _texts(content: str | list[ContentBlock], place: str) -> str:
     """The text of a content that can hold nothing else. Raises ApiError for a block that is no text."""
     if isinstance(content, str):
         return content

@@ -10,7 +10,7 @@ from pydantic import Field
 from specchat.engine_process.protocol import ChatMessage, Generate, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import ModelOffer, Sampling, Wire
-from specchat.serve.requests.content import Part, check_messages, said
+from specchat.serve.requests.content import ContentPart, check_messages, said
 from specchat.serve.requests.formats import ResponseFormat, grammar_of
 from specchat.serve.requests.tools import FunctionTool, Mode, check_grammar, chosen_tools
 from specchat_engine.prompt.messages import ToolCall
@@ -21,11 +21,11 @@ class Item(Wire):
 
     type: str = "message"
     role: Literal["system", "developer", "user", "assistant"] | None = None
-    content: str | list[Part] | None = None
+    content: str | list[ContentPart] | None = None
     call_id: str | None = None
     name: str | None = None
     arguments: str | None = None
-    output: str | list[Part] | None = None
+    output: str | list[ContentPart] | None = None
 
 
 class ResponsesTool(Wire):

@@ -23,7 +23,7 @@ class FunctionTool(Wire):
     strict: bool | None = None
 
 
-class Tool(Wire):
+class RequestedTool(Wire):
     """A tool of OpenAI's chat API. Those that are no functions are skipped."""
 
     type: str = "function"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.stats.charts import Line, Style
 from specchat.stats.figures.figure import FIGURES_PAGE, SAME, Figure, Row, counted, room_in
 from specchat.stats.summary import Summary
@@ -12,7 +12,7 @@ from specchat.stats.turn import TurnView
 from specchat.terminal.blocks import bar, levels, number, per_cent, percent
 from specchat_engine.analysis.theory import expected_tokens
 
-_SECTION = Place(FIGURES_PAGE, "Acceptance")
+_SECTION = SectionAddress(FIGURES_PAGE, "Acceptance")
 
 
 class _Accepted(Figure):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.stats.charts import Line, Piece, Style
 from specchat.stats.figures.figure import (
     FIGURES_PAGE,
@@ -40,7 +40,7 @@ class _SpeedOverTheTurn(Figure):
 class _Memory(Figure):
     label = name = "memory"
     help = "both models, their caches, and compute buffers"
-    more = Place(FIGURES_PAGE, "Memory")
+    more = SectionAddress(FIGURES_PAGE, "Memory")
 
     def sentence(self, view: TurnView) -> str:
         use = view.memory or MemoryUse()
@@ -83,7 +83,7 @@ class _Memory(Figure):
 
 class _SoFar(Figure):
     label, name, aliases = "so far", "so far", ("tokens",)
-    more = Place(FIGURES_PAGE, "Rounds")
+    more = SectionAddress(FIGURES_PAGE, "Rounds")
 
     def value(self, view: TurnView) -> str:
         return f"{view.figures.num_tokens} tokens" if view.figures.num_rounds else ""
@@ -112,7 +112,7 @@ class _SoFar(Figure):
 
 class _Rounds(Figure):
     label, name, aliases = "rounds", "rounds", ("ribbon",)
-    more = Place(FIGURES_PAGE, "Rounds")
+    more = SectionAddress(FIGURES_PAGE, "Rounds")
 
     def sentence(self, view: TurnView) -> str:
         figures = view.figures
@@ -136,7 +136,7 @@ class _Rounds(Figure):
 class _Verifier(Figure):
     label = name = "verifier"
     help = "the rule for drafted tokens; ≈ typical is lossy: it favours the draft"
-    more = Place(LOSSLESS_PAGE, "The rules")
+    more = SectionAddress(LOSSLESS_PAGE, "The rules")
 
     def value(self, view: TurnView) -> str:
         return view.verifier

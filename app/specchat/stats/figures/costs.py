@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.stats.charts import Line, Style
 from specchat.stats.figures.figure import FIGURES_PAGE, GAP, Figure, Row, keyed, room_in, shaded
 from specchat.stats.line import shown_shares
@@ -19,7 +19,7 @@ _NO_TIMES = {"draft": 0.0, "verify": 0.0, "rollback": 0.0, "other": 0.0}
 class _BreakEven(Figure):
     label, name, aliases = "α needed", "alpha needed", ("break-even",)
     help = "the stroke is the break-even point, the line is α"
-    more = Place(FIGURES_PAGE, "Break-even")
+    more = SectionAddress(FIGURES_PAGE, "Break-even")
 
     def value(self, view: TurnView) -> str:
         gauge = view.break_even
@@ -78,7 +78,7 @@ class _BreakEven(Figure):
 class _Time(Figure):
     label = name = "time"
     help = "where decoding time goes: drafting, the target's passes, the rest"
-    more = Place(FIGURES_PAGE, "Time")
+    more = SectionAddress(FIGURES_PAGE, "Time")
 
     def value(self, view: TurnView) -> str:
         shares = view.figures.shares
@@ -122,7 +122,7 @@ class _Time(Figure):
 class _MemoryBound(Figure):
     label, name, aliases = "MBSU", "mbsu", ("memory-bound",)
     help = "the speed-up if moving the weights took all of the time"
-    more = Place(FIGURES_PAGE, "Time")
+    more = SectionAddress(FIGURES_PAGE, "Time")
 
     def value(self, view: TurnView) -> str:
         bound = self._bound(view)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.stats.charts import Style
 from specchat.stats.figures.figure import FIGURES_PAGE, GAP, Figure, Row, room_in
 from specchat.stats.turn import TurnView
@@ -15,7 +15,7 @@ from specchat.terminal.filter import clean_line
 class _Sources(Figure):
     label = name = "drafts"
     help = "the source of the drafts: a draft model, a head of the target, or prompt lookup"
-    more = Place(FIGURES_PAGE, "Drafts")
+    more = SectionAddress(FIGURES_PAGE, "Drafts")
 
     def sentence(self, view: TurnView) -> str:
         if not view.sources:
@@ -51,7 +51,7 @@ class _Sources(Figure):
 class _K(Figure):
     label = name = "k"
     help = "the most tokens drafted in a round, over the turn, with the reason; 0 is plain"
-    more = Place(FIGURES_PAGE, "Drafts")
+    more = SectionAddress(FIGURES_PAGE, "Drafts")
 
     def value(self, view: TurnView) -> str:
         return str(view.k) if view.figures.num_rounds else ""

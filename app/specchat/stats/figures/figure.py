@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar, NamedTuple
 
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.stats.charts import Line, Piece, Style
 from specchat.stats.summary import Summary
 from specchat.stats.turn import TurnView
@@ -30,7 +30,7 @@ class Explanation:
 
     name: str
     paragraphs: tuple[str, ...]
-    more: Place
+    more: SectionAddress
     value: str = ""
 
 
@@ -52,7 +52,7 @@ class Figure:
     help: ClassVar[str] = ""
     """A few words for the help."""
 
-    more: ClassVar[Place] = Place(FIGURES_PAGE)
+    more: ClassVar[SectionAddress] = SectionAddress(FIGURES_PAGE)
     """The section of the documentation that says more."""
 
     def value(self, view: TurnView) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.stats.charts import Line, Style
 from specchat.stats.figures.figure import FIGURES_PAGE, GAP, SAME, Figure, Row
 from specchat.stats.line import UNKNOWN, speed_words, speedup_words
@@ -25,7 +25,7 @@ _SPEEDUP = 15
 class _Speed(Figure):
     label, name = "tok/s", "speed"
     help = "tokens a second while decoding, smoothed; exact when the answer ends"
-    more = Place(FIGURES_PAGE, "Speed")
+    more = SectionAddress(FIGURES_PAGE, "Speed")
 
     def value(self, view: TurnView) -> str:
         rate = view.figures.tokens_per_second
@@ -66,7 +66,7 @@ class _Speed(Figure):
 class _SpeedUp(Figure):
     label, name = "× plain", "speedup"
     help = "how much faster than the target alone, from plain passes of the same answer; ×? if not known"
-    more = Place(FIGURES_PAGE, "Speed")
+    more = SectionAddress(FIGURES_PAGE, "Speed")
 
     def value(self, view: TurnView) -> str:
         return speedup_words(view.speedup) if view.figures.num_rounds else ""

@@ -12,21 +12,21 @@ from textual.content import Content
 from specchat.chat.commands.model import Role
 from specchat.models.control import INTERACTIVE
 from specchat.models.downloads import Wanted
-from specchat.models.hub import FoundRepository, Hub, Listing
-from specchat.models.model_files import Group, HubFile, choose
+from specchat.models.hub import FoundRepository, Hub, RepositoryListing
+from specchat.models.model_files import HubFile, ModelFileGroup, choose
 from specchat.tui.panes.pane import Pane
 from specchat.tui.widgets.model_rows import file_row, repository_row, verdict_lines
-from specchat_engine.pairing import Verdict
+from specchat_engine.pairing import PairVerdict
 
 _MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class RepositoryModel:
     """One model of the open repository."""
 
-    listing: Listing
-    model: Group[HubFile]
+    listing: RepositoryListing
+    model: ModelFileGroup[HubFile]
     usual: bool
     here: bool
 
@@ -36,7 +36,7 @@ class File:
         return f"{self.listing.repository}:{self.model.quantisation or self.model.path}"
 
 
-Judge = Callable[[Group[HubFile], Role, Group[HubFile] | None], Verdict]
+Judge = Callable[[ModelFileGroup[HubFile], Role, ModelFileGroup[HubFile] | None], PairVerdict]
 """Judges a model of the hub by its header, as a target or as a draft. It blocks.
 
 A draft is judged for the last argument, a target of the hub, or else for the loaded target.
@@ -48,11 +48,11 @@ class Judged:
     """The verdict on a model in a role. `target` is the model of the hub that it would draft for."""
 
     role: Role
-    verdict: Verdict
-    target: File | None = None
+    verdict: PairVerdict
+    target: RepositoryModel | None = None
 
 
-class HubPane(Pane[FoundRepository | File]):
+class HubPane(Pane[FoundRepository | RepositoryModel]):
     """Enter searches, opens a repository, judges a model, and downloads it.
 
     After a model was judged as a target, drafts are judged for it, and both are downloaded together.
@@ -70,18 +70,18 @@ class HubPane(Pane[FoundRepository | File]):
         self._judge = judge
         self._role: Role = role or "target"
         self._searched: str | None = None
-        self._repositories: list[FoundRepository | File] = []
+        self._repositories: list[FoundRepository | RepositoryModel] = []
         self._place = 0
-        self._target: File | None = None
+        self._target: RepositoryModel | None = None
         self._verdicts: dict[str, Judged] = {}
 
-    def row(self, item: FoundRepository | File, width: int) -> Content:
+    def row(self, item: FoundRepository | RepositoryModel, width: int) -> Content:
         """A repository, or one of its models."""
         if isinstance(item, FoundRepository):
             return repository_row(item, width)
         return file_row(item.model, width, usual=item.usual, here=item.here)
 
-    def about(self, item: FoundRepository | File) -> Content:
+    def about(self, item: FoundRepository | RepositoryModel) -> Content:
         """What is known about it before the download."""
         if isinstance(item, FoundRepository):
             gated = "\nIt is gated: accept its conditions on its page first." if item.gated else ""
@@ -116,7 +116,7 @@ class HubPane(Pane[FoundRepository | File]):
 
     def _judge_chosen(self, role: Role) -> None:
         chosen = self.listing.chosen
-        if not isinstance(chosen, File):
+        if not isinstance(chosen, RepositoryModel):
             return
         if chosen.model.missing:
             self.say(f"{chosen.listing.repository} lacks {chosen.model.missing[0]}: choose another model")
@@ -124,7 +124,7 @@ class HubPane(Pane[FoundRepository | File]):
 
         beside = self._target if role == "draft" and self._target and self._target.name != chosen.name else None
 
-        def know(verdict: Verdict) -> None:
+        def know(verdict: PairVerdict) -> None:
             self._verdicts[chosen.name] = Judged(role, verdict, beside)
             if role == "target" and verdict.fits:
                 self._target = chosen
@@ -139,7 +139,7 @@ class HubPane(Pane[FoundRepository | File]):
 
     def back(self) -> bool:
         """Go from a repository back to the search results."""
-        if not isinstance(self.listing.chosen, File) or not self._repositories:
+        if not isinstance(self.listing.chosen, RepositoryModel) or not self._repositories:
             return False
         self.show(self._repositories, self._place)
         self.say("")
@@ -160,7 +160,7 @@ class HubPane(Pane[FoundRepository | File]):
         self.say(f"most downloaded first.{more}" if repositories else "no GGUF repository has these words: try fewer")
 
     def _open(self, name: str) -> None:
-        def find() -> list[FoundRepository | File]:
+        def find() -> list[FoundRepository | RepositoryModel]:
             from specchat.models.cache import is_installed, place_of
             from specchat.models.environment import hub_environment
             from specchat.models.hub import split_reference
@@ -168,7 +168,7 @@ class HubPane(Pane[FoundRepository | File]):
             listing, environment = Hub(INTERACTIVE).files(split_reference(name)[0]), hub_environment()
             usual = choose([model for model in listing.models if not model.missing], "")
             return [
-                File(
+                RepositoryModel(
                     listing,
                     model,
                     model is usual,
@@ -179,14 +179,14 @@ class HubPane(Pane[FoundRepository | File]):
 
         self.ask(f"listing {name} …", find, self._listed)
 
-    def _listed(self, files: list[FoundRepository | File]) -> None:
-        usual = next((index for index, file in enumerate(files) if isinstance(file, File) and file.usual), 0)
+    def _listed(self, files: list[FoundRepository | RepositoryModel]) -> None:
+        usual = next((index for index, file in enumerate(files) if isinstance(file, RepositoryModel) and file.usual), 0)
         self.show(files, usual)
         if not files:
             self.say("this repository has no GGUF file: search for one whose name ends in GGUF")
             return
         first = files[0]
-        gated = isinstance(first, File) and first.listing.gated
+        gated = isinstance(first, RepositoryModel) and first.listing.gated
         self.say(
             "gated: accept its conditions on its page and log in before you download" if gated else "Esc goes back"
         )
@@ -198,7 +198,7 @@ def _as_what(judged: Judged) -> str:
     return f"As the draft of {judged.target.name if judged.target else 'the present target'}"
 
 
-def _wanted(chosen: File, judged: Judged) -> Wanted:
+def _wanted(chosen: RepositoryModel, judged: Judged) -> Wanted:
     if judged.role == "target":
         return Wanted(chosen.name, chosen.model)
     if judged.target is None:

@@ -14,7 +14,7 @@ from specchat.errors import SpecchatError
 from specchat.models.cache import PART
 from specchat.models.downloads import Downloads, DownloadView, Wanted
 from specchat.models.formatting import format_size
-from specchat.models.library import Entry
+from specchat.models.library import LibraryModel
 from specchat.models.pull import PullState
 from specchat.terminal.filter import clean_line
 from specchat.tui.panes.pane import Pane
@@ -23,7 +23,7 @@ from specchat.tui.widgets.model_rows import download_row, entry_row, facts
 _MOST = 1000
 
 
-class HerePane(Pane[Entry]):
+class HerePane(Pane[LibraryModel]):
     """The models that can be loaded. Enter loads a target, or a draft if one is wanted; F4 chooses a draft for it."""
 
     PLACEHOLDER = "type to filter"
@@ -35,10 +35,10 @@ class HerePane(Pane[Entry]):
 
     def __init__(
         self,
-        models: Callable[[], list[Entry]],
+        models: Callable[[], list[LibraryModel]],
         loaded: Sequence[Path],
         role: Role | None,
-        wanted: Callable[[Entry], Wanted],
+        wanted: Callable[[LibraryModel], Wanted],
         *,
         id: str,  # noqa: A002
     ) -> None:
@@ -48,7 +48,7 @@ class HerePane(Pane[Entry]):
         self._loaded = {path.resolve() for path in loaded}
         self._role = role
         self._wanted = wanted
-        self._entries: list[Entry] = []
+        self._entries: list[LibraryModel] = []
         self._words = ""
 
     def on_mount(self) -> None:
@@ -60,11 +60,11 @@ class HerePane(Pane[Entry]):
         """Read the models again."""
         self.ask("looking …", self._models, self._know)
 
-    def row(self, item: Entry, width: int) -> Content:
+    def row(self, item: LibraryModel, width: int) -> Content:
         """One model."""
         return entry_row(item, width, loaded=item.path.resolve() in self._loaded)
 
-    def about(self, item: Entry) -> Content:
+    def about(self, item: LibraryModel) -> Content:
         """What its header says."""
         return facts(item)
 
@@ -113,21 +113,21 @@ class HerePane(Pane[Entry]):
         if (chosen := self._usable()) is not None:
             self.post_message(self.Load(None, chosen.path))
 
-    def _usable(self) -> Entry | None:
+    def _usable(self) -> LibraryModel | None:
         chosen = self.listing.chosen
         if chosen is not None and chosen.problem:
             self.say(f"{chosen.name} cannot be used: {chosen.problem}")
             return None
         return chosen
 
-    def _know(self, entries: list[Entry]) -> None:
+    def _know(self, entries: list[LibraryModel]) -> None:
         self._entries = entries
         self._filter()
         if len(entries) <= 2:
             self.say("only the built-in pair so far: Tab goes to recommended pairs and the hub")
 
 
-def _words(entry: Entry) -> str:
+def _words(entry: LibraryModel) -> str:
     return f"{entry.name} {' '.join(entry.aliases)} {entry.quantisation} {entry.found.source}".lower()
 
 

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from specchat.models.control import INTERACTIVE
 from specchat.models.downloads import Wanted
-from specchat.models.machine import Place
+from specchat.models.machine import ComputeDevice
 from specchat.models.pass_costs import Measured, judge_here
 from specchat.models.recommended import basis, note, suggestions
 from specchat.models.suggestion import Suggestion
@@ -19,7 +19,7 @@ from specchat.tui.panes.pane import Pane
 from specchat.tui.widgets.listing import suggestion_row
 from specchat.tui.widgets.model_rows import verdict_lines
 from specchat_engine.load_options import LoadOptions
-from specchat_engine.pairing import Verdict
+from specchat_engine.pairing import PairVerdict
 
 
 class SuggestedPane(Pane[Suggestion]):
@@ -32,7 +32,7 @@ class SuggestedPane(Pane[Suggestion]):
 
     def __init__(
         self,
-        place: Callable[[], Place],
+        place: Callable[[], ComputeDevice],
         costs: Callable[[], Measured],
         options: LoadOptions,
         first: str = "",
@@ -45,7 +45,7 @@ class SuggestedPane(Pane[Suggestion]):
         self._costs = costs
         self._options = options
         self._first = first
-        self._verdicts: dict[str, Verdict] = {}
+        self._verdicts: dict[str, PairVerdict] = {}
 
     def on_mount(self) -> None:
         """Find what fits this machine."""
@@ -91,7 +91,7 @@ class SuggestedPane(Pane[Suggestion]):
         if chosen is None:
             return
 
-        def find() -> Verdict:
+        def find() -> PairVerdict:
             from specchat.models.headers import model_info
             from specchat.models.hub import Hub
 
@@ -99,7 +99,7 @@ class SuggestedPane(Pane[Suggestion]):
             draft = model_info(chosen.draft, Hub(INTERACTIVE)).header if chosen.draft else None
             return judge_here(target, draft, self._options, self._place().machine, self._costs(), chosen.pair)
 
-        def know(verdict: Verdict) -> None:
+        def know(verdict: PairVerdict) -> None:
             self._verdicts[chosen.title] = verdict
             self.tell()
             self.say("")

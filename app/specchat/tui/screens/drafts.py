@@ -20,8 +20,8 @@ from textual.widgets import OptionList, Static
 from textual.worker import get_current_worker
 
 from specchat.errors import SpecchatError
-from specchat.models.candidates import Candidate, ranked, worth_timing
-from specchat.models.last_pairs import Timing
+from specchat.models.candidates import DraftCandidate, ranked, worth_timing
+from specchat.models.last_pairs import DraftTiming
 from specchat.terminal.filter import clean_line
 from specchat.tui.draft_timer import DraftTimer, TimingStep
 from specchat.tui.widgets.key_row import KeyRow
@@ -29,7 +29,7 @@ from specchat.tui.widgets.listing import Listing
 from specchat.tui.widgets.model_rows import candidate_row, verdict_lines
 from specchat_engine.errors import EngineError
 
-Judge = Callable[[], Iterator[Candidate]]
+Judge = Callable[[], Iterator[DraftCandidate]]
 _MOST = 500
 _HINT = "name, cost of a draft step relative to the target, added memory; F6 times them here"
 _MEASURED = "plain, measured"
@@ -52,7 +52,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         Binding("escape,f8", "back", "Back", priority=True, id="drafts.back"),
     ]
 
-    def __init__(self, target: str, judge: Judge, timer: DraftTimer, timed: Iterable[Timing]) -> None:
+    def __init__(self, target: str, judge: Judge, timer: DraftTimer, timed: Iterable[DraftTiming]) -> None:
         """`judge` reads headers and is called in a thread. `timed` are the drafts that were timed before."""
         super().__init__()
         self._target = target
@@ -63,7 +63,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         self._alphas = {path: timing.alphas for path, timing in before.items() if timing.alphas}
         self._steps: dict[Path, TimingStep] = {}
         self._waiting: list[Path] = []
-        self._found: list[Candidate] = []
+        self._found: list[DraftCandidate] = []
         self._reading = True
 
     def compose(self) -> ComposeResult:
@@ -71,7 +71,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         with Vertical(id="panel") as panel:
             panel.border_title = Content(f"A draft for {clean_line(self._target)}")
             yield Static(Content(_HINT), classes="hint")
-            yield Listing[Candidate | None](self._row, id="list")
+            yield Listing[DraftCandidate | None](self._row, id="list")
             with VerticalScroll(id="details", can_focus=False):
                 yield Static(id="facts")
             yield Static("reading headers …", id="says")
@@ -95,7 +95,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
 
     def action_pick(self) -> None:
         """Choose the row, unless it cannot be loaded."""
-        listing: Listing[Candidate | None] = self.query_one(Listing)
+        listing: Listing[DraftCandidate | None] = self.query_one(Listing)
         if self._reading:
             return  # the list may still change
         if self._waiting:
@@ -165,7 +165,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
     @work(thread=True, exclusive=True, group="judge")
     def _read(self) -> None:
         worker = get_current_worker()
-        candidates: list[Candidate] = []
+        candidates: list[DraftCandidate] = []
         trouble = ""
         try:
             for candidate in self._judge():
@@ -178,14 +178,14 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             trouble = str(error)
         self.call_later(self._show, candidates, trouble)
 
-    def _show(self, candidates: list[Candidate], trouble: str) -> None:
+    def _show(self, candidates: list[DraftCandidate], trouble: str) -> None:
         if not self.is_attached or not self.query(Listing):
             return  # a row was chosen before the last header was read
         gaining = sorted(
             (path for path, gain in self._speedups.items() if gain > 1), key=lambda path: -self._speedups[path]
         )
         self._found, self._reading = ranked(candidates, gaining), False
-        listing: Listing[Candidate | None] = self.query_one(Listing)
+        listing: Listing[DraftCandidate | None] = self.query_one(Listing)
         best = next((index for index, candidate in enumerate(self._found) if candidate.fits), None)
         fitting = [candidate for candidate in self._found if candidate.fits]
         others = [candidate for candidate in self._found if not candidate.fits]
@@ -193,13 +193,13 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         self._say(trouble or ("" if fitting else "no model on this machine can draft for it: F8 finds others"))
         self.query_one("#panel").border_subtitle = f"{len(fitting)} of {len(self._found)} fit"
 
-    def _row(self, candidate: Candidate | None, width: int) -> Content:
+    def _row(self, candidate: DraftCandidate | None, width: int) -> Content:
         if candidate is None:
             return Content("– no draft model").pad_right(max(width - 16, 0))
         timed = bool(self._waiting or self._speedups)
         return candidate_row(candidate, width, self._measured(candidate), 22 if timed else 8)
 
-    def _measured(self, candidate: Candidate) -> str:
+    def _measured(self, candidate: DraftCandidate) -> str:
         """The progress or result of timing a draft; empty if it was not timed."""
         path = candidate.entry.path
         step, speedup = self._steps.get(path), self._speedups.get(path.resolve())

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
-from specchat.manual.sections import Place, section_at
+from specchat.manual.sections import SectionAddress, section_at
 from specchat.stats.figures import NAMED
 from specchat.stats.figures.figure import Explanation, Figure
 from specchat.stats.turn import TurnView
@@ -38,7 +38,7 @@ class ExplainScreen(ModalScreen[None]):
     ]
 
     def __init__(
-        self, explanations: Sequence[Explanation], place: int, read: Callable[[Place], None], *, title: str
+        self, explanations: Sequence[Explanation], place: int, read: Callable[[SectionAddress], None], *, title: str
     ) -> None:
         """Begin with explanation number `place`; `read` opens a section of the documentation."""
         super().__init__()
@@ -93,7 +93,9 @@ class ExplainScreen(ModalScreen[None]):
         panel.border_subtitle = f"{self._place + 1} of {len(self._explanations)}"
 
 
-def figures_screen(view: TurnView, read: Callable[[Place], None], figure: Figure | None = None) -> ExplainScreen:
+def figures_screen(
+    view: TurnView, read: Callable[[SectionAddress], None], figure: Figure | None = None
+) -> ExplainScreen:
     """The explanations of all figures with these numbers, beginning with one of them."""
     index = [*NAMED.values()].index(figure) if figure else 0
     title = "What the figures mean, with this answer's numbers" if view.figures.num_rounds else "What the figures mean"

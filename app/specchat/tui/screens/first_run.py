@@ -26,7 +26,7 @@ _HINT = "↑ ↓ Enter · or just type a question · Esc"
 _LOOK = 0.2
 
 
-class Step(Enum):
+class WelcomeStep(Enum):
     """What to begin with, apart from a recommended pair."""
 
     START = auto()
@@ -36,10 +36,10 @@ class Step(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class WelcomeRow:
     """One row: a step with its text, or a recommended pair."""
 
-    step: Step | None
+    step: WelcomeStep | None
     text: str = ""
     about: str = ""
     pair: Suggestion | None = None
@@ -54,11 +54,17 @@ class Fitting:
     note: str = ""
 
 
-_FIRST = (Offer(Step.START, "Start with the built-in pair", "Enter"), Offer(Step.TOUR, "Take the tour", "two minutes"))
-_LAST = (Offer(Step.SEARCH, "Search the hub", ""), Offer(Step.MODELS, "My models", "F8, at any time"))
+_FIRST = (
+    WelcomeRow(WelcomeStep.START, "Start with the built-in pair", "Enter"),
+    WelcomeRow(WelcomeStep.TOUR, "Take the tour", "two minutes"),
+)
+_LAST = (
+    WelcomeRow(WelcomeStep.SEARCH, "Search the hub", ""),
+    WelcomeRow(WelcomeStep.MODELS, "My models", "F8, at any time"),
+)
 
 
-class FirstRunScreen(ModalScreen[Offer]):
+class FirstRunScreen(ModalScreen[WelcomeRow]):
     """A list over the chat while the built-in pair is loaded. Typed text goes to the prompt."""
 
     CSS_PATH = "first_run.tcss"
@@ -89,10 +95,10 @@ class FirstRunScreen(ModalScreen[Offer]):
             panel.border_title = "Welcome to specchat"
             panel.border_subtitle = Content(_HINT)
             yield Static(Content(_ABOUT), classes="words")
-            yield Listing[Offer](self._row, id="first")
+            yield Listing[WelcomeRow](self._row, id="first")
             yield Static("For real work: looking at this machine …", id="machine", classes="words")
-            yield Listing[Offer](self._row, id="fitting")
-            yield Listing[Offer](self._row, id="last")
+            yield Listing[WelcomeRow](self._row, id="fitting")
+            yield Listing[WelcomeRow](self._row, id="last")
 
     def on_mount(self) -> None:
         """Look at the machine once the pair is loaded."""
@@ -122,7 +128,7 @@ class FirstRunScreen(ModalScreen[Offer]):
         chosen = message.option_list.chosen if isinstance(message.option_list, Listing) else None
         if self._left:
             self._send()
-        elif isinstance(chosen, Offer):
+        elif isinstance(chosen, WelcomeRow):
             self._leave(chosen)
 
     def action_leave(self) -> None:
@@ -133,7 +139,7 @@ class FirstRunScreen(ModalScreen[Offer]):
         self._write(text)
         self.action_leave()
 
-    def _leave(self, offer: Offer) -> None:
+    def _leave(self, offer: WelcomeRow) -> None:
         if not self._left:
             self._left = True
             self.dismiss(offer)
@@ -172,15 +178,15 @@ class FirstRunScreen(ModalScreen[Offer]):
             )
             lines = [words, *([fitting.note] if fitting.pairs and fitting.note else [])]
             self.query_one("#machine", Static).update(Content("\n".join(lines)))
-            self._show("#fitting", [Offer(None, pair=pair) for pair in fitting.pairs])
+            self._show("#fitting", [WelcomeRow(None, pair=pair) for pair in fitting.pairs])
 
-    def _show(self, name: str, offers: list[Offer]) -> None:
-        listing: Listing[Offer] = self.query_one(name, Listing)
+    def _show(self, name: str, offers: list[WelcomeRow]) -> None:
+        listing: Listing[WelcomeRow] = self.query_one(name, Listing)
         listing.show(offers)
         listing.highlighted = None
         listing.display = bool(offers)
 
-    def _row(self, offer: Offer, width: int) -> Content:
+    def _row(self, offer: WelcomeRow, width: int) -> Content:
         if offer.pair is not None:
             return suggestion_row(offer.pair, width)
         return row(width, Content("  "), offer.text, (offer.about, 16), style="bold")

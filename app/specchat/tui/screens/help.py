@@ -14,10 +14,10 @@ from textual.widgets import OptionList, Static
 
 from specchat.chat.commands.registry import commands
 from specchat.chat.help_sections import help_search
-from specchat.manual.search import Hit, Search
-from specchat.manual.sections import Place, Section, beside, section_at
+from specchat.manual.search import Hit, ManualSearch
+from specchat.manual.sections import Section, SectionAddress, beside, section_at
 from specchat.terminal.filter import clean_line
-from specchat.tui.pace import Pace
+from specchat.tui.pace import Throttle
 from specchat.tui.screens.help_page import help_page, key_sections
 from specchat.tui.screens.help_section import SectionText
 from specchat.tui.widgets.key_row import KeyRow
@@ -59,7 +59,7 @@ class HelpScreen(ModalScreen[None]):
         keymap: Mapping[str, str] | None = None,
         about: str | None = None,
         *,
-        place: Place | None = None,
+        place: SectionAddress | None = None,
     ) -> None:
         """`keymap` holds the user's own keys. `about` is a command, shown first, or words to search for; `place` is a
         section to open with."""
@@ -70,8 +70,8 @@ class HelpScreen(ModalScreen[None]):
         self._words = "" if self._command else about or ""
         self._first = section_at(place) if place else None
         self._section: Section | None = None
-        self._search: Search | None = None
-        self._searching = Pace(self, _PAUSE, self._find_typed)
+        self._search: ManualSearch | None = None
+        self._searching = Throttle(self, _PAUSE, self._find_typed)
 
     def compose(self) -> ComposeResult:
         """The search above the page, the results or the section."""
@@ -206,7 +206,7 @@ class HelpScreen(ModalScreen[None]):
         self.refresh_bindings()
 
 
-def read_docs(app: App[object], place: Place) -> None:
+def read_docs(app: App[object], place: SectionAddress) -> None:
     """Opens a section of the documentation over an app without a chat."""
     app.push_screen(HelpScreen(place=place))
 

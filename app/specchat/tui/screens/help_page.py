@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from specchat.chat.commands.command import Command
 from specchat.chat.commands.registry import commands
-from specchat.manual.sections import Place, Section
+from specchat.manual.sections import Section, SectionAddress
 from specchat.stats.figures import FIGURES
 from specchat.stats.figures.answer import VERIFIER
 from specchat.tui.appearance import legend_rows
@@ -68,7 +68,7 @@ def key_of(keymap: Mapping[str, str], binding: str, usual: str) -> str:
 def key_sections(keymap: Mapping[str, str]) -> Iterator[Section]:
     """A section for each key, for the search."""
     for binding, usual, what in _KEYS:
-        yield Section(Place("Keys", key_of(keymap, binding, usual)), "Keys", what)
+        yield Section(SectionAddress("Keys", key_of(keymap, binding, usual)), "Keys", what)
 
 
 def help_page(keymap: Mapping[str, str], first: Command[Any] | None = None) -> Iterator[Widget]:

@@ -14,14 +14,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specchat.chat.explaining import explained_round
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.stats.limits import limit
 from specchat.stats.tokens import explain_alternatives
 from specchat.terminal.filter import clean, clean_line
 from specchat.terminal.palette import LOOKS
 from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
-from specchat.tui.pace import Pace
+from specchat.tui.pace import Throttle
 from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.widgets.key_row import KeyRow
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
@@ -49,7 +49,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MarkedToken:
     """A row that can be marked: a token at an output position, or None if it was never compared."""
 
     id: int
@@ -73,7 +73,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         Binding("escape,f4", "dismiss", "Back", id="inspector.dismiss"),
     ]
 
-    def __init__(self, trace: Trace, place: int, mark: int, look: Look, read: Callable[[Place], None]) -> None:
+    def __init__(self, trace: Trace, place: int, mark: int, look: Look, read: Callable[[SectionAddress], None]) -> None:
         """Begin with round `place` of the trace and its token number `mark`.
 
         `read` opens a section of the documentation.
@@ -88,7 +88,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         self._spots: list[Spot] = []
         self._position: int | None = None
         self._found: dict[int, Inspection | str] = {}
-        self._looking = Pace(self, _PAUSE, self._begin_to_inspect)
+        self._looking = Throttle(self, _PAUSE, self._begin_to_inspect)
 
     def compose(self) -> ComposeResult:
         """The round's tokens above the alternatives at the marked position."""
@@ -143,12 +143,12 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             return
         self.dismiss(prefix_at(self._trace, choice.position, choice.id))
 
-    def _choices(self) -> list[Choice]:
+    def _choices(self) -> list[MarkedToken]:
         """All rows in order: the round's tokens, then the alternatives."""
         inspection = self._inspection(self._position)
         alternatives = inspection.tokens if inspection is not None else ()
-        choices = [Choice(spot.id, spot.position, not spot.text) for spot in self._spots]
-        return choices + [Choice(token.id, self._position, not token.text) for token in alternatives]
+        choices = [MarkedToken(spot.id, spot.position, not spot.text) for spot in self._spots]
+        return choices + [MarkedToken(token.id, self._position, not token.text) for token in alternatives]
 
     def _show(self) -> None:
         """Draw the round. The position stays what it is while the mark is on one of its alternatives."""

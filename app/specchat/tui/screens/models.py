@@ -16,8 +16,8 @@ from textual.widgets import ContentSwitcher, Tab, Tabs
 from specchat.chat.commands.model import Role
 from specchat.errors import SpecchatError
 from specchat.models.downloads import Downloads, Wanted
-from specchat.models.library import Entry
-from specchat.models.machine import Place
+from specchat.models.library import LibraryModel
+from specchat.models.machine import ComputeDevice
 from specchat.models.pass_costs import Measured
 from specchat.tui.panes.hub import HubPane, Judge
 from specchat.tui.panes.local import FetchingPane, HerePane
@@ -49,13 +49,13 @@ class Around:
     Functions that block are called in threads. `fetch` begins a download or raises FetchError.
     """
 
-    models: Callable[[], list[Entry]]
-    place: Callable[[], Place]
+    models: Callable[[], list[LibraryModel]]
+    place: Callable[[], ComputeDevice]
     costs: Callable[[], Measured]
     judge: Judge
     downloads: Downloads
     fetch: Callable[[Wanted], None]
-    wanted: Callable[[Entry], Wanted]
+    wanted: Callable[[LibraryModel], Wanted]
     loaded: Sequence[Path]
     options: LoadOptions
 

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specchat.terminal.filter import clean, clean_line
-from specchat.tools.consent import Verdict
+from specchat.tools.consent import ConsentAnswer
 
 Reply = TypeVar("Reply")
 
@@ -72,7 +72,7 @@ class PageConsentScreen(QuestionScreen[bool]):
         )
 
 
-class ConsentScreen(QuestionScreen[Verdict]):
+class ConsentScreen(QuestionScreen[ConsentAnswer]):
     """Asks whether a shell command may run."""
 
     KEYS = "Enter once · a in this chat · Esc no"
@@ -89,4 +89,4 @@ class ConsentScreen(QuestionScreen[Verdict]):
 
     def action_say(self, verdict: str) -> None:
         """Closes with this verdict."""
-        self.dismiss(Verdict(verdict))
+        self.dismiss(ConsentAnswer(verdict))

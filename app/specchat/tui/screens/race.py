@@ -16,7 +16,7 @@ from specchat.terminal.blocks import speed
 from specchat.terminal.filter import clean_line
 from specchat.traces.timeline import Race, Timeline
 from specchat.traces.trace import Trace
-from specchat.tui.recording import Recording, from_reading
+from specchat.tui.recording import SideAnswer, from_reading
 from specchat.tui.screens.replay import Played, PlayingScreen, deck_bindings
 from specchat.tui.widgets.deck import Deck, DeckBar, clock
 from specchat.tui.widgets.key_row import KeyRow
@@ -35,11 +35,11 @@ class RaceScreen(PlayingScreen):
         Binding("f3,v", "view", "View", id="race.view"),
     ]
 
-    def __init__(self, plain: Recording, speculative: Recording, question: str) -> None:
+    def __init__(self, plain: SideAnswer, speculative: SideAnswer, question: str) -> None:
         super().__init__()
         self._recordings = (plain, speculative)
         self._question = question
-        self._current: Recording | None = None
+        self._current: SideAnswer | None = None
         self._race: Race | None = None
         self._most = 0
 

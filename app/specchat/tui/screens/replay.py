@@ -21,7 +21,7 @@ from specchat.terminal.filter import clean_line
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
 from specchat.tui.recording import costs_in
-from specchat.tui.transcript.answer import Answer, View
+from specchat.tui.transcript.answer import TranscriptAnswer, View
 from specchat.tui.transcript.entries import UserMessage
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
@@ -73,7 +73,7 @@ class Played(Transcript, can_focus=False):
         self._alone = alone
         self._view = View.TRACE
         self._count = 0
-        self._answer = Answer("")
+        self._answer = TranscriptAnswer("")
         self._costs = MeasuredCosts()
         self._model = TurnModel()
 
@@ -93,7 +93,7 @@ class Played(Transcript, can_focus=False):
         self._count = 0
         self._costs = fitted(costs_in(trace), trace.rounds)
         self._model = TurnModel(self._costs, verifier=str(trace.start.get("verifier") or ""))
-        self._answer = Answer(recorded_target(trace.start) or "answer", self._view)
+        self._answer = TranscriptAnswer(recorded_target(trace.start) or "answer", self._view)
         self._answer.figures = ""
         question = [UserMessage(trace.question)] if self._alone and trace.question else []
         self.load([*question, self._answer])

@@ -25,7 +25,7 @@ from specchat.store.store import Store
 from specchat.store.tags import with_signs
 from specchat.terminal.filter import clean_line
 from specchat.terminal.pieces import MARKS
-from specchat.tui.pace import Pace
+from specchat.tui.pace import Throttle
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.listing import Listing, marked
 from specchat.tui.widgets.search_field import SearchField
@@ -48,14 +48,14 @@ _PLACEHOLDER = "type to search titles and messages, or #tag"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SessionRow:
     """One session. `found` is the text around a match of the search, between marks."""
 
     session: StoredSession
     found: str = ""
 
     @classmethod
-    def of(cls, hit: SearchHit) -> Row:
+    def of(cls, hit: SearchHit) -> SessionRow:
         """The row of a search result."""
         return cls(hit.session, hit.snippet if hit.message is not None else "")
 
@@ -104,9 +104,9 @@ class SessionsScreen(ModalScreen[int | None]):
         self._begin_with = search
         self._whole = False
         self._loading = False
-        self._renaming: Row | None = None
+        self._renaming: SessionRow | None = None
         self._deleted: list[int] = []
-        self._searching = Pace(self, _SEARCH_PAUSE, self._search_typed)
+        self._searching = Throttle(self, _SEARCH_PAUSE, self._search_typed)
         self._sought: str | None = None
         self._search_worker: Worker[None] | None = None
 
@@ -115,7 +115,7 @@ class SessionsScreen(ModalScreen[int | None]):
         with Vertical(id="panel") as panel:
             panel.border_title = "Sessions"
             yield SearchField(self._begin_with, placeholder=_PLACEHOLDER, catch_up=self._catch_up, id="search")
-            yield Listing[Row](lambda row, width: row.draw(width - 2), id="list")
+            yield Listing[SessionRow](lambda row, width: row.draw(width - 2), id="list")
             yield Static(id="says")
             yield KeyRow()
 
@@ -191,7 +191,7 @@ class SessionsScreen(ModalScreen[int | None]):
             self._search()
 
     @property
-    def _list(self) -> Listing[Row]:
+    def _list(self) -> Listing[SessionRow]:
         return self.query_one("#list", Listing)
 
     def _search(self, *, followed: bool = False) -> None:
@@ -223,12 +223,12 @@ class SessionsScreen(ModalScreen[int | None]):
         """Read the first page or the matches. With `followed`, read as much as is shown and keep the choice."""
         most = max(PAGE, len(self._list.items)) if followed else PAGE
 
-        def read(store: Store) -> tuple[list[Row], int]:
+        def read(store: Store) -> tuple[list[SessionRow], int]:
             store.changed_elsewhere()  # Count changes from here: earlier ones are in the list.
             if text:
                 hits = store.search(text, limit=PAGE, marks=MARKS)
-                return [Row.of(hit) for hit in hits], len(hits)
-            return [Row(session) for session in store.sessions(most)], store.num_sessions()
+                return [SessionRow.of(hit) for hit in hits], len(hits)
+            return [SessionRow(session) for session in store.sessions(most)], store.num_sessions()
 
         try:
             rows, count = await self._archive.do(read)
@@ -254,9 +254,9 @@ class SessionsScreen(ModalScreen[int | None]):
         finally:
             self._loading = False
         self._whole = len(sessions) < PAGE
-        self._list.show([*self._list.items, *(Row(session) for session in sessions)])
+        self._list.show([*self._list.items, *(SessionRow(session) for session in sessions)])
 
-    async def _give_title(self, row: Row, title: str) -> None:
+    async def _give_title(self, row: SessionRow, title: str) -> None:
         if title and await self._done(lambda store: store.rename(row.session.id, title)):
             self._end_renaming()
             self._search()

@@ -14,11 +14,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specchat.terminal.filter import clean, clean_line
-from specchat.tools.consent import Verdict
+from specchat.tools.consent import ConsentAnswer
 from specchat.tools.tool import Tool
 
 
-class ToolConsent(ModalScreen[Verdict]):
+class ToolConsent(ModalScreen[ConsentAnswer]):
     """Shows the tool, where it is and all arguments, and asks.
 
     It may open while the user is writing a message. So keys are shown and count only after a pause without any, and
@@ -75,7 +75,7 @@ class ToolConsent(ModalScreen[Verdict]):
 
     def action_say(self, verdict: str) -> None:
         """Closes with this verdict."""
-        self.dismiss(Verdict(verdict))
+        self.dismiss(ConsentAnswer(verdict))
 
 
 def _lines_of(arguments: str) -> str:

@@ -21,7 +21,7 @@ from specchat.settings.options import DEFAULT_VERIFIER
 from specchat.terminal.filter import clean, clean_line
 from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
-from specchat.tui.recording import Recording
+from specchat.tui.recording import SideAnswer
 from specchat.tui.screens.inspector import known
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.analysis.widths import tie_width
@@ -37,7 +37,7 @@ _MEASURE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class TextComparison:
     """The result: the number of equal tokens, and the first place where the answers differ, or None.
 
     `tokens` are the recorded and the plain token at that place; None where an answer had already ended.
@@ -56,7 +56,7 @@ class Compared:
         return f"{here}: the answer says {self.texts[0]}, plain decoding {self.texts[1]}"
 
 
-Closer = Callable[[Compared], Awaitable[str]]
+Closer = Callable[[TextComparison], Awaitable[str]]
 """Inspects a difference and says how close the two tokens are."""
 
 
@@ -66,7 +66,7 @@ class VerifyScreen(ModalScreen[None]):
     CSS_PATH = "verify.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,q", "leave", "Back", id="verify.leave")]
 
-    def __init__(self, answer: Trace, plain: Recording, closer: Closer) -> None:
+    def __init__(self, answer: Trace, plain: SideAnswer, closer: Closer) -> None:
         super().__init__()
         self._answer = answer
         self._plain = plain
@@ -120,14 +120,14 @@ class VerifyScreen(ModalScreen[None]):
             self.query_one("#result", Static).update(f"Decoding the answer again without speculation: {done} …")
 
 
-def compared(answer: Trace, plain: Trace) -> Compared:
+def compared(answer: Trace, plain: Trace) -> TextComparison:
     """Compare the answer with one that was decoded plainly and had room for as many tokens."""
     ours, theirs = answer.tokens, plain.tokens
     for index in range(max(len(ours), len(theirs))):
         pair = (_at(ours, index), _at(theirs, index))
         if pair[0] != pair[1]:
-            return Compared(index, index, pair, (_text(answer, index), _text(plain, index)))
-    return Compared(len(ours))
+            return TextComparison(index, index, pair, (_text(answer, index), _text(plain, index)))
+    return TextComparison(len(ours))
 
 
 def not_comparable(answer: Trace) -> str:
@@ -154,7 +154,7 @@ def _rules(answer: Trace) -> list[str]:
 
 
 def describe_gap(
-    inspection: Inspection | str, difference: Compared, seed: int, turn: int, attempt: int, quantisation: str = ""
+    inspection: Inspection | str, difference: TextComparison, seed: int, turn: int, attempt: int, quantisation: str = ""
 ) -> str:
     """How close the two tokens are for the target, or why that is not known. `quantisation` is its weights' type."""
     if isinstance(inspection, str):

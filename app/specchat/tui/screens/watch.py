@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from specchat.models.formatting import pair_name
-from specchat.remote.servers import Server
+from specchat.remote.servers import RemoteServer
 from specchat.stats.figures.figure import Figure
 from specchat.terminal.clipboard import copy
 from specchat.terminal.filter import clean_line
@@ -70,7 +70,7 @@ class WatchScreen(Screen[None]):
         Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="watch.copy_or_quit"),
     ]
 
-    def __init__(self, client: WatchClient, server: Server) -> None:
+    def __init__(self, client: WatchClient, server: RemoteServer) -> None:
         """`server` is what the client is connected to now."""
         super().__init__()
         self._client = client

@@ -5,8 +5,8 @@ from __future__ import annotations
 from specchat.models.formatting import recorded_target
 from specchat.stats.line import rule_in, with_ending
 from specchat.stats.turn import TurnModel, TurnView
-from specchat.tui.transcript.answer import Answer, View
-from specchat.tui.transcript.entries import Entry, UserMessage
+from specchat.tui.transcript.answer import TranscriptAnswer, View
+from specchat.tui.transcript.entries import TranscriptEntry, UserMessage
 from specchat.watching.following import LiveAnswer
 
 _LONGEST_QUESTION = 1200
@@ -23,8 +23,8 @@ class WatchedTurn:
         self._shown = 0
         self._model = TurnModel()
         self._given = answer.trace().given
-        self.entry = Answer(recorded_target(answer.start) or "answer", view, key=answer.number)
-        self.entries: list[Entry] = [
+        self.entry = TranscriptAnswer(recorded_target(answer.start) or "answer", view, key=answer.number)
+        self.entries: list[TranscriptEntry] = [
             *([UserMessage(_shortened(answer.question))] if answer.question else []),
             self.entry,
         ]

@@ -7,20 +7,20 @@ from collections.abc import Callable, Sequence
 from specchat.terminal.filter import clean_line
 from specchat.terminal.pieces import Piece, shown
 from specchat.terminal.wrapping import Line, Wrapper
-from specchat.tui.transcript.body import SECTIONS, Body, View
-from specchat.tui.transcript.entries import NO_SIBLINGS, Entry, Siblings
+from specchat.tui.transcript.body import SECTIONS, PartBody, View
+from specchat.tui.transcript.entries import NO_SIBLINGS, Siblings, TranscriptEntry
 from specchat.tui.transcript.markdown import MarkdownRows
 from specchat.tui.transcript.parts import Parts, TokenCursor
 from specchat_engine.decoding.rounds import Round
 
-__all__ = ["Answer", "View"]
+__all__ = ["TranscriptAnswer", "View"]
 
 Trace = Sequence[Round] | Callable[[], Sequence[Round]]
 
 _CURSOR = (Piece("▌", "$primary"),)
 
 
-class Answer(Entry):
+class TranscriptAnswer(TranscriptEntry):
     """An answer.
 
     While it is `live` it takes rounds; afterwards only its view changes. The screen knows it by its `key`.
@@ -41,7 +41,7 @@ class Answer(Entry):
         self.figures = "reading the prompt…"
         self._speaker = clean_line(name)
         self._parts = Parts()
-        self._bodies: list[Body] = []
+        self._bodies: list[PartBody] = []
         self._unfolded: set[int] = set()
         self._remarks: list[str] = []
         self._final: str | None = None
@@ -62,7 +62,7 @@ class Answer(Entry):
         key: object = None,
         siblings: Siblings = NO_SIBLINGS,
         calls: bool = False,
-    ) -> Answer:
+    ) -> TranscriptAnswer:
         """A finished answer from its text; with `calls`, from the text beside them.
 
         `trace` holds its rounds, or is a function that reads them when they are needed.
@@ -227,7 +227,7 @@ class Answer(Entry):
             self._bodies = []
         for number in range(len(self._bodies), len(parts)):
             formulas = self.host is None or self.host.shows_formulas
-            self._bodies.append(Body(parts[number], number, self.view, self._width, formulas=formulas))
+            self._bodies.append(PartBody(parts[number], number, self.view, self._width, formulas=formulas))
         sections = [self._head()]
         codes = 0
         for number, body in enumerate(self._bodies):

@@ -8,7 +8,7 @@ from enum import StrEnum
 from specchat.terminal.pieces import Clickable, Piece
 from specchat.terminal.wrapping import Line, Wrapper
 from specchat.tui.transcript.markdown import MarkdownRows
-from specchat.tui.transcript.parts import Part
+from specchat.tui.transcript.parts import ShownPart
 
 TOGGLE_THOUGHT = "toggle_thought"
 SECTIONS = 3
@@ -31,13 +31,13 @@ class View(StrEnum):
         return views[(views.index(self) + 1) % len(views)]
 
 
-class Body:
+class PartBody:
     """The rows of one part for a width and a view. A finished thought folds to one line unless the user unfolded it.
 
     `changed_from` is the first row of text that changed when rows were last asked for.
     """
 
-    def __init__(self, part: Part, number: int, view: View, width: int, *, formulas: bool = True) -> None:
+    def __init__(self, part: ShownPart, number: int, view: View, width: int, *, formulas: bool = True) -> None:
         """`formulas` are shown in Unicode in the Markdown view."""
         self.part = part
         self._number = number

@@ -27,14 +27,14 @@ class Host(Protocol):
     def shows_formulas(self) -> bool:
         """Whether Markdown shows formulas in Unicode."""
 
-    def entry_changed(self, entry: Entry, first_row: int) -> None:
+    def entry_changed(self, entry: TranscriptEntry, first_row: int) -> None:
         """Draw the rows of an entry from this one on again."""
 
-    def remove_entry(self, entry: Entry) -> None:
+    def remove_entry(self, entry: TranscriptEntry) -> None:
         """Remove an entry."""
 
 
-class Entry:
+class TranscriptEntry:
     """One entry. It keeps its rows for one width."""
 
     can_be_selected = False
@@ -120,7 +120,7 @@ class Entry:
             self.host.entry_changed(self, first_row)
 
 
-class TextEntry(Entry):
+class TextEntry(TranscriptEntry):
     """An entry whose text never changes."""
 
     def __init__(self, pieces: Sequence[Piece], *, ground: str = "") -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from specchat.terminal.filter import clean_line
 from specchat.terminal.pieces import OPEN_LINK, Clickable, Piece, shown
 from specchat.terminal.wrapping import Line
-from specchat.tui.transcript.markdown_blocks import Block, CodeBlock, Margin, RuleBlock, TableBlock, TextBlock
+from specchat.tui.transcript.markdown_blocks import CodeBlock, Margin, MarkdownBlock, RuleBlock, TableBlock, TextBlock
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -61,7 +61,7 @@ def last_part(tokens: Sequence[Token]) -> tuple[int, bool]:
     return _line(items[-1]), _line(items[-1]) > _line(last)
 
 
-def blocks_of(tokens: Sequence[Token], *, inside_list: bool = False) -> list[Block]:
+def blocks_of(tokens: Sequence[Token], *, inside_list: bool = False) -> list[MarkdownBlock]:
     """The blocks of the tokens, in order. `inside_list`: the first one is an item after others of its list."""
     return list(_Reader(tokens, inside_list=inside_list).read())
 
@@ -87,12 +87,12 @@ class _Reader:
         self._first_in_item = False
         self._table: TableBlock | None = None
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[MarkdownBlock]:
         for before, token in pairwise((None, *self._tokens)):
             if token is not None:
                 yield from self._take(token, before)
 
-    def _take(self, token: Token, before: Token | None) -> Iterator[Block]:
+    def _take(self, token: Token, before: Token | None) -> Iterator[MarkdownBlock]:
         match token.type:
             case "bullet_list_open" | "ordered_list_open":
                 self._first_of_list = not self._depth and not self._inside_list
@@ -147,7 +147,7 @@ class _Reader:
         self._first_in_item = self._first_of_list = False
         return joined, gap
 
-    def _inline(self, token: Token, before: Token | None) -> Iterator[Block]:
+    def _inline(self, token: Token, before: Token | None) -> Iterator[MarkdownBlock]:
         heading = before is not None and before.type == "heading_open"
         style = _HEADINGS.get(before.tag, _HEADING) if heading and before else ""
         if self._table is not None:
@@ -222,8 +222,8 @@ class MarkdownRows:
         self._formulas = formulas
         self._codes_above = codes_above
         self.lines: list[Line] = []
-        self._sealed: list[Block] = []
-        self._live: list[Block] = []
+        self._sealed: list[MarkdownBlock] = []
+        self._live: list[MarkdownBlock] = []
         self._sealed_lines = 0
         self._tail = ""
         self._inside_list = False
@@ -253,7 +253,7 @@ class MarkdownRows:
         self._lay(blocks)
         return first
 
-    def _lay(self, blocks: list[Block]) -> None:
+    def _lay(self, blocks: list[MarkdownBlock]) -> None:
         """Put the rows of these blocks after those that are final."""
         self._live = blocks
         number = self._codes_above + sum(isinstance(block, CodeBlock) for block in self._sealed)

@@ -54,7 +54,7 @@ class Margin(NamedTuple):
 NO_MARGIN = Margin()
 
 
-class Block(Protocol):
+class MarkdownBlock(Protocol):
     """A block. `gap` says whether a blank row comes before it."""
 
     gap: bool

@@ -16,7 +16,7 @@ from specchat_engine.decoding.stats import ReasoningStats
 
 
 @dataclass(slots=True)
-class Part:
+class ShownPart:
     """A thought, or the text before, between or after thoughts. `ms` is the decoding time of its tokens.
 
     `kept` is the number of characters that belong to the answer where a stop string cut it; None for all.
@@ -69,7 +69,7 @@ class Parts:
 
     def __init__(self, closing: str = "") -> None:
         """The answer begins inside a thought if `closing` is the mark that ends it."""
-        self.parts = [Part(thought=bool(closing))]
+        self.parts = [ShownPart(thought=bool(closing))]
         self._inker = Inker()
         self._splitter = ThoughtSplitter(closing)
         self._waiting: deque[tuple[Piece, float]] = deque()
@@ -137,7 +137,7 @@ class Parts:
             for piece, spent in self._waiting_for(len(span.text)):
                 _put(part, piece, spent)
 
-    def _part_for(self, span: Span) -> Part:
+    def _part_for(self, span: Span) -> ShownPart:
         last = self.parts[-1]
         if last.thought is span.thought and not last.over:
             return last
@@ -145,7 +145,7 @@ class Parts:
             last.thought = span.thought
             return last
         last.over = True
-        self.parts.append(Part(span.thought))
+        self.parts.append(ShownPart(span.thought))
         return self.parts[-1]
 
     def _waiting_for(self, length: int) -> Iterator[tuple[Piece, float]]:
@@ -166,7 +166,7 @@ class Parts:
             _put(self.parts[-1], piece, spent)
 
 
-def _put(part: Part, piece: Piece, spent: float) -> None:
+def _put(part: ShownPart, piece: Piece, spent: float) -> None:
     part.pieces.append(piece)
     part.ms += spent
     if isinstance(piece.ink, Ink):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from specchat.tui.transcript.entries import Entry
+from specchat.tui.transcript.entries import TranscriptEntry
 
 GAP = 1
 """Blank rows above each entry."""
@@ -18,19 +18,19 @@ class Stack:
     """Entries from top to bottom at one width."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[TranscriptEntry] = []
         self.width = 0
         self._heights: list[int] = []
         self._known: list[bool] = []
         self._tops: list[int] = [0]
-        self._laid: dict[Entry, None] = {}
+        self._laid: dict[TranscriptEntry, None] = {}
 
     @property
     def height(self) -> int:
         """The rows of all entries."""
         return self.top(len(self.entries))
 
-    def add(self, entries: Iterable[Entry]) -> None:
+    def add(self, entries: Iterable[TranscriptEntry]) -> None:
         """Add entries at the end with estimated heights."""
         for entry in entries:
             self.entries.append(entry)
@@ -92,7 +92,7 @@ class Stack:
         """Whether the height of an entry is known."""
         return self._known[index]
 
-    def _keep(self, entry: Entry) -> None:
+    def _keep(self, entry: TranscriptEntry) -> None:
         self._laid.pop(entry, None)
         self._laid[entry] = None
         if len(self._laid) > KEPT:

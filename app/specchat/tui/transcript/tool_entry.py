@@ -6,7 +6,7 @@ import json
 
 from specchat.terminal.pieces import Clickable, Piece, shown
 from specchat.terminal.wrapping import Line, Wrapper, cells, fit
-from specchat.tui.transcript.entries import Entry
+from specchat.tui.transcript.entries import TranscriptEntry
 
 TOGGLE_CALL = "toggle_call"
 """What a click on the first row does."""
@@ -22,7 +22,7 @@ _SHORTEST = 0.05
 """Seconds of a call whose time is shown."""
 
 
-class ToolEntry(Entry):
+class ToolEntry(TranscriptEntry):
     """A call on one row: its name, the arguments as far as they fit, a short result, and how long it took.
 
     Unfolded, it shows the arguments and the whole result.

@@ -12,9 +12,9 @@ from textual.message import Message
 
 from specchat.store.images import StoredImage
 from specchat.terminal.pieces import OPEN_LINK
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.body import TOGGLE_THOUGHT
-from specchat.tui.transcript.entries import NEXT, PREVIOUS, Entry, UserMessage, Welcome
+from specchat.tui.transcript.entries import NEXT, PREVIOUS, TranscriptEntry, UserMessage, Welcome
 from specchat.tui.transcript.painter import CLICK
 from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.tui.transcript.thumbnail import SHOW_IMAGE
@@ -52,9 +52,9 @@ class Transcript(EntriesView, can_focus=True):
 
     @dataclass
     class OfEntry(Message):
-        """What the user wants done with a `UserMessage` or an `Answer`, which the screen knows by its `key`."""
+        """What the user wants done with a `UserMessage` or a `TranscriptAnswer`, by its `key`."""
 
-        entry: Entry
+        entry: TranscriptEntry
 
     @dataclass
     class Request(OfEntry):
@@ -113,18 +113,18 @@ class Transcript(EntriesView, can_focus=True):
         """Show an empty conversation."""
         self.load(())
 
-    def load(self, entries: Iterable[Entry]) -> None:
+    def load(self, entries: Iterable[TranscriptEntry]) -> None:
         """Show the end of a whole conversation. Entries above are laid out when the user scrolls there."""
         self.leave()
         self.show_entries(list(entries) or [Welcome()])
 
-    def add(self, entry: Entry, *, follow: bool = False) -> None:
+    def add(self, entry: TranscriptEntry, *, follow: bool = False) -> None:
         """Add an entry at the end. With `follow`, go there even if the user had scrolled up."""
         if any(isinstance(there, Welcome) for there in self.entries):
             self.show_entries([])
         self.add_entry(entry, follow=follow)
 
-    def remove_entry(self, entry: Entry) -> None:
+    def remove_entry(self, entry: TranscriptEntry) -> None:
         """Remove an entry."""
         if entry is self.selected:
             self.leave()
@@ -142,19 +142,19 @@ class Transcript(EntriesView, can_focus=True):
             case "end":
                 self.follow()
 
-    def answer_in_view(self) -> Answer | None:
+    def answer_in_view(self) -> TranscriptAnswer | None:
         """The selected answer, else the lowest one in sight, else the latest."""
-        if isinstance(self.selected, Answer):
+        if isinstance(self.selected, TranscriptAnswer):
             return self.selected
         bottom = self._stack.at(self._row + self.size.height - 1)
-        above = [entry for entry in self.entries[: bottom + 1] if isinstance(entry, Answer)]
-        answers = above or [entry for entry in self.entries if isinstance(entry, Answer)]
+        above = [entry for entry in self.entries[: bottom + 1] if isinstance(entry, TranscriptAnswer)]
+        answers = above or [entry for entry in self.entries if isinstance(entry, TranscriptAnswer)]
         return answers[-1] if answers else None
 
     @property
     def marks_tokens(self) -> bool:
         """Whether the arrows move from token to token."""
-        return isinstance(self.selected, Answer) and self.selected.cursor is not None
+        return isinstance(self.selected, TranscriptAnswer) and self.selected.cursor is not None
 
     def on_focus(self) -> None:
         """Select the latest message, unless one is selected."""
@@ -169,7 +169,7 @@ class Transcript(EntriesView, can_focus=True):
             self.follow()
         elif action == OPEN_LINK:
             self.post_message(self.LinkClicked(argument))
-        elif action == TOGGLE_THOUGHT and isinstance(entry, Answer | SummaryEntry):
+        elif action == TOGGLE_THOUGHT and isinstance(entry, TranscriptAnswer | SummaryEntry):
             entry.toggle_thought(int(argument))
         elif action == SHOW_IMAGE and isinstance(entry, UserMessage):
             self._show_image(entry, argument)
@@ -185,17 +185,17 @@ class Transcript(EntriesView, can_focus=True):
         if action == "copy_code":
             return self.selected is not None and "```" in self.selected.raw
         if action == "thoughts":
-            return isinstance(self.selected, Answer | SummaryEntry) and self.selected.has_thoughts
+            return isinstance(self.selected, TranscriptAnswer | SummaryEntry) and self.selected.has_thoughts
         if action == "show_image":
             return isinstance(self.selected, UserMessage) and bool(self.selected.images)
         name = str(parameters[0]) if action == "ask" else action
         if name == "edit":
-            return isinstance(self.selected, UserMessage | Answer)
+            return isinstance(self.selected, UserMessage | TranscriptAnswer)
         if name in ("open_call", "branch"):
             return isinstance(self.selected, ToolEntry) is (name == "open_call")
-        return name not in _FOR_ANSWERS or isinstance(self.selected, Answer)
+        return name not in _FOR_ANSWERS or isinstance(self.selected, TranscriptAnswer)
 
-    def select(self, entry: Entry | None) -> None:
+    def select(self, entry: TranscriptEntry | None) -> None:
         """Mark an entry and scroll to it; None marks nothing."""
         if entry is not self.selected:
             self._stop_cursor()
@@ -205,7 +205,7 @@ class Transcript(EntriesView, can_focus=True):
             self.show_row(self.entries.index(entry))
         self.redraw()
 
-    def mark_edited(self, entry: Entry | None) -> None:
+    def mark_edited(self, entry: TranscriptEntry | None) -> None:
         """Mark the entry that is being changed in the prompt; None marks nothing."""
         if entry is not self.edited:
             self.edited = entry
@@ -233,7 +233,7 @@ class Transcript(EntriesView, can_focus=True):
 
     def action_step(self, steps: int) -> None:
         """Go to another message, or to another round while the token cursor is on."""
-        if isinstance(self.selected, Answer) and self.selected.cursor is not None:
+        if isinstance(self.selected, TranscriptAnswer) and self.selected.cursor is not None:
             self.selected.cursor.move_rounds(steps)
             self._show_token(self.selected)
         else:
@@ -241,10 +241,10 @@ class Transcript(EntriesView, can_focus=True):
 
     def action_sideways(self, steps: int) -> None:
         """Show another version of the message, or go to another token while the token cursor is on."""
-        if isinstance(self.selected, Answer) and self.selected.cursor is not None:
+        if isinstance(self.selected, TranscriptAnswer) and self.selected.cursor is not None:
             self.selected.cursor.move(steps)
             self._show_token(self.selected)
-        elif isinstance(self.selected, Answer | UserMessage) and self.selected.siblings.several:
+        elif isinstance(self.selected, TranscriptAnswer | UserMessage) and self.selected.siblings.several:
             self.post_message(self.Sibling(self.selected, steps))
 
     def action_end(self) -> None:
@@ -253,7 +253,7 @@ class Transcript(EntriesView, can_focus=True):
 
     def action_tokens(self) -> None:
         """Turn the token cursor on or off."""
-        if not isinstance(self.selected, Answer):
+        if not isinstance(self.selected, TranscriptAnswer):
             return
         if self.selected.cursor is not None:
             self._stop_cursor()
@@ -280,17 +280,17 @@ class Transcript(EntriesView, can_focus=True):
 
     def action_inspect(self) -> None:
         """Ask for the inspector, at the marked token where there is one."""
-        if isinstance(self.selected, Answer):
+        if isinstance(self.selected, TranscriptAnswer):
             self.post_message(self.Inspect(self.selected, *_marked(self.selected)))
 
     def action_explain(self) -> None:
         """Ask for an explanation of the answer's figures, or of the marked token."""
-        if isinstance(self.selected, Answer):
+        if isinstance(self.selected, TranscriptAnswer):
             self.post_message(self.Explain(self.selected, *_marked(self.selected)))
 
     def action_thoughts(self) -> None:
         """Unfold or fold the answer's thoughts, or a summary."""
-        if isinstance(self.selected, Answer | SummaryEntry):
+        if isinstance(self.selected, TranscriptAnswer | SummaryEntry):
             self.selected.toggle_thought()
 
     def action_show_image(self) -> None:
@@ -318,17 +318,17 @@ class Transcript(EntriesView, can_focus=True):
             self.post_message(self.Left())
 
     def _stop_cursor(self) -> None:
-        if isinstance(self.selected, Answer) and self.selected.cursor is not None:
+        if isinstance(self.selected, TranscriptAnswer) and self.selected.cursor is not None:
             self.selected.stop_cursor()
 
-    def _show_token(self, answer: Answer) -> None:
+    def _show_token(self, answer: TranscriptAnswer) -> None:
         row = answer.marked_row()
         if row is not None:
             self.show_row(self.entries.index(answer), row)
         self.redraw()
 
 
-def _marked(answer: Answer) -> tuple[int | None, int | None]:
+def _marked(answer: TranscriptAnswer) -> tuple[int | None, int | None]:
     """The round and the place of the marked token."""
     cursor = answer.cursor
     return (cursor.round_index, cursor.place) if cursor is not None else (None, None)

@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 from specchat.terminal.pieces import Clickable, Piece
 from specchat.terminal.wrapping import Line
-from specchat.tui.transcript.entries import Anchor, Entry
+from specchat.tui.transcript.entries import Anchor, TranscriptEntry
 from specchat.tui.transcript.painter import Painter
 from specchat.tui.transcript.stack import GAP, Stack
 
@@ -48,8 +48,8 @@ class EntriesView(ScrollView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.selected: Entry | None = None
-        self.edited: Entry | None = None
+        self.selected: TranscriptEntry | None = None
+        self.edited: TranscriptEntry | None = None
         """The entry whose message is being changed in the prompt."""
         self._stack = Stack()
         self._painter = Painter(self)
@@ -63,7 +63,7 @@ class EntriesView(ScrollView):
         self._read_at: tuple[int, int, Anchor | None] = (0, 0, None)
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[TranscriptEntry]:
         """All entries, from top to bottom."""
         return self._stack.entries
 
@@ -77,7 +77,7 @@ class EntriesView(ScrollView):
         if self._stack.width and self.entries:
             self._lay(self._stack.width)
 
-    def show_entries(self, entries: Sequence[Entry]) -> None:
+    def show_entries(self, entries: Sequence[TranscriptEntry]) -> None:
         """Replace all entries and go to the end."""
         for entry in self.entries:
             entry.host = None
@@ -91,7 +91,7 @@ class EntriesView(ScrollView):
         self.follow()
         self.refresh()
 
-    def add_entry(self, entry: Entry, *, follow: bool = False) -> None:
+    def add_entry(self, entry: TranscriptEntry, *, follow: bool = False) -> None:
         """Add an entry at the end. With `follow`, go there even if the user had scrolled up."""
         before, unseen = self._stack.height, self.unseen
         entry.host = self
@@ -102,7 +102,7 @@ class EntriesView(ScrollView):
         self._settle()
         self.refresh()
 
-    def remove_entry(self, entry: Entry) -> None:
+    def remove_entry(self, entry: TranscriptEntry) -> None:
         """Remove an entry."""
         if entry.host is self:
             entry.host = None
@@ -111,7 +111,7 @@ class EntriesView(ScrollView):
             self._settle()
             self.refresh()
 
-    def entry_changed(self, entry: Entry, first_row: int) -> None:
+    def entry_changed(self, entry: TranscriptEntry, first_row: int) -> None:
         """Draw an entry again whose rows changed from `first_row` on."""
         if entry.host is not self or not self._stack.width:
             return
@@ -197,7 +197,7 @@ class EntriesView(ScrollView):
                 selected.append(line.text[begin:] + line.ending if stop == -1 else line.text[begin:stop])
         return "".join(selected), "\n"
 
-    def entry_at(self, y: int) -> Entry | None:
+    def entry_at(self, y: int) -> TranscriptEntry | None:
         """The entry at a row of the viewport; None between entries."""
         return self._line(self._row + y)[0]
 
@@ -225,7 +225,7 @@ class EntriesView(ScrollView):
         text = Piece(f"↓ jump to end ({key}){new}", Clickable("bold $text-primary on $panel", JUMP_TO_END))
         return Line([text], prefix=(Piece("  ", "on $panel"),), ground="on $panel")
 
-    def _line(self, row: int) -> tuple[Entry | None, Line, int]:
+    def _line(self, row: int) -> tuple[TranscriptEntry | None, Line, int]:
         """The entry at a row, its line there, and the line's number in the entry. Blank rows have no entry."""
         if 0 <= row < self._stack.height:
             index = self._stack.at(row)

@@ -12,7 +12,7 @@ from textual.events import Key, Paste
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
-from specchat.chat.history import Entry
+from specchat.chat.history import HistoryEntry
 from specchat.chat.variables import variable_after
 from specchat.terminal.filter import clean, without_sequences
 
@@ -114,10 +114,10 @@ class Composer(TextArea, inherit_bindings=False):
         """Starts a new line."""
         self.insert("\n")
 
-    def entry(self) -> Entry:
+    def entry(self) -> HistoryEntry:
         """The text as the history stores it."""
         text = self.text.strip()
-        return Entry(text, self._folds.used_in(text))
+        return HistoryEntry(text, self._folds.used_in(text))
 
     def write(self, text: str, pasted: tuple[tuple[str, str], ...] = ()) -> None:
         """Replaces the text and moves the cursor to its end."""

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from specchat.models.candidates import Candidate
+from specchat.models.candidates import DraftCandidate
 from specchat.models.downloads import DownloadView
 from specchat.models.formatting import format_duration, format_parameters, format_size
 from specchat.models.hub import FoundRepository
-from specchat.models.library import Entry
-from specchat.models.model_files import Group, HubFile
+from specchat.models.library import LibraryModel
+from specchat.models.model_files import HubFile, ModelFileGroup
 from specchat.models.pull import PullState
 from specchat.terminal.blocks import bar
 from specchat.terminal.filter import clean_line
 from specchat.tui.widgets.listing import row
-from specchat_engine.pairing import Finding, Grade, Verdict
+from specchat_engine.pairing import Grade, PairFinding, PairVerdict
 
 SIGNS = {Grade.OK: "✓", Grade.WARNING: "!", Grade.BLOCKER: "✗"}
 STYLES = {Grade.OK: "$outcome-accepted", Grade.WARNING: "$outcome-correction", Grade.BLOCKER: "$text-error"}
@@ -25,7 +25,7 @@ _BAR = 10
 _WIDE = 100
 
 
-def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
+def entry_row(entry: LibraryModel, width: int, *, loaded: bool = False) -> Content:
     """A model on this machine, with the reason if it cannot be used."""
     if entry.problem:
         sign = Content.styled("✗ ", STYLES[Grade.BLOCKER])
@@ -46,7 +46,7 @@ def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
     )
 
 
-def candidate_row(candidate: Candidate, width: int, measured: str = "", room: int = 8) -> Content:
+def candidate_row(candidate: DraftCandidate, width: int, measured: str = "", room: int = 8) -> Content:
     """A possible draft model: its verdict, its cost compared with the target, its memory, and what is against it.
 
     `measured` replaces the cost, in `room` cells.
@@ -77,7 +77,7 @@ def repository_row(repository: FoundRepository, width: int) -> Content:
     )
 
 
-def file_row(model: Group[HubFile], width: int, *, usual: bool, here: bool) -> Content:
+def file_row(model: ModelFileGroup[HubFile], width: int, *, usual: bool, here: bool) -> Content:
     """One model of a repository, marked if it is the usual choice or on this machine."""
     parts = f"{len(model.files)} parts" if len(model.files) > 1 else ""
     what = "here" if here else "incomplete" if model.missing else "usual" if usual else ""
@@ -115,7 +115,7 @@ def ended_at(view: DownloadView) -> str:
     return f"{how} at {view.percent:.0f} %"
 
 
-def verdict_lines(verdict: Verdict) -> Content:
+def verdict_lines(verdict: PairVerdict) -> Content:
     """Every finding with its remedy, the most serious first."""
     order = [Grade.BLOCKER, Grade.WARNING, Grade.OK]
     return Content("\n").join(
@@ -123,7 +123,7 @@ def verdict_lines(verdict: Verdict) -> Content:
     )
 
 
-def finding_line(line: Finding) -> Content:
+def finding_line(line: PairFinding) -> Content:
     """One finding."""
     remedy = f" → {clean_line(line.remedy)}" if line.remedy else ""
     return Content.assemble(
@@ -134,7 +134,7 @@ def finding_line(line: Finding) -> Content:
     )
 
 
-def facts(entry: Entry) -> Content:
+def facts(entry: LibraryModel) -> Content:
     """What is known about a model on this machine."""
     summary = entry.summary
     if entry.problem:

@@ -9,7 +9,7 @@ from textual.events import Key
 
 from specchat.chat.commands.completion import Completion, complete, is_open_ended
 from specchat.chat.controller import Sources
-from specchat.chat.history import Entry, Search
+from specchat.chat.history import HistoryEntry, HistorySearch
 from specchat.terminal.filter import clean_line
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.popup import Popup
@@ -70,7 +70,7 @@ class Offers:
         self._composer = composer
         self._sources = sources
         self._menu: Menu | None = None
-        self._search: Search | None = None
+        self._search: HistorySearch | None = None
         self._seen: tuple[str, int] | None = None
         self._closed_at: int | None = None
 
@@ -94,11 +94,11 @@ class Offers:
         else:
             self._show(None)
 
-    def search(self, entries: Sequence[Entry]) -> None:
+    def search(self, entries: Sequence[HistoryEntry]) -> None:
         """Begin to search the entries, or go on to an older match."""
         if self._search is None:
             self._menu = None
-            self._look(Search(entries, self._composer.entry()))
+            self._look(HistorySearch(entries, self._composer.entry()))
         else:
             self._look(self._search.moved(1))
 
@@ -146,7 +146,7 @@ class Offers:
         if self.popup.display:
             self.popup.place(self._composer.region)
 
-    def _takes_search_key(self, event: Key, search: Search) -> bool:
+    def _takes_search_key(self, event: Key, search: HistorySearch) -> bool:
         active = self._composer.screen.active_bindings.get(event.key)
         if active is not None and active.binding.action == "search_history":
             return False
@@ -164,7 +164,7 @@ class Offers:
             return event.key in ("enter", "tab")
         return True
 
-    def _look(self, search: Search) -> None:
+    def _look(self, search: HistorySearch) -> None:
         changed = self._search is None or search.shown != self._search.shown
         self._search = search
         if changed:

@@ -14,7 +14,7 @@ from specchat.chat.attachments import Attachment, images_of, pages_named, sizes_
 from specchat.chat.commands.command import Invocation, Refusal
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.controller import Sources
-from specchat.chat.history import Entry, History, Recall
+from specchat.chat.history import HistoryEntry, HistoryWalk, PromptHistory
 from specchat.chat.mentions import pasted_mention
 from specchat.chat.variables import variables
 from specchat.store.images import StoredImage
@@ -36,7 +36,7 @@ _PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line."
 _PLACEHOLDER_WITH_COMMANDS = "Ask something. / commands, @ files, Ctrl+J new line."
 
 
-class Prompt(Composer):
+class PromptInput(Composer):
     """A text area that grows to six rows, completes words, and remembers what was sent.
 
     `sources` returns what commands can name; without it a slash and an @ are only text. While the prompt is empty, it
@@ -64,14 +64,14 @@ class Prompt(Composer):
             self,
             text: str,
             shown: str = "",
-            entry: Entry | None = None,
+            entry: HistoryEntry | None = None,
             images: tuple[StoredImage, ...] = (),
         ) -> None:
             super().__init__()
             self.images = images
             self.text = text
             self.shown = shown
-            self.entry = entry or Entry(shown or text)
+            self.entry = entry or HistoryEntry(shown or text)
 
     class Commanded(Message):
         """The user gave a command."""
@@ -119,11 +119,11 @@ class Prompt(Composer):
             super().__init__()
             self.key = key
 
-    def __init__(self, sources: Callable[[], Sources] | None = None, history: History | None = None) -> None:
+    def __init__(self, sources: Callable[[], Sources] | None = None, history: PromptHistory | None = None) -> None:
         super().__init__(_PLACEHOLDER if sources is None else _PLACEHOLDER_WITH_COMMANDS)
         self._sources = sources
-        self._history = History() if history is None else history
-        self._recall: Recall | None = None
+        self._history = PromptHistory() if history is None else history
+        self._recall: HistoryWalk | None = None
         self._offers = Offers(self, sources)
         self.spared: frozenset[str] = frozenset()
         self.left_to_queue: frozenset[str] = frozenset()
@@ -137,7 +137,7 @@ class Prompt(Composer):
         self._attaching = Attaching(self, self._say)
         self._image_paste = ImagePaste(self, self._say)
         self._vi: ViKeys | None = None
-        self._sent: tuple[str, Entry] | None = None
+        self._sent: tuple[str, HistoryEntry] | None = None
 
     def on_mount(self) -> None:
         """Adds the popup to the screen."""
@@ -246,10 +246,10 @@ class Prompt(Composer):
             self.move_cursor(self.document.end)
         return self._filling
 
-    def recall(self, entry: Entry) -> None:
+    def recall(self, entry: HistoryEntry) -> None:
         """Writes a message that was queued; a further Up goes on to the message before it."""
         self._write(entry)
-        self._recall = Recall(self._history.entries)
+        self._recall = HistoryWalk(self._history.entries)
         if self._history.entries and self._history.entries[-1] == entry:
             self._recall.older(entry)
 
@@ -324,7 +324,7 @@ class Prompt(Composer):
             super().action_cursor_up(select)
             return
         if self._recall is None:
-            self._recall = Recall(self._history.entries)
+            self._recall = HistoryWalk(self._history.entries)
         older = self._recall.older(self.entry())
         if older is None:
             super().action_cursor_up(select)
@@ -363,10 +363,10 @@ class Prompt(Composer):
         self._offers.close()
         self.post_message(self.ModeChanged("" if self._vi is None else "insert" if self._vi.inserting else "normal"))
 
-    def _write(self, entry: Entry) -> None:
+    def _write(self, entry: HistoryEntry) -> None:
         self.write(entry.text, entry.pasted)
 
-    def _send(self, entry: Entry) -> None:
+    def _send(self, entry: HistoryEntry) -> None:
         """Posts the command that is written, else the message. Asks once for variables that are left."""
         self._offers.close()
         filling, self._filling = self._filling, False
@@ -405,11 +405,11 @@ class Prompt(Composer):
         else:
             read()
 
-    def _submit(self, text: str, shown: str, entry: Entry, images: tuple[StoredImage, ...] = ()) -> None:
+    def _submit(self, text: str, shown: str, entry: HistoryEntry, images: tuple[StoredImage, ...] = ()) -> None:
         self._sent = text, entry
         self._handover.begin(self.Submitted(text, shown, entry, images))
 
-    def _remember(self, entry: Entry) -> None:
+    def _remember(self, entry: HistoryEntry) -> None:
         """Adds the entry to the history and empties the prompt."""
         if entry.text and not self.verbatim:
             self._history.add(entry)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from specchat.tui.widgets.vi_motions import Place, first_of, indent_of, line_at, lines_from, target, word_to_change
+from specchat.tui.widgets.vi_motions import ViCursor, first_of, indent_of, line_at, lines_from, target, word_to_change
 
 _BEGUN = re.compile(r"([1-9]\d*)?([dcy]([1-9]\d*)?)?g?")
 """What is not a whole command yet: a count, an operator with a count, the first g of gg."""
@@ -92,13 +92,13 @@ def press(vi: Vi, key: str, text: str, cursor: int) -> Pressed | None:
     first, operator, second, name = match.groups()
     given = first is not None or second is not None
     count = min(_number(first) * _number(second), _MOST)
-    at = Place(text, cursor, count, given)
+    at = ViCursor(text, cursor, count, given)
     if operator:
         return _operate(vi, at, operator, name)
     return _command(vi, at, name)
 
 
-def _command(vi: Vi, at: Place, name: str) -> Pressed:
+def _command(vi: Vi, at: ViCursor, name: str) -> Pressed:
     """A command without an operator. An unknown one does nothing."""
     start, end = at.line
     inserting = replace(vi, inserting=True)
@@ -131,7 +131,7 @@ def _command(vi: Vi, at: Place, name: str) -> Pressed:
     return Pressed(vi, None if cursor is None else Move(cursor))
 
 
-def _operate(vi: Vi, at: Place, operator: str, name: str) -> Pressed:
+def _operate(vi: Vi, at: ViCursor, operator: str, name: str) -> Pressed:
     """An operator over lines if it is doubled or the motion goes to a line, else over characters."""
     if name == operator:
         return _operate_on_lines(vi, at, operator, lines_from(at, at.count - 1))
@@ -153,7 +153,7 @@ def _operate(vi: Vi, at: Place, operator: str, name: str) -> Pressed:
     return Pressed(changed, Edit(start, end) if start < end else None)
 
 
-def _operate_on_lines(vi: Vi, at: Place, operator: str, ends: tuple[int, int]) -> Pressed:
+def _operate_on_lines(vi: Vi, at: ViCursor, operator: str, ends: tuple[int, int]) -> Pressed:
     start, end = ends
     vi = replace(vi, inserting=operator == "c", kept=at.text[start:end] + "\n")
     if operator == "y":
@@ -166,7 +166,7 @@ def _operate_on_lines(vi: Vi, at: Place, operator: str, ends: tuple[int, int]) -
     return Pressed(vi, Edit(above, end, "", first_of(at.text, line_at(at.text, above)[0]) if start else 0))
 
 
-def _put(text: str, at: Place, *, after: bool) -> Edit | None:
+def _put(text: str, at: ViCursor, *, after: bool) -> Edit | None:
     """What was kept, after or before the cursor or its line."""
     start, end = at.line
     if text.endswith("\n"):

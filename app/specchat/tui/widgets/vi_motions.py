@@ -10,7 +10,7 @@ _WORD = re.compile(r"\w+|[^\w\s]+|^$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ViCursor:
     """A cursor in a text, and the count before a command."""
 
     text: str
@@ -24,7 +24,7 @@ class Place:
         return line_at(self.text, self.cursor)
 
 
-def target(at: Place, name: str, *, operating: bool = False) -> int | None:
+def target(at: ViCursor, name: str, *, operating: bool = False) -> int | None:
     """Where a motion goes; None if it is not a motion. For an operator, w does not go past the line's end."""
     text, cursor, (start, end) = at.text, at.cursor, at.line
     match name:
@@ -63,7 +63,7 @@ def _word(text: str, cursor: int, name: str) -> int:
     return min((end - 1 for _, end in words if end - 1 > cursor), default=max(len(text) - 1, cursor))
 
 
-def word_to_change(at: Place) -> int | None:
+def word_to_change(at: ViCursor) -> int | None:
     """Where cw ends: after the word and before the blanks that dw takes."""
     cursor = at.cursor
     if not at.text[cursor : cursor + 1].strip():
@@ -73,7 +73,7 @@ def word_to_change(at: Place) -> int | None:
     return cursor + 1
 
 
-def lines_from(at: Place, further: int) -> tuple[int, int]:
+def lines_from(at: ViCursor, further: int) -> tuple[int, int]:
     """The ends of the cursor's line and of so many further lines; negative ones are above."""
     start, end = at.line
     for _ in range(abs(further)):

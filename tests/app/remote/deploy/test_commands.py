@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from specchat.bench.exports import Tool
+from specchat.bench.exports import ExportTarget
 from specchat.remote.deploy.commands import Where, command
-from specchat.remote.deploy.planning import Method, Plan, plan
+from specchat.remote.deploy.planning import Method, ServerPlan, plan
 from specchat_assets import builtin_pair
 from support.llama_servers import free_port, is_built, started, told
 
@@ -20,7 +20,7 @@ def speculative_config(words: list[str]) -> Any:
 
 
 def test_vllm_gets_its_drafts_as_json_and_is_asked_to_tell_its_rounds() -> None:
-    words = command(plan(Tool.VLLM, "llama-3.1-8b"), Where("127.0.0.1", 8000, gpus=2, n_ctx=4096))
+    words = command(plan(ExportTarget.VLLM, "llama-3.1-8b"), Where("127.0.0.1", 8000, gpus=2, n_ctx=4096))
     assert words[:3] == ["vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct"]
     assert words[words.index("--tensor-parallel-size") + 1] == "2"
     assert words[words.index("--max-model-len") + 1] == "4096"
@@ -46,21 +46,21 @@ def test_vllm_gets_its_drafts_as_json_and_is_asked_to_tell_its_rounds() -> None:
     ],
 )
 def test_vllm_knows_each_method_by_its_name(model: str, draft: str | None, config: dict[str, Any]) -> None:
-    assert speculative_config(command(plan(Tool.VLLM, model, draft), HERE)) == config
+    assert speculative_config(command(plan(ExportTarget.VLLM, model, draft), HERE)) == config
 
 
 def test_vllm_draws_from_what_both_vocabularies_have() -> None:
-    assert speculative_config(command(plan(Tool.VLLM, "qwen2.5-7b"), HERE))["use_heterogeneous_vocab"] is True
+    assert speculative_config(command(plan(ExportTarget.VLLM, "qwen2.5-7b"), HERE))["use_heterogeneous_vocab"] is True
 
 
 def test_without_drafts_vllm_has_none_to_tell() -> None:
-    assert command(plan(Tool.VLLM, "qwen3-8b", "none"), HERE) == [
+    assert command(plan(ExportTarget.VLLM, "qwen3-8b", "none"), HERE) == [
         *("vllm", "serve", "Qwen/Qwen3-8B", "--host", "127.0.0.1", "--port", "8000")
     ]
 
 
 def test_sglang_verifies_one_token_more_than_it_drafts() -> None:
-    words = command(plan(Tool.SGLANG, "llama-3.1-8b"), HERE)
+    words = command(plan(ExportTarget.SGLANG, "llama-3.1-8b"), HERE)
     assert words[-10:] == [
         *("--speculative-algorithm", "STANDALONE"),
         *("--speculative-draft-model-path", "meta-llama/Llama-3.2-1B-Instruct"),
@@ -69,11 +69,11 @@ def test_sglang_verifies_one_token_more_than_it_drafts() -> None:
     ]
     names = {Method.EAGLE3: "EAGLE3", Method.MTP: "NEXTN", Method.LOOKUP: "NGRAM"}
     for method, name in names.items():
-        assert name in command(Plan(Tool.SGLANG, "org/x", method, k=3), HERE)
+        assert name in command(ServerPlan(ExportTarget.SGLANG, "org/x", method, k=3), HERE)
 
 
 def test_llama_server_loads_files_and_repositories() -> None:
-    words = command(plan(Tool.LLAMA_SERVER, "/data/a.gguf", "org/b-GGUF:Q8_0"), HERE)
+    words = command(plan(ExportTarget.LLAMA_SERVER, "/data/a.gguf", "org/b-GGUF:Q8_0"), HERE)
     assert words[:3] == ["llama-server", "-m", "/data/a.gguf"]
     assert words[words.index("-hfd") + 1] == "org/b-GGUF:Q8_0"
     assert words[words.index("--spec-type") + 1] == "draft-simple"
@@ -83,7 +83,7 @@ def test_llama_server_loads_files_and_repositories() -> None:
 @pytest.mark.parametrize("draft", ["model", "lookup", "none"])
 def test_a_real_llama_server_starts_with_the_command(draft: str, tmp_path: Path) -> None:
     target, small = builtin_pair()
-    planned = plan(Tool.LLAMA_SERVER, str(target), str(small) if draft == "model" else draft, 3)
+    planned = plan(ExportTarget.LLAMA_SERVER, str(target), str(small) if draft == "model" else draft, 3)
     where = Where("127.0.0.1", free_port(), gpus=0, n_ctx=512)
     with started(command(planned, where)[1:], where.port, tmp_path / "log") as url:
         assert told(f"{url}/slots")[0]["speculative"] is (draft != "none")

@@ -4,29 +4,29 @@ from typing import Any
 
 import pytest
 
-from specchat.bench.exports import Tool
+from specchat.bench.exports import ExportTarget
 from specchat.remote.deploy.commands import Where, command
 from specchat.remote.deploy.manifests import compose, kubernetes
-from specchat.remote.deploy.planning import Plan, plan
+from specchat.remote.deploy.planning import ServerPlan, plan
 
 yaml = pytest.importorskip("yaml")
 
-PLANS = [plan(tool, model) for tool in Tool for model in ("qwen3-8b", "gpt-oss-20b")]
-FILES = plan(Tool.LLAMA_SERVER, "/data/a.gguf", "/other/b.gguf")
+PLANS = [plan(tool, model) for tool in ExportTarget for model in ("qwen3-8b", "gpt-oss-20b")]
+FILES = plan(ExportTarget.LLAMA_SERVER, "/data/a.gguf", "/other/b.gguf")
 TWO = Where("127.0.0.1", 8123, gpus=2)
 
 
-def service(planned: Plan, where: Where = TWO) -> Any:
+def service(planned: ServerPlan, where: Where = TWO) -> Any:
     (found,) = yaml.safe_load(compose(planned, where))["services"].values()
     return found
 
 
-def deployment(planned: Plan, where: Where = TWO) -> tuple[Any, Any]:
+def deployment(planned: ServerPlan, where: Where = TWO) -> tuple[Any, Any]:
     return tuple(yaml.safe_load_all(kubernetes(planned, where)))
 
 
 @pytest.mark.parametrize("planned", PLANS)
-def test_containers_run_the_same_command_with_a_key(planned: Plan) -> None:
+def test_containers_run_the_same_command_with_a_key(planned: ServerPlan) -> None:
     words = command(planned, Where("0.0.0.0", 8123, gpus=2))
     told = service(planned)
     assert [*told["entrypoint"], *told["command"][:-2]][1:] == words[1:]
@@ -70,5 +70,5 @@ def test_a_manifest_has_a_deployment_and_a_service_that_finds_it() -> None:
 
 
 def test_names_that_yaml_would_read_as_something_else_stay_texts() -> None:
-    told = service(Plan(Tool.VLLM, 'o: "rg"/#x', PLANS[0].method, "yes", 3))
+    told = service(ServerPlan(ExportTarget.VLLM, 'o: "rg"/#x', PLANS[0].method, "yes", 3))
     assert told["command"][0] == 'o: "rg"/#x'

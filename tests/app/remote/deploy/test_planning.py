@@ -2,77 +2,77 @@ from __future__ import annotations
 
 import pytest
 
-from specchat.bench.exports import Tool
+from specchat.bench.exports import ExportTarget
 from specchat.errors import ConfigError
-from specchat.remote.deploy.planning import Method, Plan, plan
+from specchat.remote.deploy.planning import Method, ServerPlan, plan
 from specchat_assets.catalog import catalog
 
 
 def test_the_draft_of_which_most_is_reported_is_chosen_with_its_k() -> None:
-    found = plan(Tool.VLLM, "llama-3.1-8b")
+    found = plan(ExportTarget.VLLM, "llama-3.1-8b")
     assert (found.target, found.draft) == ("meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.2-1B-Instruct")
     assert (found.method, found.k) == (Method.DRAFT, 5)
     assert "1.71 × plain" in found.why
 
 
 def test_llama_server_loads_files_of_the_hub() -> None:
-    found = plan(Tool.LLAMA_SERVER, "Qwen3 8B")
+    found = plan(ExportTarget.LLAMA_SERVER, "Qwen3 8B")
     assert (found.target, found.draft) == ("Qwen/Qwen3-8B-GGUF:Q4_K_M", "unsloth/Qwen3-0.6B-GGUF:Q8_0")
 
 
 def test_a_head_comes_first_where_the_server_can_load_it() -> None:
-    for tool in (Tool.VLLM, Tool.SGLANG):
+    for tool in (ExportTarget.VLLM, ExportTarget.SGLANG):
         found = plan(tool, "openai/gpt-oss-20b")
         assert (found.method, found.draft, found.k) == (Method.EAGLE3, "nebius/EAGLE3-gpt-oss-20b", 7)
-    assert plan(Tool.LLAMA_SERVER, "gpt-oss-20b").method is not Method.EAGLE3
+    assert plan(ExportTarget.LLAMA_SERVER, "gpt-oss-20b").method is not Method.EAGLE3
 
 
 def test_layers_of_the_targets_own_need_no_other_file() -> None:
-    found = plan(Tool.LLAMA_SERVER, "qwen3.5-27b")
+    found = plan(ExportTarget.LLAMA_SERVER, "qwen3.5-27b")
     assert (found.method, found.draft) == (Method.MTP, "")
 
 
 def test_vocabularies_of_different_sizes_are_known_and_sglang_refuses_them() -> None:
-    assert plan(Tool.VLLM, "qwen2.5-7b").mixed
-    assert not plan(Tool.VLLM, "qwen3-8b").mixed
-    assert plan(Tool.SGLANG, "qwen2.5-7b").method is Method.LOOKUP
+    assert plan(ExportTarget.VLLM, "qwen2.5-7b").mixed
+    assert not plan(ExportTarget.VLLM, "qwen3-8b").mixed
+    assert plan(ExportTarget.SGLANG, "qwen2.5-7b").method is Method.LOOKUP
     with pytest.raises(ConfigError, match="SGLang needs equal vocabularies"):
-        plan(Tool.SGLANG, "qwen2.5-7b", "qwen2.5-0.5b")
+        plan(ExportTarget.SGLANG, "qwen2.5-7b", "qwen2.5-0.5b")
 
 
 def test_a_model_that_nobody_knows_is_drafted_for_by_lookup() -> None:
-    assert plan(Tool.VLLM, "org/new").method is Method.LOOKUP
-    assert plan(Tool.LLAMA_SERVER, "/data/a.gguf", "/data/b.gguf") == Plan(
-        Tool.LLAMA_SERVER, "/data/a.gguf", Method.DRAFT, "/data/b.gguf", 4, why="as you asked"
+    assert plan(ExportTarget.VLLM, "org/new").method is Method.LOOKUP
+    assert plan(ExportTarget.LLAMA_SERVER, "/data/a.gguf", "/data/b.gguf") == ServerPlan(
+        ExportTarget.LLAMA_SERVER, "/data/a.gguf", Method.DRAFT, "/data/b.gguf", 4, why="as you asked"
     )
 
 
 @pytest.mark.parametrize(("draft", "method"), [("none", Method.NONE), ("lookup", Method.LOOKUP), ("MTP", Method.MTP)])
 def test_a_draft_may_be_no_model(draft: str, method: Method) -> None:
-    found = plan(Tool.VLLM, "qwen3-8b", draft)
+    found = plan(ExportTarget.VLLM, "qwen3-8b", draft)
     assert (found.method, found.draft) == (method, "")
 
 
 def test_a_k_of_ones_own_holds_and_zero_drafts_nothing() -> None:
-    assert plan(Tool.VLLM, "qwen3-8b", k=9).k == 9
-    assert plan(Tool.VLLM, "qwen3-8b", k=0).method is Method.NONE
+    assert plan(ExportTarget.VLLM, "qwen3-8b", k=9).k == 9
+    assert plan(ExportTarget.VLLM, "qwen3-8b", k=0).method is Method.NONE
 
 
 def test_a_head_of_another_target_is_refused() -> None:
     with pytest.raises(ConfigError, match="is a head for gpt-oss 20B"):
-        plan(Tool.VLLM, "qwen3-8b", "nebius/EAGLE3-gpt-oss-20b")
+        plan(ExportTarget.VLLM, "qwen3-8b", "nebius/EAGLE3-gpt-oss-20b")
 
 
 def test_a_model_without_gguf_files_is_not_for_llama_server() -> None:
     with pytest.raises(ConfigError, match=r"no GGUF file of OPT 6\.7B"):
-        plan(Tool.LLAMA_SERVER, "opt-6.7b")
+        plan(ExportTarget.LLAMA_SERVER, "opt-6.7b")
 
 
 def test_every_target_of_the_catalog_has_a_plan_for_every_server() -> None:
     targets = {one.target.id: one.target for one in (*catalog().pairs, *catalog().heads)}
-    for tool in Tool:
+    for tool in ExportTarget:
         for model in targets.values():
-            if tool is Tool.LLAMA_SERVER and not model.repository:
+            if tool is ExportTarget.LLAMA_SERVER and not model.repository:
                 continue
             found = plan(tool, model.id)
             assert found.target

@@ -6,7 +6,7 @@ from app.tui.chatting import Chat, command, notices, quiet, screen
 from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
 from specchat.bench.samples import Estimate, Gain
 from specchat.engine_process.protocol import DraftTimed, TaskFailed
-from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
+from specchat.models.last_pairs import DraftTiming, last_draft, read_timings, write_timings
 from specchat.settings.options import ChatOptions
 from support.tiny_models import TinyModels, write_tiny_model
 
@@ -77,7 +77,7 @@ async def test_escape_stops_the_timing_then_closes_and_the_chats_pair_is_loaded_
 async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_are_timed(
     options: ChatOptions, tiny_models: TinyModels
 ) -> None:
-    write_timings(tiny_models.target, [Timing("/elsewhere/other.gguf", 1.2, "model", "4")])
+    write_timings(tiny_models.target, [DraftTiming("/elsewhere/other.gguf", 1.2, "model", "4")])
     async with chatting(options) as (pilot, client):
         client.gains = {"draft": TaskFailed("the engine's process ended (SIGABRT)", died=True)}
         await open_picker(pilot)
@@ -91,7 +91,7 @@ async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_are_timed(
 
 
 async def test_earlier_timings_are_in_the_list(options: ChatOptions, tiny_models: TinyModels) -> None:
-    timed = Timing(str(tiny_models.draft), 1.3, "model", "4", {"facts": 0.91, "copy": 0.5})
+    timed = DraftTiming(str(tiny_models.draft), 1.3, "model", "4", {"facts": 0.91, "copy": 0.5})
     write_timings(tiny_models.target, [timed])
     async with chatting(options) as (pilot, client):
         await open_picker(pilot)

@@ -13,7 +13,7 @@ from app.tui.screens.test_models import shown as words
 from app.tui.screens.test_models import until
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from specchat.models.chosen_pair import is_first_run
-from specchat.models.machine import Place
+from specchat.models.machine import ComputeDevice
 from specchat.models.recommended import few, note, suggestions
 from specchat.settings.schema import Config
 from specchat.tui.app import SpecchatApp
@@ -95,7 +95,7 @@ def marked(window: FirstRunScreen) -> list[str]:
 
 
 async def test_one_row_is_marked_also_once_the_pairs_are_known_and_after_a_resize() -> None:
-    there = Place(Machine((DeviceMemory("CPU", "cpu", 25 * 10**9, 25 * 10**9),)), 2, 25e9)
+    there = ComputeDevice(Machine((DeviceMemory("CPU", "cpu", 25 * 10**9, 25 * 10**9),)), 2, 25e9)
     known = suggestions(there, {})
     window = FirstRunScreen(lambda: True, lambda: Fitting(there.words, few(known)), lambda _text: None, lambda: None)
     async with SpecchatApp(chat_options(), ScriptedClient()).run_test(size=(80, 24)) as pilot:
@@ -109,7 +109,7 @@ async def test_one_row_is_marked_also_once_the_pairs_are_known_and_after_a_resiz
 
 
 async def test_speeds_that_were_measured_on_a_busy_machine_say_so_and_fit() -> None:
-    there = Place(Machine((DeviceMemory("CPU", "cpu", 25 * 10**9, 25 * 10**9),)), 2, 25e9, disturbed=True)
+    there = ComputeDevice(Machine((DeviceMemory("CPU", "cpu", 25 * 10**9, 25 * 10**9),)), 2, 25e9, disturbed=True)
     known = suggestions(there, {})
     fitting = Fitting(there.words, few(known), note(there, known))
     window = FirstRunScreen(lambda: True, lambda: fitting, lambda _text: None, lambda: None)
@@ -122,7 +122,7 @@ async def test_speeds_that_were_measured_on_a_busy_machine_say_so_and_fit() -> N
 
 
 async def test_a_cpu_on_which_no_draft_gains_is_told_so_and_what_does() -> None:
-    there = Place(Machine((DeviceMemory("CPU", "cpu", 25 * 10**9, 25 * 10**9),)), 2, 25e9)
+    there = ComputeDevice(Machine((DeviceMemory("CPU", "cpu", 25 * 10**9, 25 * 10**9),)), 2, 25e9)
     known = suggestions(there, {})
     fitting = Fitting(there.words, few(known), note(there, known))
     window = FirstRunScreen(lambda: True, lambda: fitting, lambda _text: None, lambda: None)

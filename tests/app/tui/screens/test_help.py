@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 
 from app.tui.chatting import Chat, ask, chat, command, quiet, seen, text_at
 from app.tui.scripted_client import ScriptedClient, chat_options, script
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.help import HelpScreen
@@ -26,7 +26,7 @@ async def search(pilot: Chat, words: str) -> None:
     await pilot.pause(0.4)
 
 
-def results(pilot: Chat) -> list[Place]:
+def results(pilot: Chat) -> list[SectionAddress]:
     return [hit.section.place for hit in pilot.app.screen.query_one("#results", Listing).items]
 
 
@@ -55,10 +55,10 @@ async def test_a_search_finds_commands_keys_and_documentation_and_opens_a_sectio
         await pilot.press("f1")
         await search(pilot, "theme")
         found = results(pilot)
-        assert Place("Commands", "/theme [NAME]") in found
-        assert Place("app.md", "Keys and themes") in found
+        assert SectionAddress("Commands", "/theme [NAME]") in found
+        assert SectionAddress("app.md", "Keys and themes") in found
         assert {place.page for place in found} >= {"Keys"}
-        for _ in range(found.index(Place("app.md", "Keys and themes"))):
+        for _ in range(found.index(SectionAddress("app.md", "Keys and themes"))):
             await pilot.press("down")
         await pilot.press("enter")
         await pilot.pause(0.1)
@@ -81,7 +81,7 @@ async def test_esc_goes_back_from_a_section_to_the_results_and_then_closes() -> 
 
 async def test_arrows_and_digits_go_on_from_a_section() -> None:
     async with chat(ScriptedClient(), SMALL) as pilot:
-        pilot.app.push_screen(HelpScreen(place=Place("figures.md", "Tokens")))
+        pilot.app.push_screen(HelpScreen(place=SectionAddress("figures.md", "Tokens")))
         await pilot.pause(0.2)
         assert "See also: 1 Losslessness" in section(pilot)
         await pilot.press("1")
@@ -122,7 +122,7 @@ async def test_help_with_words_searches_for_them() -> None:
     async with chat(ScriptedClient(), SMALL) as pilot:
         await command(pilot, "/help import chatgpt")
         await pilot.pause(0.3)
-        assert Place("sessions.md", "Import") in results(pilot)
+        assert SectionAddress("sessions.md", "Import") in results(pilot)
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from specchat.store.search import SearchHit
 from specchat.store.store import Store
 from specchat.terminal.pieces import MARKS
 from specchat.tui.screens import sessions
-from specchat.tui.screens.sessions import Row, SessionsScreen, when
+from specchat.tui.screens.sessions import SessionRow, SessionsScreen, when
 
 
 @pytest.fixture(autouse=True)
@@ -159,9 +159,9 @@ def row(
     messages: int = 2,
     found: str = "",
     tags: tuple[str, ...] = (),
-) -> Row:
+) -> SessionRow:
     session = StoredSession(new_id(), title, updated=NOW - HOUR, num_messages=messages, preview=preview, tags=tags)
-    return Row(session, found)
+    return SessionRow(session, found)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_match_is_marked_in_place_of_the_preview() -> None:
 
 def test_a_match_in_the_title_keeps_the_preview() -> None:
     session = StoredSession(new_id(), "Speculation", preview="It drafts ahead.")
-    assert Row.of(SearchHit(session, None, "snippet")).found == ""
+    assert SessionRow.of(SearchHit(session, None, "snippet")).found == ""
 
 
 def test_a_row_shows_the_tags_after_the_title() -> None:

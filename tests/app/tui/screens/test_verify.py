@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from app.tui.chatting import Chat, ask, chat, command, note, shown
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.tui.screens.verify import Compared, VerifyScreen, compared, describe_gap, not_comparable
+from specchat.tui.screens.verify import TextComparison, VerifyScreen, compared, describe_gap, not_comparable
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.sampling.noise import gumbel, turn_seed
@@ -67,7 +67,7 @@ ONE_BY_ONE = tuple(
 
 def test_the_same_tokens_are_equal_however_they_were_cut_into_rounds() -> None:
     result = compared(sample_trace(CAT), sample_trace(ONE_BY_ONE))
-    assert result == Compared(8)
+    assert result == TextComparison(8)
     assert "all 8 tokens are equal" in result.sentence()
 
 
@@ -141,7 +141,7 @@ def test_the_distance_of_two_tokens_counts_the_noise_of_their_position() -> None
     one, other = gumbel(turn_seed(7, 1, 2), 3, (5, 6)).tolist()
     even = math.exp(one - other)
     near = seen(0.8, token(5, 0.1), token(6, 0.1 * even))
-    difference = Compared(3, 3, (5, 6))
+    difference = TextComparison(3, 3, (5, 6))
     assert "a near-tie" in describe_gap(near, difference, 7, 1, 2)
     assert "no near-tie" in describe_gap(near, difference, 7, 1, 3, "F16")
     assert "no near-tie" in describe_gap(replace(near, sampling=SamplingParams(temperature=0)), difference, 7, 1, 2)

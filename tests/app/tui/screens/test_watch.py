@@ -17,24 +17,24 @@ from textual.widgets import Static
 from app.remote.samples import server
 from app.watching.samples import end, failure, made, start, state
 from specchat.remote.address import read_address
-from specchat.remote.servers import Engine
+from specchat.remote.servers import EngineKind
 from specchat.settings.paths import sessions_db
 from specchat.settings.serving import Serving
 from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.screens.watch import Watched
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.body import View
 from specchat.tui.transcript.entries import TranscriptNotice, UserMessage
 from specchat.tui.watch_app import WatchApp
 from specchat.tui.widgets.dashboard import Dashboard
 from specchat.tui.widgets.key_row import KeyRow
-from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.prompt import PromptInput
 from specchat.tui.widgets.watch_bar import WatchBar
 from specchat.watching.client import WatchClient
 from specchat.watching.events import Away, Connected, TurnedAway, WatchEvent, read_message
 from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
 
-SERVER = server(Engine.SPECCHAT, draft="draft", version="0.1.0")
+SERVER = server(EngineKind.SPECCHAT, draft="draft", version="0.1.0")
 
 Watch = Pilot[None]
 
@@ -108,8 +108,8 @@ def entries(pilot: Watch) -> list[Any]:
     return pilot.app.screen.query_one(Watched).entries
 
 
-def answers(pilot: Watch) -> list[Answer]:
-    return [entry for entry in entries(pilot) if isinstance(entry, Answer)]
+def answers(pilot: Watch) -> list[TranscriptAnswer]:
+    return [entry for entry in entries(pilot) if isinstance(entry, TranscriptAnswer)]
 
 
 def questions(pilot: Watch) -> list[str]:
@@ -130,7 +130,7 @@ async def test_the_header_names_the_server_and_says_that_it_watches_and_nothing_
         assert "nothing runs now" in bar(pilot)
         assert "Nothing can be asked here" in bar(pilot)
         assert "specchat chat --remote host:8080" in bar(pilot)
-        assert not pilot.app.screen.query(Prompt)
+        assert not pilot.app.screen.query(PromptInput)
         await pilot.press(*"hello", "enter")
         assert questions(pilot) == []
 

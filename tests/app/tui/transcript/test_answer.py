@@ -1,17 +1,17 @@
 """Answers with a given prefix: text that no round brought is shown, and is no token."""
 
 from app.tui.scripted_client import script
-from specchat.tui.transcript.answer import Answer, View
+from specchat.tui.transcript.answer import TranscriptAnswer, View
 
 WIDTH = 60
 
 
-def rows(answer: Answer) -> str:
+def rows(answer: TranscriptAnswer) -> str:
     return "\n".join(line.text for line in answer.rows(WIDTH))
 
 
 async def test_the_given_prefix_is_shown_before_the_first_round() -> None:
-    answer = Answer("guide", View.TRACE)
+    answer = TranscriptAnswer("guide", View.TRACE)
     answer.begin_with("So far")
     answer.append(script("> so|~bad~> good"))
     assert "So far so" in rows(answer)
@@ -23,7 +23,7 @@ async def test_the_given_prefix_is_shown_before_the_first_round() -> None:
 
 
 async def test_a_stored_answer_shows_its_prefix_and_the_outcomes_of_the_rest() -> None:
-    answer = Answer.stored("guide", "So far so good", trace=script("> so|~bad~> good"), view=View.TRACE)
+    answer = TranscriptAnswer.stored("guide", "So far so good", trace=script("> so|~bad~> good"), view=View.TRACE)
     assert "So far so" in rows(answer)
     assert "bad" in rows(answer)
     cursor = answer.start_cursor()
@@ -33,5 +33,5 @@ async def test_a_stored_answer_shows_its_prefix_and_the_outcomes_of_the_rest() -
 
 
 async def test_an_answer_cut_by_a_stop_string_has_no_prefix() -> None:
-    answer = Answer.stored("guide", " so", trace=script("> so| good"), view=View.TRACE)
+    answer = TranscriptAnswer.stored("guide", " so", trace=script("> so| good"), view=View.TRACE)
     assert answer.text == " so"

@@ -7,8 +7,8 @@ from rich.cells import cell_len
 
 from app.tui.transcript.test_parts import event
 from specchat.terminal.wrapping import Line, drawn
-from specchat.tui.transcript.body import Body, View
-from specchat.tui.transcript.parts import Part, Parts
+from specchat.tui.transcript.body import PartBody, View
+from specchat.tui.transcript.parts import Parts, ShownPart
 
 HOSTILE = [
     "\x1b[2J",
@@ -50,7 +50,7 @@ def seen(line: Line) -> str:
     return "".join(drawn(piece.text) for piece in (*line.prefix, *line.pieces))
 
 
-def keeps_to_its_box(body: Body, width: int) -> None:
+def keeps_to_its_box(body: PartBody, width: int) -> None:
     """Check the rows of text. The heads of thoughts are one row each, cut when they are drawn."""
     head, text, figures = body.sections(unfolded=True)
     assert all(cell_len(seen(line)) <= width for line in text)
@@ -65,13 +65,13 @@ def test_hostile_text_keeps_to_its_box_in_every_view(
     view: View, rounds: list[tuple[list[str], str, str]], width: int
 ) -> None:
     parts = Parts()
-    bodies: dict[int, tuple[Part, Body]] = {}
+    bodies: dict[int, tuple[ShownPart, PartBody]] = {}
     for index, (accepted, own, rejected) in enumerate(rounds):
         parts.take([event(index, accepted, own, rejected)])
         for number, part in enumerate(parts.parts):
             if number not in bodies or bodies[number][0] is not part or bodies[number][1].stale:
-                bodies[number] = part, Body(part, number, view, width)
+                bodies[number] = part, PartBody(part, number, view, width)
             keeps_to_its_box(bodies[number][1], width)
     parts.finish()
     for number, part in enumerate(parts.parts):
-        keeps_to_its_box(Body(part, number, view, width), width)
+        keeps_to_its_box(PartBody(part, number, view, width), width)

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.tui.scripted_client import script
-from specchat.tui.transcript.parts import Part, Parts, TokenCursor, tokens_of
+from specchat.tui.transcript.parts import Parts, ShownPart, TokenCursor, tokens_of
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 
 WORDS = ["<think>", "</think>", "<thi", "nk>", "\n", " so", "漢", "</", "think>"]
@@ -16,7 +16,7 @@ def event(index: int, accepted: list[str], own: str, rejected: str = "") -> Roun
     return Round(index, "model", 4, "", tuple(drafted), TargetToken(2, own, 0.6, kind), (), times, 0.0)
 
 
-def parts_of(*rounds: Round) -> list[Part]:
+def parts_of(*rounds: Round) -> list[ShownPart]:
     parts = Parts()
     parts.take(rounds)
     parts.finish()

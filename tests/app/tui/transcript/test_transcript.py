@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 
 from app.tui.scripted_client import script
 from specchat.tui.appearance import DARK, DARK_NAME
-from specchat.tui.transcript.answer import Answer, View
-from specchat.tui.transcript.entries import Entry, Siblings, UserMessage
+from specchat.tui.transcript.answer import TranscriptAnswer, View
+from specchat.tui.transcript.entries import Siblings, TranscriptEntry, UserMessage
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.transcript.view import RAW_FORMULAS
 
@@ -35,7 +35,9 @@ class Stage(App[None]):
 
 
 @asynccontextmanager
-async def stage(*entries: Entry, size: tuple[int, int] = (60, 20)) -> AsyncIterator[tuple[Pilot[None], Transcript]]:
+async def stage(
+    *entries: TranscriptEntry, size: tuple[int, int] = (60, 20)
+) -> AsyncIterator[tuple[Pilot[None], Transcript]]:
     app = Stage()
     async with app.run_test(size=size, message_hook=app.on_event_posted) as pilot:
         transcript = app.query_one(Transcript)
@@ -58,11 +60,11 @@ def described(messages: list[Message]) -> list[tuple[type[Message], dict[str, ob
     return [(type(message), vars(message)) for message in messages]
 
 
-def conversation(messages: int) -> list[Entry]:
+def conversation(messages: int) -> list[TranscriptEntry]:
     return [
         UserMessage(f"question {number}")
         if number % 2 == 0
-        else Answer.stored("guide", f"answer {number}\n\nmore", "ok")
+        else TranscriptAnswer.stored("guide", f"answer {number}\n\nmore", "ok")
         for number in range(messages)
     ]
 
@@ -92,7 +94,8 @@ async def test_entries_above_are_laid_out_when_the_user_scrolls_there() -> None:
 
 async def test_scrolling_up_over_estimated_heights_never_jumps() -> None:
     entries = [
-        Answer.stored("guide", f"one {number}" + "\n" * (number % 20) + f"two {number}") for number in range(200)
+        TranscriptAnswer.stored("guide", f"one {number}" + "\n" * (number % 20) + f"two {number}")
+        for number in range(200)
     ]
     async with stage(*entries, size=(30, 12)) as (pilot, transcript):
         before = rows(transcript)
@@ -123,7 +126,7 @@ async def test_a_hint_counts_new_lines_and_a_click_goes_to_the_end() -> None:
 
 async def test_sending_a_message_goes_to_the_end_even_while_an_answer_grows() -> None:
     async with stage(numbered(200)) as (pilot, transcript):
-        answer = Answer("guide")
+        answer = TranscriptAnswer("guide")
         transcript.add(answer)
         await pilot.pause()
         answer.append(script("> one\n" * 5))
@@ -139,7 +142,7 @@ async def test_sending_a_message_goes_to_the_end_even_while_an_answer_grows() ->
 
 
 async def test_the_screen_shows_what_an_answer_adds_in_place_and_while_it_scrolls() -> None:
-    answer = Answer("guide")
+    answer = TranscriptAnswer("guide")
     async with stage(answer, size=(40, 8)) as (pilot, transcript):
         for number in range(30):
             answer.append(script(f"> w{number}"))
@@ -162,7 +165,7 @@ async def test_the_end_key_goes_to_the_end() -> None:
 
 
 async def test_a_new_width_keeps_the_readers_place_even_while_an_answer_grows() -> None:
-    answer = Answer("guide")
+    answer = TranscriptAnswer("guide")
     text = " ".join(f"w{number}" for number in range(900))
     async with stage(UserMessage(text), answer, size=(80, 20)) as (pilot, transcript):
         transcript.scroll_to(y=15, animate=False)
@@ -179,7 +182,7 @@ async def test_a_new_width_keeps_the_readers_place_even_while_an_answer_grows() 
 
 async def test_another_way_of_showing_formulas_keeps_the_readers_place() -> None:
     text = " ".join(f"w{number} $\\alpha_{{{number}}}$" for number in range(400))
-    answer = Answer("guide")
+    answer = TranscriptAnswer("guide")
     async with stage(answer, UserMessage(" ".join(f"v{number}" for number in range(900))), size=(60, 20)) as (
         pilot,
         transcript,
@@ -197,7 +200,7 @@ async def test_another_way_of_showing_formulas_keeps_the_readers_place() -> None
 
 
 async def test_a_thought_streams_unfolded_then_folds_and_unfolds_on_a_click() -> None:
-    thinking = Answer("guide")
+    thinking = TranscriptAnswer("guide")
     async with stage(thinking) as (pilot, transcript):
         rounds = script(">x|> well|>y|> Yes")
         for place, tag in ((0, "<think>"), (2, "</think>")):
@@ -214,7 +217,7 @@ async def test_a_thought_streams_unfolded_then_folds_and_unfolds_on_a_click() ->
 
 
 async def test_a_thought_that_nothing_follows_stays_readable_and_can_be_folded() -> None:
-    thinking = Answer("guide")
+    thinking = TranscriptAnswer("guide")
     async with stage(thinking) as (_, transcript):
         thinking.begin_inside("</think>")
         thinking.append(script("> well|> then"))
@@ -232,7 +235,7 @@ async def test_a_stored_answer_reads_its_trace_only_when_needed() -> None:
         asked.append(True)
         return list(script(" a~ b~> c"))
 
-    answer = Answer.stored("guide", " a c", "ok", trace=trace)  # type: ignore[arg-type]
+    answer = TranscriptAnswer.stored("guide", " a c", "ok", trace=trace)  # type: ignore[arg-type]
     async with stage(answer) as (_, transcript):
         assert not asked
         assert answer.view is View.MARKDOWN
@@ -243,10 +246,10 @@ async def test_a_stored_answer_reads_its_trace_only_when_needed() -> None:
 
 async def test_keys_select_messages_and_post_what_to_do_with_them() -> None:
     question = UserMessage("Why?")
-    async with stage(question, Answer.stored("guide", CODE, "ok")) as (pilot, transcript):
+    async with stage(question, TranscriptAnswer.stored("guide", CODE, "ok")) as (pilot, transcript):
         transcript.focus()
         await pilot.pause()
-        assert isinstance(transcript.selected, Answer)
+        assert isinstance(transcript.selected, TranscriptAnswer)
         assert rows(transcript)[3].startswith("█ guide")
         await pilot.press("c", "b", "b", "b", "e", "r", "up", "e", "r", "down", "down")
         await pilot.pause()
@@ -280,7 +283,7 @@ async def test_arrows_and_clicks_ask_for_other_versions() -> None:
 
 
 async def test_the_token_cursor_goes_over_every_token_and_is_marked() -> None:
-    answer = Answer.stored("guide", " all moves on", "ok", trace=script(" all~ needs~/ a/> moves|> on"))
+    answer = TranscriptAnswer.stored("guide", " all moves on", "ok", trace=script(" all~ needs~/ a/> moves|> on"))
     async with stage(answer) as (pilot, transcript):
         transcript.focus()
         marks = []
@@ -296,7 +299,7 @@ async def test_the_token_cursor_goes_over_every_token_and_is_marked() -> None:
 
 
 async def test_a_click_on_a_link_opens_nothing_and_posts_its_address() -> None:
-    async with stage(Answer.stored("guide", "see [here](http://x.y/z)", "ok")) as (pilot, _):
+    async with stage(TranscriptAnswer.stored("guide", "see [here](http://x.y/z)", "ok")) as (pilot, _):
         await pilot.click(Transcript, offset=(7, 2))
         await pilot.pause()
         assert described(posted(pilot)) == described([Transcript.LinkClicked("http://x.y/z")])
@@ -313,7 +316,7 @@ async def test_text_selected_with_the_mouse_has_no_soft_line_breaks() -> None:
 
 async def test_hostile_text_stays_inside_its_box() -> None:
     hostile = "\x1b[31m\x1b]0;x\x07\u202ee" + "\u0301" * 5000 + "👩\u200d👧 漢字\t\ud800" + "x" * 100_000 + "\r\rend"
-    async with stage(UserMessage(hostile), Answer.stored("g\x1b[2J", hostile, "\x1b[0m")) as (_, transcript):
+    async with stage(UserMessage(hostile), TranscriptAnswer.stored("g\x1b[2J", hostile, "\x1b[0m")) as (_, transcript):
         for where in ("home", "end"):
             transcript.move(where)
             for y in range(transcript.size.height):

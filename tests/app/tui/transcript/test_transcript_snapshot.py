@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 
 from app.tui.scripted_client import script
 from specchat.tui.appearance import DARK, DARK_NAME
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.entries import Siblings, TranscriptNotice, UserMessage
 from specchat.tui.transcript.transcript import Transcript
 
@@ -52,13 +52,13 @@ class Stage(App[None]):
         yield Transcript()
 
     async def on_mount(self) -> None:
-        traced = Answer.stored(
+        traced = TranscriptAnswer.stored(
             "guide", " all moves on", "612 tok/s · α 0.50", trace=script(" all~ needs~/ a/> moves|> on")
         )
         self.query_one(Transcript).load(
             [
                 UserMessage("Write a function\nthat adds.", siblings=Siblings(2, 3)),
-                Answer.stored("guide", MARKDOWN, "612 tok/s · accepted 76 %", siblings=Siblings(1, 2)),
+                TranscriptAnswer.stored("guide", MARKDOWN, "612 tok/s · accepted 76 %", siblings=Siblings(1, 2)),
                 TranscriptNotice("the engine was killed", failure=True),
                 UserMessage("And then?"),
                 traced,

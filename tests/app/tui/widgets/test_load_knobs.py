@@ -9,12 +9,12 @@ from specchat.engine_process.protocol import TaskFailed
 from specchat.tui.memory_estimate import placed
 from specchat.tui.widgets.load_knobs import LoadKnobRow, LoadKnobs
 from specchat_engine.load_options import LoadOptions
-from specchat_engine.memory.placement import DeviceMemory, Machine, Part, Placement, Remedy
+from specchat_engine.memory.placement import DeviceMemory, Machine, PlacedBytes, Placement, Remedy
 
 
 def test_missing_memory_is_reported_with_remedies() -> None:
     machine = Machine((DeviceMemory("CPU", "cpu", 10**9, 2 * 10**9), DeviceMemory("CUDA0", "gpu", 10**9, 10**9)))
-    parts = (Part("target", "weights", "CPU", 3 * 10**9), Part("draft", "weights", "CUDA0", 5 * 10**8))
+    parts = (PlacedBytes("target", "weights", "CPU", 3 * 10**9), PlacedBytes("draft", "weights", "CUDA0", 5 * 10**8))
     remedies = (Remedy("n_ctx", 4096), Remedy("cache_type", "q8_0"))
     words = str(placed(Placement(parts, {"CPU": 2 * 10**9}, remedies), machine))
     assert words.splitlines() == [

@@ -8,17 +8,17 @@ import pytest
 from textual.content import Content
 
 from specchat.models.downloads import DownloadView
-from specchat.models.library import Entry, Summary
+from specchat.models.library import HeaderSummary, LibraryModel
 from specchat.models.pull import FileProgress, PullProgress, PullState
-from specchat.models.sources import Found, Source
+from specchat.models.sources import Found, ModelSource
 from specchat.tui.widgets.listing import row
 from specchat.tui.widgets.model_rows import download_line, download_row, entry_row, finding_line
-from specchat_engine.pairing import Finding, Grade
+from specchat_engine.pairing import Grade, PairFinding
 
 
-def entry(name: str = "some/model-GGUF:Q4_K_M", problem: str = "") -> Entry:
-    found = Found(name, Source.HUB, (Path("/models/a.gguf"),), 2_500_000_000, "Q4_K_M", problem)
-    return Entry(found, Summary(parameters=4_000_000_000), ("quick",))
+def entry(name: str = "some/model-GGUF:Q4_K_M", problem: str = "") -> LibraryModel:
+    found = Found(name, ModelSource.HUB, (Path("/models/a.gguf"),), 2_500_000_000, "Q4_K_M", problem)
+    return LibraryModel(found, HeaderSummary(parameters=4_000_000_000), ("quick",))
 
 
 def download(name: str, done: int, state: PullState = PullState.RUNNING, error: str = "") -> DownloadView:
@@ -48,7 +48,7 @@ def test_an_unusable_model_says_why() -> None:
 def test_escape_sequences_in_names_and_findings_are_removed() -> None:
     for drawn in (
         entry_row(entry("a/\x1b[31mred\x07"), 80),
-        finding_line(Finding(Grade.BLOCKER, "vocabulary", "differs at \x1b]0;x\x07", "use \x9b another")),
+        finding_line(PairFinding(Grade.BLOCKER, "vocabulary", "differs at \x1b]0;x\x07", "use \x9b another")),
         download_line([download("\x1b[2Jname", 10)], 80),
     ):
         assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in str(drawn))

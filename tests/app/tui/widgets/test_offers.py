@@ -7,7 +7,7 @@ import pytest
 from app.tui.prompting import Prompting, prompting, sources_in
 from specchat.chat.commands.registry import commands
 from specchat.chat.controller import Sources
-from specchat.chat.history import Entry, History
+from specchat.chat.history import HistoryEntry, PromptHistory
 from specchat.tui.widgets.offers import Menu, menu_at
 
 COMMANDS = [*commands().values()]
@@ -22,10 +22,10 @@ def folder(tmp_path: Path) -> Path:
     return work
 
 
-def history(*texts: str) -> History:
-    sent = History()
+def history(*texts: str) -> PromptHistory:
+    sent = PromptHistory()
     for text in texts:
-        sent.add(Entry(text))
+        sent.add(HistoryEntry(text))
     return sent
 
 

@@ -5,7 +5,7 @@ import pytest
 from textual.events import Key, Paste
 
 from app.tui.prompting import prompting, sources_in
-from specchat.chat.history import History
+from specchat.chat.history import PromptHistory
 from support.documents import write_pdf
 
 
@@ -247,11 +247,11 @@ async def test_up_within_several_lines_moves_the_cursor() -> None:
 
 async def test_what_was_sent_is_there_at_the_next_start(tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
-    async with prompting(history=History(path)) as at:
+    async with prompting(history=PromptHistory(path)) as at:
         await at.press("a", "enter")
         await at.paste("line\n" * 50)
         await at.press("enter")
-    async with prompting(history=History(path)) as at:
+    async with prompting(history=PromptHistory(path)) as at:
         await at.press("up")
         assert at.text == "[pasted #1: 50 lines]"
         await at.press("enter", "up", "up")

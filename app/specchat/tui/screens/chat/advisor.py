@@ -12,7 +12,7 @@ from specchat.chat.session import ChatSession
 from specchat.chat.turn import RunningTurn
 from specchat.engine_process.protocol import Ended
 from specchat.errors import SpecchatError
-from specchat.stats.advice import Advice, AlphaRecord, Answered, Memory, advise, fallen_alpha
+from specchat.stats.advice import Advice, AdviceHistory, AlphaRecord, Answered, advise, fallen_alpha
 from specchat.stats.causes import causes
 from specchat.store.store import Store
 from specchat.store.turns import RECORD_TURNS
@@ -21,7 +21,7 @@ from specchat.tui.recording import answered
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat_engine.settings import Settings
 
 
@@ -29,7 +29,7 @@ from specchat_engine.settings import Settings
 class Review:
     """Advice on an answer, a notice, or neither; and what the advisor remembers."""
 
-    memory: Memory
+    memory: AdviceHistory
     advice: Advice | None = None
     notice: str | None = None
 
@@ -40,9 +40,9 @@ def earlier_turns(store: Store, pair: str, message: int) -> Sequence[tuple[int, 
     return [(counted.num_tested_tokens, counted.num_accepted_tokens) for counted in turns[:RECORD_TURNS]]
 
 
-def review(turn: Answered, before: Sequence[tuple[int, int]], memory: Memory | None) -> Review:
+def review(turn: Answered, before: Sequence[tuple[int, int]], memory: AdviceHistory | None) -> Review:
     """The review of an answer. There is a notice only if there is no advice, since advice says more."""
-    advice, memory = advise(causes(turn), memory or Memory())
+    advice, memory = advise(causes(turn), memory or AdviceHistory())
     if advice is not None:
         return Review(memory, advice)
     figures = turn.view.figures
@@ -73,7 +73,9 @@ class Advisor:
             self._turns.change_settings(changed)
             self._view.note("taken: in force from the next round on")
 
-    async def look_back(self, session: ChatSession, settings: Settings, turn: RunningTurn[Answer], last: Ended) -> None:
+    async def look_back(
+        self, session: ChatSession, settings: Settings, turn: RunningTurn[TranscriptAnswer], last: Ended
+    ) -> None:
         """Adds a remark below an answer if there is something to say; `settings` are those at its end."""
         trace, loaded = turn.trace(last), session.loaded
         if trace is None or loaded is None:

@@ -15,14 +15,14 @@ from specchat.chat.server_limits import COMPARISON, INSPECTION, learns_nothing
 from specchat.chat.session import Question
 from specchat.engine_process.engine_client import EngineClient
 from specchat.errors import SpecchatError, TraceError
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.models.formatting import recorded_pair
 from specchat.stats.charts import Line, wrapped
 from specchat.stats.figures.figure import Figure
 from specchat.stats.turn import TurnView
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.recording import (
-    Recording,
+    SideAnswer,
     answered,
     asked_in,
     looker,
@@ -39,7 +39,7 @@ from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.statistics_pages import pages
-from specchat.tui.screens.verify import Compared, VerifyScreen, describe_gap, not_comparable
+from specchat.tui.screens.verify import TextComparison, VerifyScreen, describe_gap, not_comparable
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.trace_lines import settings_in
 from specchat_engine.settings import Settings
@@ -57,7 +57,7 @@ class AnswerWindows:
         view: ChatView,
         client: EngineClient,
         turns: TurnRunner,
-        read: Callable[[Place], None],
+        read: Callable[[SectionAddress], None],
     ) -> None:
         """`owner` is a widget of the app over which the windows open; `read` opens a section of the documentation."""
         self._owner = owner
@@ -150,8 +150,8 @@ class AnswerWindows:
         loaded = self._state.session.loaded
         drafters = loaded.drafters if loaded else ()
         runners = (
-            Recording(self._client, question, settings.plain),
-            Recording(self._client, question, speculative(settings, drafters)),
+            SideAnswer(self._client, question, settings.plain),
+            SideAnswer(self._client, question, speculative(settings, drafters)),
         )
         self._owner.app.push_screen(RaceScreen(*runners, trace.question))
 
@@ -167,7 +167,7 @@ class AnswerWindows:
         same = replace(settings_in(trace.start, settings).plain, max_tokens=len(trace.tokens))
         look = looker(self._client, question.messages, trace, settings)
 
-        async def explain(difference: Compared) -> str:
+        async def explain(difference: TextComparison) -> str:
             ours, theirs = difference.tokens
             if difference.place is None or ours is None or theirs is None:
                 return ""
@@ -175,7 +175,7 @@ class AnswerWindows:
             weights = (trace.start.get("target") or {}).get("quantisation", "")
             return describe_gap(seen, difference, question.seed, question.turn, question.attempt, weights)
 
-        self._owner.app.push_screen(VerifyScreen(trace, Recording(self._client, question, same), explain))
+        self._owner.app.push_screen(VerifyScreen(trace, SideAnswer(self._client, question, same), explain))
 
     async def statistics(self, page: str = "Turn") -> None:
         """Opens the statistics at this tab; before the models are loaded, those of a stored answer."""

@@ -18,7 +18,7 @@ from specchat.engine_process.protocol import (
     TaskFailed,
 )
 from specchat.stats.turn import TurnView
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat_engine.decoding.rounds import PromptProgress, Round
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ async def _loaded(screen: ChatScreen, event: Loaded) -> None:
     screen.turns.send_waiting()
 
 
-def _ended(screen: ChatScreen, turn: RunningTurn[Answer], last: Ended | TaskFailed) -> None:
+def _ended(screen: ChatScreen, turn: RunningTurn[TranscriptAnswer], last: Ended | TaskFailed) -> None:
     session, settings = screen.state.session, screen.state.settings
     screen.turns.finish(turn, last)
     if isinstance(last, Ended) and last.calls:

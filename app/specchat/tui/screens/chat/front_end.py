@@ -18,7 +18,7 @@ from specchat.chat.mentions import written
 from specchat.chat.variables import variables
 from specchat.terminal.clipboard import copy
 from specchat.tui.screens.chat.view import message_id
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.transcript.view import RAW_FORMULAS
 from specchat_engine.settings import Settings
@@ -211,7 +211,7 @@ class ScreenFrontEnd:
 
     def _copy_part(self, part: str | int) -> None:
         """Copies the last answer, its last block of code or that with a number, or the whole chat."""
-        answers = [entry for entry in self._view.transcript.entries if isinstance(entry, Answer)]
+        answers = [entry for entry in self._view.transcript.entries if isinstance(entry, TranscriptAnswer)]
         if isinstance(part, int):
             codes = answers[-1].codes if answers else ()
             if part > len(codes):

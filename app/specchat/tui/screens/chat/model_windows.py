@@ -11,28 +11,28 @@ from textual.widget import Widget
 from specchat.chat.commands.model import Role
 from specchat.engine_process.engine_client import EngineClient
 from specchat.engine_process.records import kept_costs
-from specchat.models.candidates import Candidate, judge_drafts, known_pair
+from specchat.models.candidates import DraftCandidate, judge_drafts, known_pair
 from specchat.models.chosen_pair import remember_welcome
 from specchat.models.control import INTERACTIVE
 from specchat.models.downloads import Wanted
 from specchat.models.headers import remote_header
 from specchat.models.hub import Hub
 from specchat.models.last_pairs import read_timings
-from specchat.models.library import Entry, loadable_models
+from specchat.models.library import LibraryModel, loadable_models
 from specchat.models.machine import ask_machine
-from specchat.models.model_files import Group, HubFile
+from specchat.models.model_files import HubFile, ModelFileGroup
 from specchat.models.pass_costs import judge_here
 from specchat.models.recommended import few, note, suggestions
 from specchat.tui.draft_timer import DraftTimer
 from specchat.tui.screens.chat.model_loader import ModelLoader
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
-from specchat.tui.screens.first_run import FirstRunScreen, Fitting, Offer, Step
+from specchat.tui.screens.first_run import FirstRunScreen, Fitting, WelcomeRow, WelcomeStep
 from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScreen
 from specchat.tui.widgets.download_bar import DownloadBar
-from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.prompt import PromptInput
 from specchat_engine.gguf import read_model
-from specchat_engine.pairing import Verdict
+from specchat_engine.pairing import PairVerdict
 
 
 class ModelWindows:
@@ -48,16 +48,16 @@ class ModelWindows:
         self._loader = loader
         self._bar = downloads
 
-    def welcome(self, prompt: Prompt, start_tour: Callable[[], Awaitable[None]]) -> None:
+    def welcome(self, prompt: PromptInput, start_tour: Callable[[], Awaitable[None]]) -> None:
         """Opens the welcome of the first run; the next start does not show it."""
         remember_welcome()
 
-        async def chosen(offer: Offer | None) -> None:
-            if offer is None or offer.step is Step.START:
+        async def chosen(offer: WelcomeRow | None) -> None:
+            if offer is None or offer.step is WelcomeStep.START:
                 return
-            if offer.step is Step.TOUR:
+            if offer.step is WelcomeStep.TOUR:
                 await start_tour()
-            elif offer.step is Step.SEARCH:
+            elif offer.step is WelcomeStep.SEARCH:
                 self.browse(part="hub")
             elif offer.pair is not None:
                 self.browse(part="suggested", first=offer.pair.title)
@@ -99,7 +99,7 @@ class ModelWindows:
         big = target or options.target
         timer = DraftTimer(self._client, big, options.load, lambda: self._state.turn is not None)
 
-        def judged() -> Iterator[Candidate]:
+        def judged() -> Iterator[DraftCandidate]:
             return judge_drafts(big, loadable_models((big,)), options.load, ask_machine().machine, kept_costs())
 
         def picked(result: PickedDraft | None) -> None:
@@ -118,7 +118,7 @@ class ModelWindows:
         elif self._bar.downloads.views():
             self._bar.follow()
 
-    def _judge(self, model: Group[HubFile], role: Role, target: Group[HubFile] | None) -> Verdict:
+    def _judge(self, model: ModelFileGroup[HubFile], role: Role, target: ModelFileGroup[HubFile] | None) -> PairVerdict:
         """Judges a model of the hub by its header; a draft is judged for this target, or for the loaded one."""
         options = self._state.session.options
         header, machine = remote_header(model.files, INTERACTIVE), ask_machine().machine
@@ -138,6 +138,6 @@ def _fitting() -> Fitting:
     return Fitting(place.words, few(known), note(place, known))
 
 
-def _wanted(entry: Entry) -> Wanted:
+def _wanted(entry: LibraryModel) -> Wanted:
     """The files of a model that has been downloaded in part."""
     return Wanted(entry.name, Hub(INTERACTIVE).model(entry.name))

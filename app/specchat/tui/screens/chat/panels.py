@@ -8,13 +8,13 @@ from textual.screen import Screen
 
 from specchat.chat.knobs import live_knobs
 from specchat.chat.server_limits import drafts_by_itself
-from specchat.manual.sections import Place
+from specchat.manual.sections import SectionAddress
 from specchat.tui.keymap import written_key
 from specchat.tui.screens.chat.conversations import Conversations
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 
 
 class Panels:
@@ -92,14 +92,14 @@ class Panels:
 
         self._screen.app.push_screen(HelpScreen(self._own_keys, about or self._state.docs_search))
 
-    def offer_docs(self, entry: Answer, answer: int, text: str) -> None:
+    def offer_docs(self, entry: TranscriptAnswer, answer: int, text: str) -> None:
         """Offers a search of the docs below an answer in which the built-in guide says that it does not know."""
         if words := self._state.docs_words(text):
             self._state.docs_offer = (answer, words)
             key = written_key(self._own_keys.get("chat.help", "f1").partition(",")[0])
             entry.remark(f"{key} searches the docs for “{words}”")
 
-    def read_docs(self, place: Place) -> None:
+    def read_docs(self, place: SectionAddress) -> None:
         """Opens a section of the documentation."""
         from specchat.tui.screens.help import HelpScreen
 

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from specchat.chat.archive import Archive
 from specchat.chat.commands.registry import commands
 from specchat.chat.controller import Sources
-from specchat.chat.history import History, history_file
+from specchat.chat.history import PromptHistory, history_file
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.outbox import QueuedMessage
 from specchat.chat.session import ChatSession, Phase
@@ -47,7 +47,7 @@ from specchat.tui.widgets.dashboard import Dashboard
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
-from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.prompt import PromptInput
 
 if TYPE_CHECKING:
     from specchat.tui.screens.chat.answer_windows import AnswerWindows
@@ -61,7 +61,7 @@ _AGAIN_QUITS = "Ctrl+C again quits"
 class ChatScreen(Screen[None]):
     """A conversation, and everything that can be done with it."""
 
-    AUTO_FOCUS = "Prompt"
+    AUTO_FOCUS = "PromptInput"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop_command", "Stop command", id="chat.stop_command"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
@@ -114,7 +114,7 @@ class ChatScreen(Screen[None]):
         self._client = client
         self.library = LibraryNames()
         self.link = EngineLink(client, self)
-        self.state = ChatState(ChatSession(options), archive, History(history_file()))
+        self.state = ChatState(ChatSession(options), archive, PromptHistory(history_file()))
         self.view = ChatView(self.state, self._sources, self.state.history, downloads)
         self.tools = ToolCalls(self, self.state, self.view, self.refresh_bindings)
         self.turns = TurnRunner(self, self.state, self.view, self.link, self.tools, self._turn_changed)
@@ -197,7 +197,7 @@ class ChatScreen(Screen[None]):
 
     # Messages of the prompt
 
-    def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
+    def on_prompt_input_submitted(self, message: PromptInput.Submitted) -> None:
         """Sends a message; loads the models again if that failed before. Images need a model that sees them."""
         if message.images and (why := self.state.session.blind_because):
             self.view.note(why)
@@ -206,30 +206,30 @@ class ChatScreen(Screen[None]):
         if self.state.waiting is not None and self.state.session.phase is Phase.FAILED:
             self.loader.load()
 
-    async def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
+    async def on_prompt_input_commanded(self, message: PromptInput.Commanded) -> None:
         """Does what a slash command asks for."""
         await self.front_end.perform(message.invocation)
 
-    def on_prompt_scrolled(self, message: Prompt.Scrolled) -> None:
+    def on_prompt_input_scrolled(self, message: PromptInput.Scrolled) -> None:
         """Scrolls the transcript."""
         self.view.transcript.move(message.where)
 
-    def on_prompt_spared(self, message: Prompt.Spared) -> None:
+    def on_prompt_input_spared(self, message: PromptInput.Spared) -> None:
         """Sends or takes back what is queued, or controls step mode."""
         if not self.queue.press(message.key):
             self.step_mode.press(message.key)
 
-    def on_prompt_pages_named(self, message: Prompt.PagesNamed) -> None:
+    def on_prompt_input_pages_named(self, message: PromptInput.PagesNamed) -> None:
         """Asks before pages are fetched."""
         from specchat.tui.screens.question import PageConsentScreen
 
         self.app.push_screen(PageConsentScreen(message.pages), lambda agreed: message.fetch() if agreed else None)
 
-    def on_prompt_mode_changed(self, message: Prompt.ModeChanged) -> None:
+    def on_prompt_input_mode_changed(self, message: PromptInput.ModeChanged) -> None:
         """Shows the mode of vi's keys above the prompt."""
         self.view.show_mode(message.mode)
 
-    def on_prompt_editor_wanted(self) -> None:
+    def on_prompt_input_editor_wanted(self) -> None:
         """Opens the user's editor."""
         self.programs.edit()
 
@@ -238,10 +238,10 @@ class ChatScreen(Screen[None]):
         self.turns.prompt_changed()
         self.step_mode.show()
 
-    @on(Prompt.Refused)
+    @on(PromptInput.Refused)
     @on(Knobs.Refused)
     @on(LoadKnobs.Refused)
-    def show_reason(self, message: Prompt.Refused | Knobs.Refused | LoadKnobs.Refused) -> None:
+    def show_reason(self, message: PromptInput.Refused | Knobs.Refused | LoadKnobs.Refused) -> None:
         """Says why a text or a value is not possible."""
         self.view.note(message.reason)
 

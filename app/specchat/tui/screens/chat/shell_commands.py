@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from specchat.chat.attachments import BYTES_A_TOKEN
 from specchat.terminal.shell import MOST_BYTES, ShellCommand
-from specchat.tools.consent import Verdict
+from specchat.tools.consent import ConsentAnswer
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.command_entry import CommandEntry
@@ -56,11 +56,11 @@ class ShellCommands:
     def _ask(self, command: str) -> None:
         from specchat.tui.screens.question import ConsentScreen
 
-        def decided(verdict: Verdict | None) -> None:
-            if verdict in (None, Verdict.NO):
+        def decided(verdict: ConsentAnswer | None) -> None:
+            if verdict in (None, ConsentAnswer.NO):
                 self._view.prompt.give_back(f"!{command}")
                 return
-            self._state.commands_allowed = verdict is Verdict.ALWAYS
+            self._state.commands_allowed = verdict is ConsentAnswer.ALWAYS
             self._begin(command)
 
         server = self._state.session.server

@@ -8,7 +8,7 @@ from specchat.chat.controller import ChatController
 from specchat.chat.outbox import Outbox, QueuedMessage
 from specchat.chat.turn import RunningTurn
 from specchat.store.records import StoredMessage
-from specchat.tui.transcript.answer import Answer, View
+from specchat.tui.transcript.answer import TranscriptAnswer, View
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class ChatState(ChatController):
     next one replaces. `live_view` is how answers are shown while they stream. `frozen` is true in step mode.
     """
 
-    turn: RunningTurn[Answer] | None = None
+    turn: RunningTurn[TranscriptAnswer] | None = None
     waiting: StoredMessage | None = None
     editing: int | None = None
     live_view: View = View.TRACE

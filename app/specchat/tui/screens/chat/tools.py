@@ -17,7 +17,7 @@ from textual.screen import Screen
 
 from specchat.engine_process.protocol import NO_TOOLS, Offer
 from specchat.errors import SpecchatError
-from specchat.tools.consent import Verdict
+from specchat.tools.consent import ConsentAnswer
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.tool_entry import ToolEntry
@@ -52,7 +52,7 @@ class ToolCalls:
         self._calls: _Calls | None = None
         self._switching = False
         self._closed = False
-        self._verdict: Future[Verdict] | None = None
+        self._verdict: Future[ConsentAnswer] | None = None
         self._one_at_a_time = threading.Lock()
 
     @property
@@ -187,11 +187,11 @@ class ToolCalls:
             self._on_change()
             made.then()
 
-    def _ask(self, tool: Tool, call: ToolCall) -> Verdict:
+    def _ask(self, tool: Tool, call: ToolCall) -> ConsentAnswer:
         """What the user says about a call; blocks the thread that makes the calls."""
         made, self._verdict = self._calls, Future()
         if self._closed or made is None:
-            return Verdict.NO
+            return ConsentAnswer.NO
         self._screen.call_later(self._show_consent, made, tool, call)
         return self._verdict.result()
 
@@ -203,7 +203,7 @@ class ToolCalls:
             return
         where = self._state.tools.opened().where(tool)
 
-        def decided(verdict: Verdict | None) -> None:
+        def decided(verdict: ConsentAnswer | None) -> None:
             if made.entry is not None:
                 made.entry.wait("Esc stops it")
             self._decide(verdict)
@@ -215,8 +215,8 @@ class ToolCalls:
         asked = ToolConsent(tool, call.arguments, where, host=host)
         self._screen.app.push_screen(asked, decided)
 
-    def _decide(self, verdict: Verdict | None) -> None:
+    def _decide(self, verdict: ConsentAnswer | None) -> None:
         """Answers the thread that asks, if one does."""
         asked, self._verdict = self._verdict, None
         if asked is not None and not asked.done():
-            asked.set_result(verdict or Verdict.NO)
+            asked.set_result(verdict or ConsentAnswer.NO)

@@ -11,7 +11,7 @@ from specchat.tui.screens.chat.conversations import Conversations
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.body import View
 from specchat_assets import is_guide
 from specchat_engine.settings import AUTO, DraftLength, Settings
@@ -26,7 +26,7 @@ _LIST = """Repeat this list without changes:
 - user_name_field"""
 
 
-class Step(NamedTuple):
+class TourStep(NamedTuple):
     """A question with what to look at, asked with these settings.
 
     With `from_start` it is asked in place of the first one: the same text can only follow the same conversation.
@@ -48,14 +48,14 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step(
+    TourStep(
         "what you see",
         "A small draft model guesses up to 5 tokens ahead, the target checks them in one pass. Blue was guessed right "
         "and came nearly free; what is struck through was rejected, and the target's own word stands beside it.",
         _FACT,
         5,
     ),
-    Step(
+    TourStep(
         "low α",
         "α is the share of the checked guesses that are right. Facts are easy to guess. A story at temperature 1.2 is "
         "drawn by chance, and nobody guesses chance: watch the strokes and α.",
@@ -63,7 +63,7 @@ STEPS = (
         5,
         temperature=1.2,
     ),
-    Step(
+    TourStep(
         "a copy",
         "What the prompt says already needs no draft model: lookup finds the words again and proposes what followed "
         "them. These drafts take almost no time: compare the shares of draft and verify.",
@@ -71,7 +71,7 @@ STEPS = (
         8,
         "lookup",
     ),
-    Step(
+    TourStep(
         "k by hand",
         "k is how many tokens are guessed at most. Lower it with Ctrl+↓ to 1 or 2 (header: k), then ask the first "
         "question again, in place of the first time: the same text, and fewer tokens a pass. Tab, ↑ and ← go back to "
@@ -80,7 +80,7 @@ STEPS = (
         5,
         from_start=True,
     ),
-    Step(
+    TourStep(
         "k auto",
         "Now k is auto: before each round it is chosen by what was accepted and by what passes cost here. On the story "
         "it guesses little, or not at all where that does not pay. F9 explains every figure.",
@@ -105,7 +105,7 @@ class Tour:
         self._builtin = builtin
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> TourStep | None:
         """The step to be taken; None after the last."""
         return STEPS[self._place] if self._place < len(STEPS) else None
 
@@ -173,7 +173,7 @@ class TourGuide:
         prompt.focus()
         self._restore()
 
-    def answered(self, answer: Answer) -> None:
+    def answered(self, answer: TranscriptAnswer) -> None:
         """Goes to the next step after an answer, and leaves the answer in the colours that the steps speak of."""
         if self._tour is not None:
             answer.show(View.TRACE)

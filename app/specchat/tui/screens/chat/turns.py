@@ -20,11 +20,11 @@ from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage
 from specchat.terminal.filter import clean
 from specchat.tui.engine_link import EngineLink
-from specchat.tui.pace import Pace
+from specchat.tui.pace import Throttle
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.tools import ToolCalls
 from specchat.tui.screens.chat.view import ChatView
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.entries import Siblings, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat_engine.decoding.rounds import PromptProgress, Round
@@ -57,9 +57,9 @@ class TurnRunner:
         self._link = link
         self._tools = tools
         self._on_change = on_change
-        self._figures = Pace(owner, _FIGURES_PAUSE, self._show_figures)
-        self._reading = Pace(owner, _READING_PAUSE, self._read_ahead)
-        self._storing = Pace(owner, _STORING_PAUSE, self.store_running)
+        self._figures = Throttle(owner, _FIGURES_PAUSE, self._show_figures)
+        self._reading = Throttle(owner, _READING_PAUSE, self._read_ahead)
+        self._storing = Throttle(owner, _STORING_PAUSE, self.store_running)
 
     def send(self, text: str, shown: str, images: tuple[StoredImage, ...] = ()) -> None:
         """Asks for an answer to a message with images; `shown` is its text with long pastes folded.
@@ -105,7 +105,7 @@ class TurnRunner:
         if not goes_on:
             self._tools.begin()
         message, question = state.begin(prefix, frozen=state.frozen, waiting=waiting, tools=self._tools.offer)
-        answer = Answer(session.answerer, state.live_view, key=message.id)
+        answer = TranscriptAnswer(session.answerer, state.live_view, key=message.id)
         answer.siblings = Siblings(*session.conversation.place(message.id))
         state.turn = RunningTurn(session, message, question, settings, answer)
         self._view.transcript.add(answer)
@@ -249,7 +249,7 @@ class TurnRunner:
         transcript.add(SummaryEntry(event.text))
         transcript.add(turn.answer)
 
-    def take(self, turn: RunningTurn[Answer], rounds: Sequence[Round]) -> None:
+    def take(self, turn: RunningTurn[TranscriptAnswer], rounds: Sequence[Round]) -> None:
         """Adds rounds to the answer that is being written."""
         turn.take(rounds)
         if words := repeating_words(turn.repeats):
@@ -257,12 +257,12 @@ class TurnRunner:
         self._figures.request()
         self._storing.request()
 
-    def recount(self, turn: RunningTurn[Answer], rounds: Sequence[Round]) -> None:
+    def recount(self, turn: RunningTurn[TranscriptAnswer], rounds: Sequence[Round]) -> None:
         """Takes all rounds of the answer again."""
         turn.recount(rounds)
         self._figures.request()
 
-    def finish(self, turn: RunningTurn[Answer], last: Ended | TaskFailed) -> None:
+    def finish(self, turn: RunningTurn[TranscriptAnswer], last: Ended | TaskFailed) -> None:
         """Closes the answer, stores it, and gives an unanswered message back to the prompt."""
         state, view = self._state, self._view
         state.turn = None

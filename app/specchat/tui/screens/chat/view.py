@@ -12,17 +12,17 @@ from textual.widgets import Static
 
 from specchat.chat.controller import STILL_LOADING, Sources
 from specchat.chat.conversation import Conversation
-from specchat.chat.history import History
+from specchat.chat.history import PromptHistory
 from specchat.remote.limits import needs_this_machine
 from specchat.stats.line import ending_in
 from specchat.stats.turn import TurnView
 from specchat.store.records import StoredMessage, ToolUse
 from specchat.tui.appearance import legend_line
 from specchat.tui.screens.chat.state import ChatState
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.command_entry import CommandEntry
 from specchat.tui.transcript.conversation_pane import ConversationPane
-from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, UserMessage
+from specchat.tui.transcript.entries import Siblings, TranscriptEntry, TranscriptNotice, UserMessage
 from specchat.tui.transcript.summary_entry import SummaryEntry
 from specchat.tui.transcript.tool_entry import ToolEntry
 from specchat.tui.transcript.transcript import Transcript
@@ -34,7 +34,7 @@ from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.note_bar import NoteBar
 from specchat.tui.widgets.outbox_bar import OutboxBar
-from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.prompt import PromptInput
 from specchat.tui.widgets.step_bar import StepBar, TourBar
 from specchat_engine.load_options import MemoryUse
 
@@ -43,7 +43,7 @@ class ChatView:
     """Makes the widgets and shows the chat's state in them."""
 
     def __init__(
-        self, state: ChatState, sources: Callable[[], Sources], history: History, downloads: LazyDownloads
+        self, state: ChatState, sources: Callable[[], Sources], history: PromptHistory, downloads: LazyDownloads
     ) -> None:
         self._state = state
         self.header = Header(state.session.header())
@@ -58,7 +58,7 @@ class ChatView:
         self.tour_bar = TourBar()
         self.note_bar = NoteBar()
         self.outbox_bar = OutboxBar()
-        self.prompt = Prompt(sources, history)
+        self.prompt = PromptInput(sources, history)
         self._entry_row = Horizontal(id="entry")
         self._mode = self._editing = ""
         self._passing = False
@@ -180,9 +180,9 @@ class ChatView:
         """Shows the whole conversation, scrolled to its end."""
         self.transcript.load(self.entries_of(self._state.session.conversation))
 
-    def entries_of(self, conversation: Conversation) -> list[Entry]:
+    def entries_of(self, conversation: Conversation) -> list[TranscriptEntry]:
         """What the transcript shows of a conversation: its messages, and the summaries where the model reads them."""
-        entries: list[Entry] = []
+        entries: list[TranscriptEntry] = []
         for message in conversation.path():
             entries.append(self._entry(conversation, message))
             if message.summary is not None:
@@ -221,21 +221,21 @@ class ChatView:
         self.show_outbox()
         return True
 
-    def _entry_of(self, message: int) -> Entry | None:
+    def _entry_of(self, message: int) -> TranscriptEntry | None:
         return next((entry for entry in self.transcript.entries if message_id(entry) == message), None)
 
     def _show_above_prompt(self) -> None:
         title = " · ".join(filter(None, (self._mode, self._editing)))
         self._entry_row.border_title = f" {title} " if title else ""
 
-    def _entry(self, conversation: Conversation, message: StoredMessage) -> Entry:
+    def _entry(self, conversation: Conversation, message: StoredMessage) -> TranscriptEntry:
         session = self._state.session
         siblings = Siblings(*conversation.place(message.id))
         if message.role == "tool":
             return self._tool_entry(conversation, message, message.tools or ToolUse())
         if message.role != "assistant":
             return UserMessage(message.content, key=message.id, siblings=siblings, images=message.images)
-        return Answer.stored(
+        return TranscriptAnswer.stored(
             session.answerer,
             message.content,
             message.figures or ending_in(message.state),

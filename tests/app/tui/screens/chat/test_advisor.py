@@ -6,7 +6,7 @@ import pytest
 
 from app.tui.chatting import Chat, answer, ask, chat, note, prompt, quiet, seen
 from app.tui.scripted_client import ScriptedClient, ended, script
-from specchat.stats.advice import Advice, Answered, Cause, Memory
+from specchat.stats.advice import Advice, AdviceHistory, Answered, Cause
 from specchat.stats.summary import Figures
 from specchat.traces.trace import Trace
 from specchat.tui.recording import answered
@@ -29,10 +29,10 @@ def trace(rounds: list[Round]) -> Trace:
     return Trace(START, tuple(rounds), line)
 
 
-def looked(before: list[tuple[int, int]], settings: Settings, memory: Memory | None = None) -> Review:
+def looked(before: list[tuple[int, int]], settings: Settings, memory: AdviceHistory | None = None) -> Review:
     drafters = ("hybrid", "model", "lookup", "none")
     turn = answered(trace(REJECTED), settings, drafters, 32, len(before))
-    return review(turn, before, memory or Memory())
+    return review(turn, before, memory or AdviceHistory())
 
 
 def test_drafts_that_do_not_pay_are_told_with_a_remedy() -> None:

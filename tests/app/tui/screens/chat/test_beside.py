@@ -6,7 +6,7 @@ import pytest
 
 from app.tui.chatting import Chat, answer, ask, chat, command, note, prompt, quiet, screen
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.conversation_pane import ConversationPane, PaneTitle
 from specchat.tui.transcript.entries import UserMessage
 from specchat.tui.transcript.transcript import Transcript
@@ -17,7 +17,7 @@ def panes(pilot: Chat) -> list[list[str]]:
     found = [pane for pane in pilot.app.screen.query(ConversationPane) if pane.display]
     found.sort(key=lambda pane: pane.region.x)
     return [
-        [entry.raw for entry in pane.query_one(Transcript).entries if isinstance(entry, UserMessage | Answer)]
+        [entry.raw for entry in pane.query_one(Transcript).entries if isinstance(entry, UserMessage | TranscriptAnswer)]
         for pane in found
     ]
 
