@@ -86,6 +86,8 @@ ARCHITECTURES: Final[Mapping[str, Architecture]] = {
     "minimax-01": Architecture(states="some", many_nodes=True),
     "minimax-m2": Architecture(hands_out="inputs"),
     "modern-bert": _ENCODER,
+    "muse-glimmer": Architecture(hands_out="inputs"),
+    "nanbeige": Architecture(hands_out="inputs"),
     "nemotron_h": Architecture(states="some", snapshots=True, hands_out="all"),
     "nemotron_h_moe": Architecture(
         states="some", snapshots=True, hands_out="all", predicts=(*_EXPERTS, "nextn.shared_head_norm")
