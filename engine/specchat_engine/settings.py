@@ -32,7 +32,11 @@ FURTHER_MODEL = "model-"
 TOGETHER = (DRAFT_MODEL, *HEADS, "lookup", "store")
 """The drafters between which "hybrid" chooses. The others did not pay on any machine that was measured."""
 
-UNAIDED = {"recycling": "token_recycling:TokenRecyclingDrafter", "lookahead": "lookahead:LookaheadDrafter"}
+UNAIDED = {
+    "recycling": "token_recycling:TokenRecyclingDrafter",
+    "lookahead": "lookahead:LookaheadDrafter",
+    "anpd": "adaptive_ngrams:AdaptiveNgramDrafter",
+}
 """The drafters that need neither a model nor a text, with their classes in `drafters`. To add one, write a file there
 and a line here."""
 

@@ -15,6 +15,7 @@ from specchat_engine.errors import TextStoreError
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
+from specchat_engine.settings import UNAIDED
 from specchat_engine.stores import Suffixes, write_suffixes
 from support.tiny_models import EngineFiles
 
@@ -69,7 +70,7 @@ def test_accepted_tokens_of_a_branch_are_counted(stores: Stores) -> None:
 def test_an_engine_drafts_from_stores_that_may_change_while_it_runs(files: EngineFiles, tmp_path: Path) -> None:
     options = LoadOptions(threads=1)
     with Engine.load(files.target, None, options, stores={}) as engine:
-        assert engine.drafters == ("hybrid", "lookup", "store", "recycling", "lookahead", "none")
+        assert engine.drafters == ("hybrid", "lookup", "store", *UNAIDED, "none")
         settings = Settings(drafter="store", k=6, max_tokens=40)
         plain = engine.session(settings=settings, seed=4)
         list(plain.generate("Hello"))
