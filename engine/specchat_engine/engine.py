@@ -42,14 +42,14 @@ from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo
 from specchat_engine.loaded import info_of, is_base, machine, recommended_by, template_of, versions
 from specchat_engine.memory.placement import with_room
-from specchat_engine.memory.saving import restore, save
+from specchat_engine.memory.snapshots import restore, save
 from specchat_engine.models import ALONE, SessionModel
 from specchat_engine.pair import Pair
 from specchat_engine.pairing import check_pair, is_assistant, read_state_head, several, what_drafts
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
-from specchat_engine.prompt.thinking import ThinkingSwitch
+from specchat_engine.prompt.thinking_switch import ThinkingSwitch
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, HEADS, Settings

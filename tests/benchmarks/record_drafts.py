@@ -26,7 +26,7 @@ from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
-from specchat_engine.policy.branching import Branching
+from specchat_engine.policy.trees import Branching
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.sampler import Sampler
 

@@ -25,10 +25,10 @@ from specchat_engine import SamplingParams
 from specchat_engine.decoding.drafts import NOTHING, ROOT, Context, Draft, Prospect
 from specchat_engine.drafters import StoreDrafter, Stores
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import followed
 from specchat_engine.policy.policy import RoundOutcome, Situation
+from specchat_engine.policy.trees import Branching
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.stores import Suffixes, write_suffixes

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 
 from e2e.terminal import SPECCHAT, Terminal
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from support.sample_traces import encoded, sample_trace
 from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
 

@@ -19,9 +19,9 @@ import numpy as np
 from specchat_engine import PromptLookupDrafter, SamplingParams
 from specchat_engine.decoding.drafts import Alternative, Context, Draft, Prospect
 from specchat_engine.drafters import ModelDrafter
-from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.policy import RoundOutcome, Situation
+from specchat_engine.policy.trees import Branching
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import USUAL_K
 

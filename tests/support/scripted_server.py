@@ -19,7 +19,7 @@ from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
 from specchat.serve.listener import address_of, listen, server_of
 from specchat.serve.requests.base import ModelOffer
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import ModelInfo

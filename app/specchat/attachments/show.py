@@ -49,7 +49,7 @@ def _show(picture: Path, keys: int | None) -> int:
     """Draws the picture, and waits for a key if there are any."""
     try:
         with _kept_title():
-            from specchat.attachments.drawing import Drawing
+            from specchat.attachments.graphics import Drawing
     except ImportError:
         return _MISSING
     drawing = Drawing(picture, _HINT)

@@ -13,7 +13,7 @@ from specchat.bench.plan import Arm
 from specchat.bench.samples import Sample
 from specchat.bench.summary import BestArms, Overall, SummaryRow, choose, overall, rows, temperatures
 from specchat.errors import ConfigError
-from specchat.models.formatting import recorded_pair
+from specchat.models.labels import recorded_pair
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import Settings

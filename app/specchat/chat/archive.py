@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from specchat.chat.conversation import Conversation
 from specchat.engine_process.protocol import Loaded
 from specchat.errors import ConfigError, SpecchatError
-from specchat.models.formatting import model_name
+from specchat.models.labels import model_name
 from specchat.settings.paths import expanded
 from specchat.stats.summary import Summary
 from specchat.store.images import forget_images

@@ -60,7 +60,7 @@ class LibraryNames:
 
 
 def _words(entry: LibraryModel) -> str:
-    from specchat.models.formatting import format_parameters, format_size
+    from specchat.models.labels import format_parameters, format_size
 
     parts = (format_parameters(entry.summary.parameters), entry.quantisation, format_size(entry.size))
     return " · ".join(part for part in parts if part)

@@ -12,7 +12,7 @@ from specchat.chat.attachments import text_of_file
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import with_help
 from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Ended, Generate, Loaded, Offer, Prefix, ServerInfo
-from specchat.models.formatting import brief_name
+from specchat.models.labels import brief_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.advice import Advice, AdviceHistory
 from specchat.stats.line import LOSSY_SIGN

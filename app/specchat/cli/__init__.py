@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from specchat.cli.app import run_command
-from specchat.cli.reporting import complain
+from specchat.cli.messages import complain
 from specchat.errors import INTERRUPTED
 
 __all__ = ["main"]

@@ -13,8 +13,8 @@ from specchat import __version__
 from specchat.cli.deploy import deploy
 from specchat.cli.flags import Debug, Flags, Json, Target, takes_settings
 from specchat.cli.learn import learn
+from specchat.cli.messages import one_line_errors, say
 from specchat.cli.models import models
-from specchat.cli.reporting import one_line_errors, say
 from specchat.cli.sessions import sessions
 from specchat.cli.store import store
 from specchat.errors import ConfigError
@@ -455,7 +455,7 @@ def doctor(
         from specchat.doctor.report import print_report
 
         if model is not None:
-            from specchat.cli.reporting import one_line_from_native_code
+            from specchat.cli.messages import one_line_from_native_code
             from specchat.doctor.exactness import exactness_findings
             from specchat.models.chosen_pair import chat_options
             from specchat.settings.config import read_config

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from specchat.cli.chat import Looks
-from specchat.cli.reporting import say
+from specchat.cli.messages import say
 from specchat.errors import INTERRUPTED, WRONG_USAGE, ConfigError
 from specchat.settings.config import read_config
 from specchat.settings.schema import BY_KEY

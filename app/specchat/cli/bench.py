@@ -25,7 +25,7 @@ from specchat.bench.plan import (
 )
 from specchat.bench.samples import Sample
 from specchat.cli.bench_reports import BenchProgress, print_benchmark, print_comparison
-from specchat.cli.reporting import one_line_from_native_code, print_json, say
+from specchat.cli.messages import one_line_from_native_code, print_json, say
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
 from specchat_engine import Engine, EngineError, SamplingParams, Settings

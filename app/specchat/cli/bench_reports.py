@@ -19,7 +19,7 @@ from specchat.bench.exports import ExportTarget, export
 from specchat.bench.samples import Sample
 from specchat.bench.summary import in_words
 from specchat.bench.tables import bars, comparison_tables, hindsight_table, legend, tables
-from specchat.cli.reporting import print_json, say, show_progress
+from specchat.cli.messages import print_json, say, show_progress
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from specchat.cli.reporting import no_native_debugger, say
+from specchat.cli.messages import no_native_debugger, say
 from specchat.engine_process.local_client import LocalClient
 from specchat.errors import WRONG_USAGE
 from specchat.models.chosen_pair import chat_options, is_first_run

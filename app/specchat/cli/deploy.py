@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specchat.cli.flags import Debug
-from specchat.cli.reporting import one_line_errors, say
+from specchat.cli.messages import one_line_errors, say
 from specchat.errors import ConfigError
 from specchat_engine.settings import K_LIMIT
 
 if TYPE_CHECKING:
     from specchat.remote.deploy.commands import Where
-    from specchat.remote.deploy.planning import ServerPlan
+    from specchat.remote.deploy.plan import ServerPlan
 
 FORMS = ("command", "compose", "kubernetes")
 _MOST_PORTS = 65535
@@ -55,7 +55,7 @@ def deploy(
         from specchat.bench.exports import ExportTarget
         from specchat.remote.deploy.commands import PORTS, Where, command
         from specchat.remote.deploy.manifests import compose, kubernetes
-        from specchat.remote.deploy.planning import plan
+        from specchat.remote.deploy.plan import plan
 
         tool, form = _one_of("deploy", server, [*ExportTarget]), _one_of("--as", form, FORMS)
         if model is None:
@@ -82,7 +82,7 @@ def _notes(planned: ServerPlan, where: Where, form: str) -> list[str]:
     """What one should know about it."""
     from specchat.bench.exports import ExportTarget
     from specchat.remote.deploy.commands import is_file
-    from specchat.remote.deploy.planning import Method
+    from specchat.remote.deploy.plan import Method
 
     drafting = (
         "it does not draft" if planned.method is Method.NONE else f"it drafts with {planned.method}, k {planned.k}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specchat.cli.flags import Debug, Json, Target
-from specchat.cli.reporting import one_line_errors, print_json, print_lines, print_rows, say
+from specchat.cli.messages import one_line_errors, print_json, print_lines, print_rows, say
 
 if TYPE_CHECKING:
     from specchat.learning import Adoption, Learned, LearningHistory

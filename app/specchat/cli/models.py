@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from specchat.cli.flags import Debug, Json
-from specchat.cli.reporting import one_line_errors, say
+from specchat.cli.messages import one_line_errors, say
 from specchat.errors import WRONG_USAGE
 
 models = typer.Typer(

@@ -11,11 +11,11 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from specchat.cli.reporting import print_json, print_rows, say
+from specchat.cli.messages import print_json, print_rows, say
 from specchat.errors import INTERRUPTED, HubError
 from specchat.models.control import Stopped
-from specchat.models.formatting import format_duration, format_parameters, format_size
 from specchat.models.hub import Hub, split_reference
+from specchat.models.labels import format_duration, format_parameters, format_size
 from specchat.models.model_files import choose
 from specchat.models.pull import Pull, PullProgress
 from specchat.terminal.filter import clean_line

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from specchat.cli.reporting import print_json, print_rows, say
+from specchat.cli.messages import print_json, print_rows, say
 from specchat.errors import FAILED, WRONG_USAGE
-from specchat.models.formatting import format_parameters, format_size
 from specchat.models.headers import ModelHeader, model_info
+from specchat.models.labels import format_parameters, format_size
 from specchat.models.library import LibraryModel, models
 from specchat.models.names import find, find_path
 from specchat.models.preferences import PairNames, read_preferences, write_preferences

@@ -12,7 +12,7 @@ from rich.text import Text
 from specchat.bench.measure import time_draft
 from specchat.bench.plan import DRAFTED
 from specchat.bench.samples import Gain
-from specchat.cli.reporting import no_native_debugger, one_line_from_native_code, print_json, print_rows, say
+from specchat.cli.messages import no_native_debugger, one_line_from_native_code, print_json, print_rows, say
 from specchat.engine_process.records import kept_costs
 from specchat.errors import FAILED, INTERRUPTED, LibraryError
 from specchat.models.candidates import DraftCandidate, judge_drafts, known_pair, ranked, worth_timing

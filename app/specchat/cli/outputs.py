@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from io import TextIOWrapper
 from typing import Any, TextIO
 
-from specchat.cli.reporting import say
+from specchat.cli.messages import say
 from specchat.stats.line import statistics_line
 from specchat.terminal.filter import TerminalFilter
 from specchat_engine.decoding.rounds import Round

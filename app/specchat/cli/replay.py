@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from specchat.cli.messages import say, show_progress
 from specchat.cli.outputs import JsonOutput, Output, output_for
-from specchat.cli.reporting import say, show_progress
 from specchat.errors import INTERRUPTED, WRONG_USAGE, ConfigError
 from specchat.terminal.filter import clean
 from specchat.traces.timeline import Playhead, Timeline

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat.chat.guide import with_help
+from specchat.cli.messages import one_line_from_native_code, say, show_progress
 from specchat.cli.outputs import Output, output_for
-from specchat.cli.reporting import one_line_from_native_code, say, show_progress
 from specchat.engine_process.reading_progress import progress_reported
 from specchat.engine_process.records import keep, recall
 from specchat.errors import FAILED, INTERRUPTED, ConfigError

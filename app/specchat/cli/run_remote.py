@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
+from specchat.cli.messages import say
 from specchat.cli.outputs import JsonOutput, Output, output_for
 from specchat.cli.remote import RemoteChat
-from specchat.cli.reporting import say
 from specchat.engine_process.engine_client import EngineClient
 from specchat.engine_process.protocol import (
     ChatMessage,

@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from specchat.cli.reporting import say
+from specchat.cli.messages import say
 from specchat.errors import INTERRUPTED, ConfigError
 from specchat.models.chosen_pair import chat_options
 from specchat.settings.paths import log_folder
 from specchat.settings.schema import Config
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 
 NEEDED = ("pydantic", "starlette", "uvicorn", "sse_starlette", "prometheus_client")
 """The packages of the extra `specchat[serve]`."""

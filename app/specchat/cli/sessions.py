@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specchat.cli.flags import Debug, Json
-from specchat.cli.reporting import one_line_errors, print_json, say, show_progress
+from specchat.cli.messages import one_line_errors, print_json, say, show_progress
 from specchat.errors import FAILED, UnreadableExport
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specchat.cli.flags import Debug, Json, Target
-from specchat.cli.reporting import one_line_errors, print_json, print_rows, say, show_progress
+from specchat.cli.messages import one_line_errors, print_json, print_rows, say, show_progress
 
 if TYPE_CHECKING:
     from specchat.texts import Collection
@@ -46,7 +46,7 @@ def update(name: Name, model: Target = None, debug: Debug = False) -> None:
 def ls(json: Json = False, debug: Debug = False) -> None:
     """List the stores with their sizes."""
     with one_line_errors(debug):
-        from specchat.models.formatting import format_size
+        from specchat.models.labels import format_size
         from specchat.texts import Collections
 
         known = Collections().all()
@@ -105,7 +105,7 @@ def _turn(name: str, *, on: bool) -> None:
 def _index(name: str, model: str | None) -> None:
     """Indexes a store for a target, unless nothing changed."""
     from specchat.models.chosen_pair import chat_options
-    from specchat.models.formatting import format_size
+    from specchat.models.labels import format_size
     from specchat.settings.config import read_config
     from specchat.texts import Collections, vocabulary_key
     from specchat_engine.llama.model import LlamaModel

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from specchat.cli.reporting import one_line_from_native_code, say
+from specchat.cli.messages import one_line_from_native_code, say
 from specchat.cli.train_check import Result, check, check_seconds
 from specchat.cli.train_progress import ProgressLine, alphas, stops
 from specchat.errors import ConfigError

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 
-from specchat.cli.reporting import say
+from specchat.cli.messages import say
 from specchat.cli.train_progress import ProgressLine
 from specchat.settings.options import ChatOptions
 from specchat_engine import Message, SettingError

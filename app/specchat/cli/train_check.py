@@ -14,7 +14,7 @@ from typing import IO
 from specchat.bench.document import Benchmark, read_benchmark
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.samples import Estimate
-from specchat.cli.reporting import print_rows, say
+from specchat.cli.messages import print_rows, say
 from specchat.errors import FAILED
 from specchat.models.last_pairs import DraftTiming, last_draft, read_timings, write_timings
 from specchat.models.preferences import remember_pair

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from specchat.cli.reporting import say
+from specchat.cli.messages import say
 from specchat.errors import ConfigError
 from specchat.models.datasets import dataset_files
 from specchat.texts import CHATS, own_chats

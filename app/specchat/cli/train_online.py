@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.cli.reporting import say
+from specchat.cli.messages import say
 from specchat.cli.train_progress import ProgressLine, stops
 from specchat.errors import FAILED, ConfigError
 from specchat.learning import Learned, Learning

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from specchat.cli.reporting import say, show_progress
+from specchat.cli.messages import say, show_progress
 
 _PAUSE_S = 30.0
 

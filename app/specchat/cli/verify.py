@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from specchat.bench.plan import NEED_MODELS
-from specchat.cli.reporting import one_line_from_native_code, say
+from specchat.cli.messages import one_line_from_native_code, say
 from specchat.cli.verify_kinds import Ask, asks_by_kind, check_kinds
 from specchat.cli.verify_reports import described, measured, report_for
 from specchat.errors import FAILED, INTERRUPTED

@@ -11,9 +11,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from specchat.cli.reporting import print_json, show_progress
+from specchat.cli.messages import print_json, show_progress
 from specchat.doctor.exactness import described as described_noise
-from specchat.models.formatting import pair_name
+from specchat.models.labels import pair_name
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY, ORANGE
 from specchat_engine import Engine

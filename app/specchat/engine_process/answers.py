@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from specchat.engine_process.chat_learning import ChatLearning
 from specchat.engine_process.idle_tasks import IdleTasks
+from specchat.engine_process.learner import ChatLearning
 from specchat.engine_process.open_task import OpenTask
 from specchat.engine_process.places import Places
 from specchat.engine_process.prompts import AnswerScores, calls_of, prompt_of, tokens_of

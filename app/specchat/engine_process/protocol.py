@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from specchat.bench.samples import Gain
-from specchat.models.formatting import brief_pair, model_name, pair_name
+from specchat.models.labels import brief_pair, model_name, pair_name
 from specchat.pipes import Decoder
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.format import AnswerFormat
@@ -21,7 +21,7 @@ from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import PromptProgress, Round
 from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ModelInfo, check_threads
 from specchat_engine.prompt.messages import Message, ToolCall
-from specchat_engine.prompt.thinking import ThinkingSwitch
+from specchat_engine.prompt.thinking_switch import ThinkingSwitch
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 

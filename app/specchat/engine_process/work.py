@@ -8,9 +8,9 @@ from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
 from specchat.engine_process.answers import AnswerRun, LoadedEngine, num_tokens
-from specchat.engine_process.chat_learning import ChatLearning
 from specchat.engine_process.idle_tasks import IdleTasks
-from specchat.engine_process.loading import (
+from specchat.engine_process.learner import ChatLearning
+from specchat.engine_process.loader import (
     Progress,
     by_hundredths,
     describe,

@@ -28,7 +28,7 @@ from specchat.models.cache import (
 )
 from specchat.models.control import Control, Paused, RetryPolicy
 from specchat.models.environment import HubEnvironment, hub_environment
-from specchat.models.formatting import format_size
+from specchat.models.labels import format_size
 from specchat.models.model_files import HubFile
 from specchat.models.part import PartialFile, wrong_size
 from specchat.models.transport import TemporaryError, request, wait_before_retry

@@ -16,7 +16,7 @@ from specchat.models.cache import bytes_here
 from specchat.models.control import Control, RetryPolicy, Stopped
 from specchat.models.environment import hub_environment
 from specchat.models.fetch import Fetch
-from specchat.models.formatting import format_size
+from specchat.models.labels import format_size
 from specchat.models.model_files import HubFile
 from specchat.models.xet import XetSwitch
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from specchat.models.formatting import format_size
+from specchat.models.labels import format_size
 from specchat.models.machine import ComputeDevice
 from specchat.models.pass_costs import Measured, pass_costs
 from specchat.models.suggestion import SpeedUpKind, Suggestion, short_name

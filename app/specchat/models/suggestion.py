@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from specchat.models.formatting import format_size
+from specchat.models.labels import format_size
 from specchat_assets.catalog import CatalogPair, Model, Report
 
 

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from specchat.chat.answer_view import view_of
 from specchat.chat.commands.command import Invocation
 from specchat.chat.commands.learn import change_learning
 from specchat.chat.controller import ChatController
 from specchat.chat.conversation import Conversation
-from specchat.chat.explaining import view_of
 from specchat.chat.outbox import with_outputs
 from specchat.chat.variables import variables
 from specchat.errors import SpecchatError

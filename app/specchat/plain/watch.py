@@ -21,7 +21,7 @@ from specchat.watching.events import (
     Unreadable,
     WatchEvent,
 )
-from specchat.watching.following import Following, LiveAnswer
+from specchat.watching.followed import Following, LiveAnswer
 
 
 def watch_plainly(client: WatchClient) -> int:

@@ -9,10 +9,10 @@ from typing import Any
 from specchat import __version__
 from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate, Notice, Recounted, Started
 from specchat.remote.chunks import Chunk, Drafting, Timings
-from specchat.remote.making import SOURCE, placed
+from specchat.remote.round_maker import SOURCE, placed
 from specchat.remote.rounds import reader_for
 from specchat.remote.servers import EngineKind, RemoteServer
-from specchat.remote.thinking import ThoughtMarks
+from specchat.remote.thoughts import ThoughtMarks
 from specchat.remote.tool_calls import RemoteCalls
 from specchat.remote.values import mapping, number, text
 from specchat_engine.decoding.reasoning import ReasoningCounter

@@ -25,7 +25,7 @@ from specchat.engine_process.protocol import (
 from specchat.errors import RemoteError
 from specchat.remote.address import Address
 from specchat.remote.limits import CANNOT_BRANCH, CANNOT_CONTINUE, CANNOT_KEEP, needs_this_machine
-from specchat.remote.making import SOURCE
+from specchat.remote.round_maker import SOURCE
 from specchat.terminal.filter import clean_line
 from specchat_engine.load_options import ModelInfo
 
@@ -226,9 +226,9 @@ class RemoteClient:
 
     def _answer(self, server: RemoteServer, question: Generate, stopped: Callable[[], bool]) -> Iterator[Event]:
         """Asks until the server answers: again where it is busy, with fewer messages where they do not fit."""
-        from specchat.remote.fitting import shortened, without_earlier_images
         from specchat.remote.refusals import Refused, Unreachable
         from specchat.remote.requests import request_body
+        from specchat.remote.trimmed import shortened, without_earlier_images
         from specchat_engine.errors import SettingError
         from specchat_engine.sampling.noise import turn_seed
 

@@ -11,7 +11,7 @@ from typing import Any
 from specchat.engine_process.images import images_of, last_question, without_images
 from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Offer
 from specchat.remote.servers import EngineKind, RemoteServer
-from specchat.remote.thinking import without_thoughts
+from specchat.remote.thoughts import without_thoughts
 from specchat.settings.schema import API_SETTINGS
 from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams

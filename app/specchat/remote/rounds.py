@@ -8,7 +8,7 @@ from typing import Protocol
 
 from specchat.remote.alignment import steps_of
 from specchat.remote.chunks import Chunk, Drafting, Timings, Token
-from specchat.remote.making import drafted_round, plain_rounds, sound
+from specchat.remote.round_maker import drafted_round, plain_rounds, sound
 from specchat.remote.servers import EngineKind
 from specchat_engine.decoding.rounds import Round
 

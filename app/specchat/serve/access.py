@@ -10,7 +10,7 @@ from pathlib import Path
 from specchat.errors import ConfigError
 from specchat.hosts import is_loopback
 from specchat.serve.api_errors import ApiError
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat.settings.values import api_key
 
 

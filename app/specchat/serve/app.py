@@ -27,7 +27,7 @@ from specchat.serve.metrics import Metrics
 from specchat.serve.pictures import Pictures
 from specchat.serve.requests.base import ModelOffer
 from specchat.serve.runner import Runner
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 
 _log = logging.getLogger(__name__)
 

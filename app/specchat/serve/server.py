@@ -21,7 +21,7 @@ from specchat.serve.listener import address_of, serve_until_signalled
 from specchat.serve.requests.base import ModelOffer
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import log_folder
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat_engine.settings import AUTO
 
 Say = Callable[[str], None]

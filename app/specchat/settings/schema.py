@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from specchat.settings.constraints import GRAMMAR_KEYS, grammar_text
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat.settings.setting import ApiNames, Setting, SettingGroup, Steps, setting
 from specchat.settings.values import (
     Choice,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from textual.content import Content
 
-from specchat.models.formatting import format_size
+from specchat.models.labels import format_size
 from specchat.models.machine import ask_machine
 from specchat.settings.options import ChatOptions
 from specchat_engine.errors import EngineError

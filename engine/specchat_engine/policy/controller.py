@@ -25,11 +25,11 @@ from specchat_engine.policy.acceptance import (
     evidence_for,
     evidence_for_runner_up,
 )
-from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
 from specchat_engine.policy.drift import Drift
 from specchat_engine.policy.policy import Confidences, Decision, Possible, RoundOutcome, Situation, decide
 from specchat_engine.policy.sharpness import Sharpness
+from specchat_engine.policy.trees import Branching
 from specchat_engine.settings import DRAFT_MODEL, USUAL_K
 
 _FIRST_DRAFT = 3

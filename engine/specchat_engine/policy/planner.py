@@ -16,9 +16,9 @@ from specchat_engine.decoding.verification import Verdict, Verifier
 from specchat_engine.errors import SettingError
 from specchat_engine.models import ALONE, BranchingModel, Company, SessionModel
 from specchat_engine.policy.acceptance import kind_of
-from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.policy import Decision, RoundOutcome, Situation
+from specchat_engine.policy.trees import Branching
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.sampler import Sampler

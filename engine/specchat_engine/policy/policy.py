@@ -21,7 +21,6 @@ from math import inf
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.decoding.rounds import LimitedBy
 from specchat_engine.models import ALONE, Company
-from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.early_stop import (
     EarlyStop,
     Option,
@@ -30,6 +29,7 @@ from specchat_engine.policy.early_stop import (
     expected_tokens_by_length,
     fastest,
 )
+from specchat_engine.policy.trees import Branching
 
 _WORTH_IT = 1.02
 """Drafts that cost passes must promise this many times the pace, as estimates close to 1 tend to be optimistic."""

@@ -27,7 +27,7 @@ from specchat_engine.errors import TemplateError
 from specchat_engine.prompt.allowance import Allowance
 from specchat_engine.prompt.messages import Asked, Message, Prompt, ToolCall, function_of
 from specchat_engine.prompt.sandbox import Sandbox
-from specchat_engine.prompt.thinking import ThinkingSwitch
+from specchat_engine.prompt.thinking_switch import ThinkingSwitch
 
 SECONDS: Final = 2.0
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.watching.samples import MODELS, end, made, start, state
 from specchat.cli import main
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from support.llama_servers import free_port
 from support.replaying import Reply, page, replaying, stream
 from support.scripted_server import ScriptedEngine, on_loopback, scripted_app

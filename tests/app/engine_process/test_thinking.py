@@ -12,7 +12,7 @@ from app.engine_process.conftest import OPTIONS, SHORT, answer
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import ChatMessage, Ended, Generate, Loaded, Notice, Started
 from specchat_engine.prompt.messages import Message
-from specchat_engine.prompt.thinking import ThinkingSwitch
+from specchat_engine.prompt.thinking_switch import ThinkingSwitch
 from specchat_engine.sampling.params import SamplingParams
 from support.tiny_models import TEMPLATE, TinyModels, write_tiny_model
 

@@ -11,7 +11,7 @@ from app.remote.samples import SGLANG, VLLM, delta, messages, word
 from specchat.remote.chunks import Chunk, read_chunk
 from specchat.remote.rounds import RoundReader, reader_for
 from specchat.remote.servers import EngineKind
-from specchat.remote.thinking import ThoughtMarks
+from specchat.remote.thoughts import ThoughtMarks
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import round_line

@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from specchat.serve.endpoints import PromptLog
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat_engine.settings import Settings
 from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
 

@@ -13,7 +13,7 @@ from app.serve.conftest import Served
 from specchat.errors import ConfigError
 from specchat.serve.access import Guard, Keys, check_reach, read_keys
 from specchat.serve.api_errors import ApiError
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from support.scripted_server import ScriptedEngine
 
 ASKED = {"messages": [{"role": "user", "content": "hi"}]}

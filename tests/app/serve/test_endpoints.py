@@ -16,7 +16,7 @@ import pytest
 from app.serve.conftest import Served
 from specchat.engine_process.errors import EngineDied, LoadFailed, RequestFailed
 from specchat.serve.answers.shape import Shape
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from support.scripted_server import HELLO, LOADED, Script, ScriptedEngine
 
 CHAT = "/v1/chat/completions"

@@ -12,7 +12,7 @@ from specchat.serve.requests.chat import ChatRequest
 from specchat.serve.requests.completions import USUAL_TOKENS, CompletionRequest
 from specchat.serve.requests.messages import MessagesRequest
 from specchat.serve.server import offered
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat_engine.settings import Settings
 
 MESSAGES = [{"role": "user", "content": "hello"}]

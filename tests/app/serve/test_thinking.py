@@ -12,8 +12,8 @@ from specchat.serve.requests.chat import ChatRequest
 from specchat.serve.requests.messages import MessagesRequest
 from specchat.serve.requests.responses import ResponsesRequest
 from specchat.serve.server import notices, offered
-from specchat.settings.serving import Serving
-from specchat_engine.prompt.thinking import ThinkingSwitch
+from specchat.settings.server import Serving
+from specchat_engine.prompt.thinking_switch import ThinkingSwitch
 
 SWITCH = ThinkingSwitch("enable_thinking", "reasoning_effort", {"low": "low", "high": "high"})
 MESSAGES = [{"role": "user", "content": "hello"}]

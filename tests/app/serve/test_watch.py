@@ -14,7 +14,7 @@ import pytest
 from app.serve.conftest import Served
 from specchat.engine_process.errors import EngineDied
 from specchat.serve.broadcast import MOST_WATCHERS
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat.traces.trace import read_trace
 from support.processes import wait_until
 from support.real_server import real_server

@@ -13,7 +13,7 @@ from specchat.errors import ConfigError
 from specchat.settings.config import read_config
 from specchat.settings.paths import config_file
 from specchat.settings.schema import SETTINGS, Config
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat.settings.setting import Setting, SettingGroup
 from specchat.settings.values import Choice, Number
 from specchat_engine.allowed import default_of

@@ -15,7 +15,7 @@ from app.watching.samples import MODELS, end, made, start, state
 from specchat.errors import RemoteError
 from specchat.remote.address import read_address
 from specchat.remote.transport import Timeouts
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat.watching.client import WatchClient
 from specchat.watching.events import (
     Away,

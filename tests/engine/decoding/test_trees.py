@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from specchat_engine import DecodeError, ModelDrafter, Outcome, SamplingParams, SettingError
 from specchat_engine.decoding.drafts import ROOT, Alternative, Context, Draft
-from specchat_engine.policy.branching import Branching
+from specchat_engine.policy.trees import Branching
 from specchat_engine.testing import ScriptedModel, random_law
 from specchat_engine.verifiers import REJECTION
 from support.conversations import conversation, letters

@@ -14,7 +14,7 @@ from specchat_engine import Engine, LoadOptions, ModelDrafter, SamplingParams, S
 from specchat_engine.decoding.drafts import Alternative, Context, Draft
 from specchat_engine.decoding.generate import Step
 from specchat_engine.drafters import HierarchyDrafter
-from specchat_engine.policy.branching import Branching
+from specchat_engine.policy.trees import Branching
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.testing import Law, ScriptedModel, random_law
 from support.controllers import knowing

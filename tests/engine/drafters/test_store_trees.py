@@ -14,7 +14,7 @@ from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.decoding.drafts import ROOT, Alternative, Context, Draft
 from specchat_engine.drafters import StoreDrafter, Stores
 from specchat_engine.policy.acceptance import COUNTED
-from specchat_engine.policy.branching import Branching
+from specchat_engine.policy.trees import Branching
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.stores import Suffixes, write_suffixes
 from specchat_engine.testing import ByteTokenizer, random_law

@@ -7,7 +7,7 @@ import pytest
 from specchat_engine import SamplingParams
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters.token_recycling import TokenRecyclingDrafter
-from specchat_engine.policy.branching import Branching
+from specchat_engine.policy.trees import Branching
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import Settings
 from specchat_engine.testing import random_law

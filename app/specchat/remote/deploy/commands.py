@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from specchat.bench.exports import ExportTarget, llama_server_speculation, vllm_speculation
-from specchat.remote.deploy.planning import Method, ServerPlan
+from specchat.remote.deploy.plan import Method, ServerPlan
 
 PORTS = {ExportTarget.VLLM: 8000, ExportTarget.SGLANG: 30000, ExportTarget.LLAMA_SERVER: 8080}
 """The port that each server listens on if none is given."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from specchat.bench.exports import ExportTarget
 from specchat.remote.deploy.commands import Where, command, is_file
-from specchat.remote.deploy.planning import ServerPlan
+from specchat.remote.deploy.plan import ServerPlan
 
 _IMAGES = {ExportTarget.VLLM: "vllm/vllm-openai:v0.32.0", ExportTarget.SGLANG: "lmsysorg/sglang:v0.5.23"}
 _LLAMA = "ghcr.io/ggml-org/llama.cpp:server"

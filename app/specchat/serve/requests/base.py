@@ -14,7 +14,7 @@ from specchat.serve.api_errors import bad
 from specchat.settings.schema import API_SETTINGS, Config
 from specchat.settings.values import Number
 from specchat_engine.errors import SettingError
-from specchat_engine.prompt.thinking import SWITCHES
+from specchat_engine.prompt.thinking_switch import SWITCHES
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 

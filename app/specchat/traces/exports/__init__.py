@@ -14,7 +14,7 @@ from types import MappingProxyType
 from markdown_it import MarkdownIt
 
 from specchat.errors import ExportError, ExportExists
-from specchat.models.formatting import recorded_pair, recorded_target
+from specchat.models.labels import recorded_pair, recorded_target
 from specchat.terminal.fences import fenced
 from specchat.terminal.filter import clean, clean_line
 from specchat.traces.exports.document import Document, SaidMessage, conversation

@@ -11,7 +11,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, Final
 
-from specchat.models.formatting import recorded_pair
+from specchat.models.labels import recorded_pair
 from specchat.stats.line import ending, rule_in
 from specchat.store.images import StoredImage
 from specchat.terminal.filter import clean

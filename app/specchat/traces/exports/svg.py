@@ -8,10 +8,10 @@ from html import escape
 
 from rich.cells import cell_len
 
-from specchat.models.formatting import recorded_pair
+from specchat.models.labels import recorded_pair
 from specchat.terminal.filter import clean
 from specchat.terminal.pieces import Ink, Inker, Piece
-from specchat.terminal.wrapping import Wrapper
+from specchat.terminal.word_wrap import Wrapper
 from specchat.traces.exports.document import (
     FOLD,
     FOLDED,

@@ -13,7 +13,7 @@ from specchat.chat.commands.model import Role
 from specchat.errors import SpecchatError
 from specchat.models.cache import PART
 from specchat.models.downloads import Downloads, DownloadView, Wanted
-from specchat.models.formatting import format_size
+from specchat.models.labels import format_size
 from specchat.models.library import LibraryModel
 from specchat.models.pull import PullState
 from specchat.terminal.filter import clean_line

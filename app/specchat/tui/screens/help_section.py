@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from specchat.manual.sections import Section, section_at
 from specchat.terminal.pieces import Clickable, Piece, shown
-from specchat.terminal.wrapping import Line, cells, drawn
+from specchat.terminal.word_wrap import Line, cells, drawn
 from specchat.tui.transcript.markdown import MarkdownRows
 
 _NARROWEST = 20

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from specchat.chat.explaining import explained_round
+from specchat.chat.answer_view import explained_round
 from specchat.manual.sections import SectionAddress
 from specchat.stats.limits import limit
 from specchat.stats.tokens import explain_alternatives

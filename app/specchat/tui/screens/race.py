@@ -16,8 +16,8 @@ from specchat.terminal.blocks import speed
 from specchat.terminal.filter import clean_line
 from specchat.traces.timeline import Race, Timeline
 from specchat.traces.trace import Trace
-from specchat.tui.recording import SideAnswer, from_reading
 from specchat.tui.screens.replay import Played, PlayingScreen, deck_bindings
+from specchat.tui.side_answer import SideAnswer, from_reading
 from specchat.tui.widgets.deck import Deck, DeckBar, clock
 from specchat.tui.widgets.key_row import KeyRow
 

@@ -13,14 +13,14 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from specchat.models.formatting import recorded_pair, recorded_target
+from specchat.models.labels import recorded_pair, recorded_target
 from specchat.stats.curve import fitted
 from specchat.stats.line import with_ending
 from specchat.stats.turn import TurnModel, TurnView
 from specchat.terminal.filter import clean_line
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
-from specchat.tui.recording import costs_in
+from specchat.tui.side_answer import costs_in
 from specchat.tui.transcript.answer import TranscriptAnswer, View
 from specchat.tui.transcript.entries import UserMessage
 from specchat.tui.transcript.transcript import Transcript

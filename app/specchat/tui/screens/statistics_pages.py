@@ -21,7 +21,7 @@ from specchat.stats.what_if_chart import what_if_chart
 from specchat.store.turns import Counters
 from specchat.terminal.blocks import bar, number, per_cent, percents
 from specchat.terminal.filter import clean_line
-from specchat.tui.recording import Stored
+from specchat.tui.side_answer import Stored
 
 Page = Callable[[int], list[Line]]
 """The lines of a page at a width."""

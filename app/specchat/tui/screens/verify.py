@@ -21,8 +21,8 @@ from specchat.settings.options import DEFAULT_VERIFIER
 from specchat.terminal.filter import clean, clean_line
 from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
-from specchat.tui.recording import SideAnswer
 from specchat.tui.screens.inspector import known
+from specchat.tui.side_answer import SideAnswer
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.analysis.widths import tie_width
 from specchat_engine.sampling.noise import gumbel, turn_seed

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from specchat.models.formatting import pair_name
+from specchat.models.labels import pair_name
 from specchat.remote.servers import RemoteServer
 from specchat.stats.figures.figure import Figure
 from specchat.terminal.clipboard import copy
@@ -40,7 +40,7 @@ from specchat.watching.events import (
     Unreadable,
     WatchEvent,
 )
-from specchat.watching.following import Following, LiveAnswer
+from specchat.watching.followed import Following, LiveAnswer
 from specchat_engine.load_options import ModelInfo
 
 _INTERVAL = 1 / 12

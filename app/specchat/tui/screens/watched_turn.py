@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from specchat.models.formatting import recorded_target
+from specchat.models.labels import recorded_target
 from specchat.stats.line import rule_in, with_ending
 from specchat.stats.turn import TurnModel, TurnView
 from specchat.tui.transcript.answer import TranscriptAnswer, View
 from specchat.tui.transcript.entries import TranscriptEntry, UserMessage
-from specchat.watching.following import LiveAnswer
+from specchat.watching.followed import LiveAnswer
 
 _LONGEST_QUESTION = 1200
 """Characters that are shown of a question. Programs ask long ones."""

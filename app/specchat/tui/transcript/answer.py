@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from specchat.terminal.filter import clean_line
 from specchat.terminal.pieces import Piece, shown
-from specchat.terminal.wrapping import Line, Wrapper
+from specchat.terminal.word_wrap import Line, Wrapper
 from specchat.tui.transcript.body import SECTIONS, PartBody, View
 from specchat.tui.transcript.entries import NO_SIBLINGS, Siblings, TranscriptEntry
 from specchat.tui.transcript.markdown import MarkdownRows

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from specchat.terminal.pieces import Clickable, Piece
-from specchat.terminal.wrapping import Line, Wrapper
+from specchat.terminal.word_wrap import Line, Wrapper
 from specchat.tui.transcript.markdown import MarkdownRows
 from specchat.tui.transcript.parts import ShownPart
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from specchat.store.images import StoredImage
 from specchat.terminal.pieces import Clickable, Piece, shown
-from specchat.terminal.wrapping import Line, Wrapper
+from specchat.terminal.word_wrap import Line, Wrapper
 from specchat.tui.appearance import legend_pieces
 from specchat.tui.transcript.thumbnail import thumbnail_pieces
 

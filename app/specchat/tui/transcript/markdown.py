@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from specchat.terminal.filter import clean_line
 from specchat.terminal.pieces import OPEN_LINK, Clickable, Piece, shown
-from specchat.terminal.wrapping import Line
+from specchat.terminal.word_wrap import Line
 from specchat.tui.transcript.markdown_blocks import CodeBlock, Margin, MarkdownBlock, RuleBlock, TableBlock, TextBlock
 
 if TYPE_CHECKING:

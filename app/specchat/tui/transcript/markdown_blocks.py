@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from textual.highlight import highlight
 
 from specchat.terminal.pieces import Piece
-from specchat.terminal.wrapping import Line, Wrapper, cells, fit
+from specchat.terminal.word_wrap import Line, Wrapper, cells, fit
 
 CODE_GROUND = "on $surface"
 QUIET = "$quiet"

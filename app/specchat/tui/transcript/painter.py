@@ -11,7 +11,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from specchat.terminal.pieces import Clickable, Ink, Piece
-from specchat.terminal.wrapping import Line, drawn
+from specchat.terminal.word_wrap import Line, drawn
 
 _STROKES = (Ink.REJECTED, Ink.DISCARDED, Ink.CORRECTION)
 """Styles with a line through or under the text. The line starts at the first letter, not at the space before it."""

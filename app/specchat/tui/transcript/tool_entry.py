@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from specchat.terminal.pieces import Clickable, Piece, shown
-from specchat.terminal.wrapping import Line, Wrapper, cells, fit
+from specchat.terminal.word_wrap import Line, Wrapper, cells, fit
 from specchat.tui.transcript.entries import TranscriptEntry
 
 TOGGLE_CALL = "toggle_call"

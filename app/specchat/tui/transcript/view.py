@@ -16,7 +16,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from specchat.terminal.pieces import Clickable, Piece
-from specchat.terminal.wrapping import Line
+from specchat.terminal.word_wrap import Line
 from specchat.tui.transcript.entries import Anchor, TranscriptEntry
 from specchat.tui.transcript.painter import Painter
 from specchat.tui.transcript.stack import GAP, Stack

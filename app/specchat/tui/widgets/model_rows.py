@@ -8,8 +8,8 @@ from textual.content import Content
 
 from specchat.models.candidates import DraftCandidate
 from specchat.models.downloads import DownloadView
-from specchat.models.formatting import format_duration, format_parameters, format_size
 from specchat.models.hub import FoundRepository
+from specchat.models.labels import format_duration, format_parameters, format_size
 from specchat.models.library import LibraryModel
 from specchat.models.model_files import HubFile, ModelFileGroup
 from specchat.models.pull import PullState

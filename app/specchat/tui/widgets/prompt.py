@@ -19,10 +19,10 @@ from specchat.chat.mentions import pasted_mention
 from specchat.chat.variables import variables
 from specchat.store.images import StoredImage
 from specchat.terminal.clipboard import reachable
-from specchat.tui.widgets.attaching import Attaching
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.handover import Handover
 from specchat.tui.widgets.image_paste import ImagePaste
+from specchat.tui.widgets.mention_reader import Attaching
 from specchat.tui.widgets.offers import Offers
 from specchat.tui.widgets.popup import Popup
 

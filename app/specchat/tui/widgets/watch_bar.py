@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.content import Content
 from textual.widgets import Static
 
-from specchat.watching.following import Following
+from specchat.watching.followed import Following
 
 
 class WatchBar(Static):

@@ -8,7 +8,7 @@ import pytest
 
 from specchat.bench.exports import ExportTarget
 from specchat.remote.deploy.commands import Where, command
-from specchat.remote.deploy.planning import Method, ServerPlan, plan
+from specchat.remote.deploy.plan import Method, ServerPlan, plan
 from specchat_assets import builtin_pair
 from support.llama_servers import free_port, is_built, started, told
 

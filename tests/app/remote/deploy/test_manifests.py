@@ -7,7 +7,7 @@ import pytest
 from specchat.bench.exports import ExportTarget
 from specchat.remote.deploy.commands import Where, command
 from specchat.remote.deploy.manifests import compose, kubernetes
-from specchat.remote.deploy.planning import ServerPlan, plan
+from specchat.remote.deploy.plan import ServerPlan, plan
 
 yaml = pytest.importorskip("yaml")
 

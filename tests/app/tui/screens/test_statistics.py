@@ -14,9 +14,9 @@ from specchat.stats.summary import Figures, Summary
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.store.turns import Counters
-from specchat.tui.recording import Stored, answered, stored_of
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.statistics_pages import pages, pairs_page, summary_page, turn_page, why_page
+from specchat.tui.side_answer import Stored, answered, stored_of
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.stats import AcceptanceCounts, speedup_over_plain
 from specchat_engine.decoding.trace_lines import settings_in

@@ -19,7 +19,7 @@ from app.watching.samples import end, failure, made, start, state
 from specchat.remote.address import read_address
 from specchat.remote.servers import EngineKind
 from specchat.settings.paths import sessions_db
-from specchat.settings.serving import Serving
+from specchat.settings.server import Serving
 from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.screens.watch import Watched
 from specchat.tui.transcript.answer import TranscriptAnswer

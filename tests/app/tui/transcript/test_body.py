@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from app.tui.transcript.test_parts import event
-from specchat.terminal.wrapping import Line, drawn
+from specchat.terminal.word_wrap import Line, drawn
 from specchat.tui.transcript.body import PartBody, View
 from specchat.tui.transcript.parts import Parts, ShownPart
 

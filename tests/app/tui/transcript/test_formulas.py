@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.tui.chatting import answer, ask, chat, command, note, quiet, seen
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from specchat.terminal.pieces import shown
-from specchat.terminal.wrapping import Line
+from specchat.terminal.word_wrap import Line
 from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import Appearance
 from specchat.tui.transcript.markdown import MarkdownRows

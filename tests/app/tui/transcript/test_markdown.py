@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.terminal.pieces import Clickable, shown
-from specchat.terminal.wrapping import Line, cells
+from specchat.terminal.word_wrap import Line, cells
 from specchat.tui.transcript.markdown import MarkdownRows
 
 PARTS = [

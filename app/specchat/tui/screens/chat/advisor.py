@@ -17,10 +17,10 @@ from specchat.stats.causes import causes
 from specchat.store.store import Store
 from specchat.store.turns import RECORD_TURNS
 from specchat.tui.keymap import written_key
-from specchat.tui.recording import answered
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
+from specchat.tui.side_answer import answered
 from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat_engine.settings import Settings
 

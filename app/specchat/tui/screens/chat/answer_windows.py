@@ -9,27 +9,18 @@ from pathlib import Path
 
 from textual.widget import Widget
 
+from specchat.chat.answer_view import explained_round, view_of
 from specchat.chat.controller import STILL_LOADING
-from specchat.chat.explaining import explained_round, view_of
 from specchat.chat.server_limits import COMPARISON, INSPECTION, learns_nothing
 from specchat.chat.session import Question
 from specchat.engine_process.engine_client import EngineClient
 from specchat.errors import SpecchatError, TraceError
 from specchat.manual.sections import SectionAddress
-from specchat.models.formatting import recorded_pair
+from specchat.models.labels import recorded_pair
 from specchat.stats.charts import Line, wrapped
 from specchat.stats.figures.figure import Figure
 from specchat.stats.turn import TurnView
 from specchat.traces.trace import Trace, read_trace
-from specchat.tui.recording import (
-    SideAnswer,
-    answered,
-    asked_in,
-    looker,
-    question_of,
-    speculative,
-    stored_of,
-)
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
@@ -40,6 +31,15 @@ from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.statistics_pages import pages
 from specchat.tui.screens.verify import TextComparison, VerifyScreen, describe_gap, not_comparable
+from specchat.tui.side_answer import (
+    SideAnswer,
+    answered,
+    asked_in,
+    looker,
+    question_of,
+    speculative,
+    stored_of,
+)
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.trace_lines import settings_in
 from specchat_engine.settings import Settings

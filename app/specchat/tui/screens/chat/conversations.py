@@ -17,7 +17,7 @@ from specchat.chat.session import new_conversation
 from specchat.engine_process.engine_client import EngineClient
 from specchat.engine_process.protocol import Event, Kept
 from specchat.errors import SpecchatError
-from specchat.models.formatting import recorded_target
+from specchat.models.labels import recorded_target
 from specchat.stats.turn import TurnModel, TurnView
 from specchat.traces.trace import Trace
 from specchat.tui.screens.chat.state import ChatState

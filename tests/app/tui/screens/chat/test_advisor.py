@@ -9,8 +9,8 @@ from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.stats.advice import Advice, AdviceHistory, Answered, Cause
 from specchat.stats.summary import Figures
 from specchat.traces.trace import Trace
-from specchat.tui.recording import answered
 from specchat.tui.screens.chat.advisor import Review, review
+from specchat.tui.side_answer import answered
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import speedup_over_plain
 from specchat_engine.settings import Settings

@@ -9,7 +9,7 @@ from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import sessions_db
 from specchat.tui.app import SpecchatApp
-from specchat_engine.prompt.thinking import ThinkingSwitch
+from specchat_engine.prompt.thinking_switch import ThinkingSwitch
 
 SWITCH = ThinkingSwitch("enable_thinking")
 WORDS = ThinkingSwitch("", "reasoning_effort", {"low": "low", "medium": "medium", "high": "high"})

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from specchat.models.formatting import (
+from specchat.models.labels import (
     brief_name,
     brief_pair,
     format_duration,

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.engine_process.protocol import ChatMessage
-from specchat.remote.fitting import shortened
+from specchat.remote.trimmed import shortened
 
 _texts = st.text(max_size=20)
 

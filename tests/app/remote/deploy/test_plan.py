@@ -4,7 +4,7 @@ import pytest
 
 from specchat.bench.exports import ExportTarget
 from specchat.errors import ConfigError
-from specchat.remote.deploy.planning import Method, ServerPlan, plan
+from specchat.remote.deploy.plan import Method, ServerPlan, plan
 from specchat_assets.catalog import catalog
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from specchat_engine.decoding.drafts import ROOT, Alternative, Draft
 from specchat_engine.policy.acceptance import Evidence, Posterior
-from specchat_engine.policy.branching import Branching
+from specchat_engine.policy.trees import Branching
 from specchat_engine.prompt.encoding import common_prefix
 
 USUAL = (0.5, 0.5)

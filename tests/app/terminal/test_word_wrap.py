@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from specchat.terminal.pieces import Ink, Piece, shown
-from specchat.terminal.wrapping import Wrapper, cells, drawn, fit
+from specchat.terminal.word_wrap import Wrapper, cells, drawn, fit
 
 HOSTILE = "ab \n漢é👍🏽\u200d\ufe0f\u0301\u0300👩🇩🇪\u200cक्ष\u0e33"
 TEXTS = st.lists(st.one_of(st.text(alphabet=HOSTILE, max_size=12), st.text(max_size=6).map(shown)), max_size=12)

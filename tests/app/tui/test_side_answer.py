@@ -9,7 +9,7 @@ from specchat.engine_process.protocol import ChatMessage, Offer, TaskFailed
 from specchat.errors import SpecchatError
 from specchat.settings.paths import images_folder
 from specchat.traces.trace import Trace
-from specchat.tui.recording import SideAnswer, asked_in, from_reading, question_of, speculative
+from specchat.tui.side_answer import SideAnswer, asked_in, from_reading, question_of, speculative
 from specchat_engine.decoding.trace_lines import settings_in
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import AUTO, Settings

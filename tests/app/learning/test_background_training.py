@@ -12,9 +12,9 @@ import pytest
 
 from specchat import background
 from specchat.learning import BackgroundTraining, Learned, Learning
-from specchat.learning import training as module
+from specchat.learning import background_training as module
+from specchat.learning.background_training import on_mains_power
 from specchat.learning.learned import NEW_TOKENS
-from specchat.learning.training import on_mains_power
 from support.processes import is_gone, state, wait_until
 
 
@@ -76,7 +76,7 @@ def test_a_training_that_stands_still_does_not_outlive_a_chat_that_was_killed(du
 import signal, sys
 from pathlib import Path
 from specchat import background
-from specchat.learning import BackgroundTraining, Learning, training as module
+from specchat.learning import BackgroundTraining, Learning, background_training as module
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 background.PROGRAM, module.is_busy, module.on_mains_power = {background.PROGRAM!r}, lambda: False, lambda: True
 target, draft = Path({str(tmp_path / "target.gguf")!r}), Path({str(tmp_path / "draft.gguf")!r})

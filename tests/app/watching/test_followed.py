@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.watching.samples import end, event, start
-from specchat.watching.following import Following, LiveAnswer
+from specchat.watching.followed import Following, LiveAnswer
 
 
 def following(*numbers: int) -> Following:

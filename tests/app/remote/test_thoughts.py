@@ -4,7 +4,7 @@ from typing import Any
 
 from app.remote.samples import delta
 from specchat.remote.chunks import Token, read_chunk
-from specchat.remote.thinking import ThoughtMarks, without_thoughts
+from specchat.remote.thoughts import ThoughtMarks, without_thoughts
 from specchat_engine.answers.thoughts import ThoughtSplitter
 
 

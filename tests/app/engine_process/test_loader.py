@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specchat.engine_process.loading import by_hundredths, reported_progress
+from specchat.engine_process.loader import by_hundredths, reported_progress
 
 
 def test_a_share_is_told_once_for_every_hundredth_and_at_its_end() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.remote.chunks import Token
-from specchat.remote.making import drafted_round, placed, plain_rounds, sound
+from specchat.remote.round_maker import drafted_round, placed, plain_rounds, sound
 from specchat.traces import checks
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, TargetToken, TokenKind
 from specchat_engine.decoding.trace_lines import round_line

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from specchat.engine_process.loading import Opened
+from specchat.engine_process.loader import Opened
 from specchat.engine_process.protocol import Generate
 from specchat.learning import BackgroundTraining, Learned, Learning
 from specchat.texts import Collections, Refreshing

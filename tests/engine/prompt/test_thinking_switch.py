@@ -8,7 +8,7 @@ import pytest
 
 from specchat_engine import Message
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
-from specchat_engine.prompt.thinking import ThinkingSwitch
+from specchat_engine.prompt.thinking_switch import ThinkingSwitch
 from specchat_engine.settings import THINKING
 
 CHAT = "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}"

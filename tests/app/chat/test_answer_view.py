@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specchat.chat.explaining import explained_round, in_thought, view_of
+from specchat.chat.answer_view import explained_round, in_thought, view_of
 from specchat.stats.figures.answer import SO_FAR
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import TokenKind
