@@ -28,7 +28,7 @@ class Host(App[None]):
     CSS = """
     #above { height: 1fr; }
     #entry { height: auto; }
-    Prompt { height: auto; max-height: 6; border: none; padding: 0; }
+    PromptInput { height: auto; max-height: 6; border: none; padding: 0; }
     """
 
     def __init__(self, sources: Sources | None, history: PromptHistory | None) -> None:
