@@ -29,6 +29,12 @@ def editor(environment: dict[str, str], tmp_path: Path) -> None:
     environment["EDITOR"] = str(file)
 
 
+def in_the_editor(terminal: Terminal, times: int) -> None:
+    """Opens the editor. What it wrote the times before is still there."""
+    terminal.keys("C-x", "C-e")
+    terminal.wait_for(rf"(the editor has draft(.|\n)*){{{times}}}", absent="tok/s")
+
+
 @pytest.mark.usefixtures("editor")
 def test_the_editor_gets_the_terminal_and_gives_it_back_however_it_ends(specchat: Specchat) -> None:
     terminal = specchat("chat", *ENDLESS, width=80, height=24)
@@ -36,14 +42,13 @@ def test_the_editor_gets_the_terminal_and_gives_it_back_however_it_ends(specchat
     terminal.type("Tell me a story")
     streaming(terminal)
     terminal.keys("-l", "draft")
-    for leave, told in (("fail", "ended with exit code 1"), ("C-c", "ended by signal 2|ended with exit code 130")):
-        terminal.keys("C-x", "C-e")
-        terminal.wait_for("the editor has draft", absent="tok/s")
+    endings = (("fail", "ended with exit code 1"), ("C-c", "ended by signal 2|ended with exit code 130"))
+    for times, (leave, told) in enumerate(endings, 1):
+        in_the_editor(terminal, times)
         terminal.type(leave) if leave == "fail" else terminal.keys(leave)
         terminal.wait_for(told, absent="the editor has")
         terminal.wait_for("› draft\n")
-    terminal.keys("C-x", "C-e")
-    terminal.wait_for("the editor has draft", absent="tok/s")
+    in_the_editor(terminal, 3)
     terminal.type("written outside")
     terminal.wait_for("› written outside", absent="the editor has")
     terminal.keys("Escape")
