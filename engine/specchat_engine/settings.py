@@ -30,7 +30,7 @@ FURTHER_MODEL = "model-"
 """What the names of further draft models begin with, before a number from 2 on."""
 
 TOGETHER = (DRAFT_MODEL, *HEADS, "lookup", "store")
-"""The drafters between which "hybrid" chooses. The others did not pay on any machine that was measured."""
+"""The drafters between which "hybrid" chooses. The others gained no more than these where they were measured."""
 
 UNAIDED = {
     "recycling": "token_recycling:TokenRecyclingDrafter",
