@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from specchat_engine.decoding.drafts import Context, Draft, Drafter, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw
+from specchat_engine.prompt.encoding import Fitted, common_prefix
 
 _ORDERS = (4, 3, 2)
 """The numbers of tokens before a token by which it is predicted, the most telling first."""
@@ -27,6 +28,11 @@ class AdaptiveNgramDrafter(Drafter):
     def __init__(self) -> None:
         self._text: list[int] = []
         self._following: dict[tuple[int, ...], Counter[int]] = {}
+
+    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
+        """Starts a turn, and counts anew if the conversation is another one. Within a turn the text only grows."""
+        if common_prefix(self._text, tokens) < len(self._text):
+            self._text, self._following = [], {}
 
     def prospect(self, context: Context) -> Prospect:
         """It can draft if the last tokens occurred before."""
@@ -46,11 +52,8 @@ class AdaptiveNgramDrafter(Drafter):
         return Draft(tuple(tokens), source=self.name, note="" if tokens else _UNSEEN)
 
     def _read(self, tokens: Sequence[int]) -> None:
-        """Counts what is new in the text, and starts again if the text is another one."""
-        known = len(self._text)
-        if [*tokens[:known]] != self._text:
-            self._text, self._following, known = [], {}, 0
-        for token in tokens[known:]:
+        """Counts what is new in the text."""
+        for token in tokens[len(self._text) :]:
             for order in _ORDERS:
                 if order <= len(self._text):
                     self._following.setdefault(tuple(self._text[-order:]), Counter())[token] += 1

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from specchat_engine import SamplingParams
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters.adaptive_ngrams import AdaptiveNgramDrafter
+from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.testing import random_law
 from support.loops import Loop
@@ -46,6 +47,7 @@ def test_what_is_drafted_depends_on_the_text_alone(before: list[int], text: list
     """Not on the texts of earlier turns, nor on how much of this one was read at a time."""
     used = AdaptiveNgramDrafter()
     for known in (before, text):
+        used.open(known, Fitted(known, (), 0))
         if known:
             used.propose(context(known), 3)
     if whole := text + rest:
