@@ -32,6 +32,14 @@ def predicted_speedup(alpha: float, k: int, c: float, relative_cost: float) -> f
     return expected_tokens(alpha, k) / (relative_cost + k * c)
 
 
+def memory_bound_speedup(tau: float, k: float, c: float) -> float:
+    """MBSU = τ / (c·k + 1): the speed-up with `tau` tokens and k draft steps a round if only moving weights takes time.
+
+    `c` is the draft's share of the target's weights. Source: Goel et al., arXiv 2403.00858.
+    """
+    return tau / (c * k + 1)
+
+
 def break_even_alpha(k: int, c: float, relative_cost: float) -> float | None:
     """The α at which speculation costs as much as plain decoding; None if no α up to 1 reaches it."""
     if k == 0 or predicted_speedup(1.0, k, c, relative_cost) < 1:

@@ -11,6 +11,7 @@ from specchat.stats.figures.figure import FIGURES_PAGE, GAP, Figure, Row, keyed,
 from specchat.stats.line import shown_shares
 from specchat.stats.turn import TurnView
 from specchat.terminal.blocks import per_cent, percents
+from specchat_engine.analysis.theory import memory_bound_speedup
 
 _LONG_ROLLBACK = 0.02
 _NO_TIMES = {"draft": 0.0, "verify": 0.0, "rollback": 0.0, "other": 0.0}
@@ -142,12 +143,11 @@ class _MemoryBound(Figure):
 
     def _bound(self, view: TurnView) -> float | None:
         """The memory-bound speed-up by the tokens that the draft model drafted; None if it drafted none."""
-        memory, model = view.memory, view.summary.by_source.get("model")
-        if memory is None or not (memory.target_weights and memory.draft_weights and model and view.figures.num_rounds):
+        memory, model, tau = view.memory, view.summary.by_source.get("model"), view.figures.block_efficiency
+        if memory is None or not (memory.target_weights and memory.draft_weights and model and tau):
             return None
         passes = model.num_draft_tokens / view.figures.num_rounds
-        tau = view.figures.num_tokens / view.figures.num_rounds
-        return tau / (passes * memory.draft_weights / memory.target_weights + 1)
+        return memory_bound_speedup(tau, passes, memory.draft_weights / memory.target_weights)
 
 
 BREAK_EVEN = _BreakEven()
