@@ -31,7 +31,7 @@ class EngineClient(Protocol):
         """Looks again at one output position: Inspected or TaskFailed."""
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
-        """Times a draft with a target: Timing…, then DraftTimed or TaskFailed."""
+        """Times a draft with a target: DraftTrial…, then DraftTimed or TaskFailed."""
 
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
         """Writes the prompt caches to a folder: Kept or TaskFailed."""

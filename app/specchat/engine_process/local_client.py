@@ -111,7 +111,7 @@ class LocalClient:
             yield from self._with_the_pair(self._call(request))
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
-        """Times a draft with a target: Loading…, Timing…, then DraftTimed or TaskFailed.
+        """Times a draft with a target: Loading…, DraftTrial…, then DraftTimed or TaskFailed.
 
         The loaded pair makes room, and is loaded again before the next answer. TaskFailed at once while an answer is
         being given.
