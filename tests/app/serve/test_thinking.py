@@ -57,6 +57,16 @@ def test_a_request_that_says_how_much_decides_alone(
     assert options(request_type, "off", **asked) == expected
 
 
+@pytest.mark.parametrize(("own", "limit"), [({}, 1024), ({"think_tokens": 256}, 256)])
+def test_a_budget_of_anthropics_api_limits_the_thought(own: dict[str, Any], limit: int) -> None:
+    body = {"messages": MESSAGES, "max_tokens": 9}
+    budget = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+    (request,) = MessagesRequest.model_validate({"model": "m", **body, **budget, **own}).requests(
+        offered(chat_options(), Serving(), LOADED_THINKER)
+    )
+    assert request.settings.think_tokens == limit
+
+
 def test_other_variables_leave_the_servers_level_as_it_is() -> None:
     assert options(ChatRequest, "off", chat_template_kwargs={"language": "en"}) == {
         "language": "en",

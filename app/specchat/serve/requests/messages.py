@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field
@@ -14,6 +15,7 @@ from specchat.serve.requests.content import GivenImage, check_messages, no_text
 from specchat.serve.requests.formats import grammar_of
 from specchat.serve.requests.tools import FunctionTool, check_grammar, chosen_tools
 from specchat_engine.prompt.messages import ToolCall
+from specchat_engine.settings import Settings
 
 _UNREAD = ("redacted_thinking",)
 
@@ -65,9 +67,10 @@ class AnthropicChoice(Wire):
 
 
 class ThinkingOption(Wire):
-    """Whether the model is to think."""
+    """Whether the model is to think, and for at most how many tokens."""
 
     type: str
+    budget_tokens: int | None = Field(default=None, ge=1)
 
 
 class OutputFormat(Wire):
@@ -105,9 +108,18 @@ class CountRequest(Sampling):
         return Generate(
             tuple(self._conversation()),
             seed=self.first_seed,
-            settings=self.settings(offer, max_tokens=max_tokens, stop=stop, grammar=grammar),
+            settings=self._limited(self.settings(offer, max_tokens=max_tokens, stop=stop, grammar=grammar)),
             tools=tools,
             variables=self.variables(offer, effort, thinks),
+        )
+
+    def _limited(self, settings: Settings) -> Settings:
+        """The settings with the budget for thoughts, unless `think_tokens` is given, too."""
+        budget = self.thinking.budget_tokens if self.thinking else None
+        return (
+            settings
+            if not budget or "think_tokens" in self.model_fields_set
+            else replace(settings, think_tokens=budget)
         )
 
     def _conversation(self) -> list[ChatMessage]:
