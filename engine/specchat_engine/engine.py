@@ -258,6 +258,7 @@ class Engine:
                 options.gpu_layers,
                 options.devices,
                 tensor_split=options.tensor_split,
+                overrides=options.overrides,
                 header=header,
                 exact=options.exact == "on",
                 own_head=chosen is not None and not chosen.path,

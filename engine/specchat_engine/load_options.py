@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,14 @@ CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q
 """The types in which the cache can hold keys and values, by llama.cpp's names."""
 PLAIN_CACHE_TYPES: Final = frozenset({"f32", "f16", "bf16"})
 """Those without blocks. All others need flash attention."""
+HOST: Final = "CPU"
+"""llama.cpp's name of the device whose memory is the computer's own."""
+
+_EXPERTS: Final = r"\.ffn_(up|down|gate|gate_up)_(ch|)exps"
+"""The matrices of experts, as llama.cpp's `--n-cpu-moe` finds them."""
+
+_SEVERAL = re.compile(r"=\w+,")
+"""What a pattern has that is several overrides with commas between them."""
 
 _THREADS = Range(0, THREADS_LIMIT, whole=True)
 _LAYERS = Range(-1, 10_000, "-1 is all", whole=True)
@@ -32,6 +41,20 @@ def check_threads(name: str, threads: object) -> None:
         raise SettingError(f"{name} is {threads!r}: {_THREADS.remedy}")
 
 
+def check_override(override: object) -> str:
+    """The same text. Raises SettingError for anything but PATTERN=DEVICE."""
+    pattern, _, device = override.rpartition("=") if isinstance(override, str) else ("", "", "")
+    try:
+        usable = pattern and device and re.compile(pattern) and not _SEVERAL.search(pattern)
+    except re.error:
+        usable = None
+    if not (isinstance(override, str) and usable):
+        raise SettingError(
+            f"tensor_overrides has {override!r}: use PATTERN=DEVICE, such as ffn_.*_exps=CPU, each by itself"
+        )
+    return override
+
+
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """Context, offload and threads. `n_ctx` 0 is the model's own, `gpu_layers` -1 means all layers.
@@ -40,8 +63,10 @@ class LoadOptions:
     `threads_draft` 0 takes as many as the target uses. Threads alone can change without a reload: see
     `Engine.use_threads`. A prompt is read `batch_size` tokens at a time and computed `ubatch_size` at a time.
     `flash_attention` and both cache types apply to both models. `devices` are llama.cpp's names, none meaning all;
-    `tensor_split` divides the target between several of them. Room is reserved for `k_max` + 1 rows of logits. `drafts`
-    are the files of further draft models, which draft under the names "model-2", "model-3" and so on. With `hierarchy`
+    `tensor_split` divides the target between several of them. `n_cpu_moe` keeps the experts of so many of the target's
+    first layers in main memory. `tensor_overrides` name devices for its tensors: "PATTERN=DEVICE", with a regular
+    expression that is searched for in their names. Room is reserved for `k_max` + 1 rows of logits. `drafts` are the
+    files of further draft models, which draft under the names "model-2", "model-3" and so on. With `hierarchy`
     on, a draft model is itself sped up by lookup. `parallel` answers can be given at the same time, each with a context
     of its own. `head` is the file of a head that drafts from the target's hidden states, "mtp" for the target's own
     layers for multi-token prediction, "none", or "auto", which takes the target's own if it has some. `mmproj` is the
@@ -58,6 +83,8 @@ class LoadOptions:
     devices_draft: tuple[str, ...] = ()
     tensor_split: tuple[float, ...] = ()
     main_gpu: int = setting(0, Range(0, 255, whole=True))
+    n_cpu_moe: int = setting(0, _LAYERS)
+    tensor_overrides: tuple[str, ...] = ()
     threads: int = setting(0, _THREADS)
     threads_draft: int = setting(0, _THREADS)
     batch_size: int = setting(512, _TOKENS_AT_A_TIME)
@@ -77,6 +104,8 @@ class LoadOptions:
         check(self)
         if any(not 0 <= share < float("inf") for share in self.tensor_split):
             raise SettingError(f"tensor_split is {self.tensor_split}: use shares of 0 or more")
+        for override in self.tensor_overrides:
+            check_override(override)
         if self.exact == "on" and self.parallel > 1:
             raise SettingError(f"parallel is {self.parallel}: with exact on answers cannot share passes, so use 1")
         if self.exact == "on" and self.flash_attention == "on" and self.cache_types <= PLAIN_CACHE_TYPES:
@@ -86,6 +115,16 @@ class LoadOptions:
     def cache_types(self) -> frozenset[str]:
         """The types of the cache's keys and values."""
         return frozenset({self.cache_type_k, self.cache_type_v})
+
+    @property
+    def overrides(self) -> tuple[tuple[str, str], ...]:
+        """Patterns for names of the target's tensors, each with the device of those that match; the first counts."""
+        pairs = [override.rpartition("=") for override in self.tensor_overrides]
+        chosen = [(pattern, device) for pattern, _, device in pairs]
+        if self.n_cpu_moe:
+            layers = r"\d+" if self.n_cpu_moe < 0 else "|".join(map(str, range(self.n_cpu_moe)))
+            chosen.append((rf"^blk\.({layers}){_EXPERTS}", HOST))
+        return tuple(chosen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -64,8 +66,30 @@ def test_every_way_of_loading_speculates_without_changing_the_text() -> None:
         ({"threads_draft": -1}, "threads_draft is -1"),
         ({"n_ctx": -1}, "n_ctx is -1"),
         ({"tensor_split": (-1.0,)}, "tensor_split"),
+        ({"n_cpu_moe": -2}, "n_cpu_moe is -2"),
+        ({"tensor_overrides": ("ffn",)}, "tensor_overrides has 'ffn': use PATTERN=DEVICE"),
+        ({"tensor_overrides": ("(=CPU",)}, "tensor_overrides has '(=CPU'"),
+        ({"tensor_overrides": ("ffn=CPU,attn=CUDA0",)}, "each by itself"),
     ],
 )
 def test_an_impossible_value_is_rejected(wrong: dict[str, object], words: str) -> None:
-    with pytest.raises(SettingError, match=words.replace("(", r"\(")):
+    with pytest.raises(SettingError, match=re.escape(words)):
         LoadOptions(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_experts_of_the_first_layers_go_to_main_memory_after_what_was_named() -> None:
+    options = LoadOptions(n_cpu_moe=11, tensor_overrides=(r"blk\.3\.=CUDA1",))
+    first = {
+        name: next((device for pattern, device in options.overrides if re.search(pattern, name)), None)
+        for name in (
+            "blk.0.ffn_up_exps.weight",
+            "blk.10.ffn_gate_up_exps.weight",
+            "blk.3.ffn_down_exps.weight",
+            "blk.11.ffn_down_exps.weight",
+            "blk.1.ffn_up_shexp.weight",
+            "blk.1.attn_q.weight",
+        )
+    }
+    assert list(first.values()) == ["CPU", "CPU", "CUDA1", None, None, None]
+    ((pattern, _),) = LoadOptions(n_cpu_moe=-1).overrides
+    assert re.search(pattern, "blk.93.ffn_up_exps.weight")

@@ -102,6 +102,10 @@ def _llama_server(conditions: Conditions, arm: Arm) -> list[str]:
     words += _listed("-dev", options["devices"]) + _listed("-ts", options["tensor_split"])
     if options["main_gpu"]:
         words += ["-mg", str(options["main_gpu"])]
+    if experts := options.get("n_cpu_moe", 0):
+        words += ["-ncmoe", str(experts)] if experts > 0 else ["-cmoe"]
+    for override in options.get("tensor_overrides", ()):
+        words += ["-ot", override]
     if arm == PLAIN:
         return words
     file = options["head"] if arm.drafter == "eagle3" else (conditions.draft or {}).get("path")

@@ -489,7 +489,7 @@ def run_command(words: Sequence[str]) -> int:
     words = list(words)
     if not words or (words[0].startswith("-") and words[0] not in _OF_NO_COMMAND):
         words.insert(0, "chat")
-    words = _with_exact(_with_resumed(words))
+    words = _with_values(_with_resumed(words))
     command = typer.main.get_command(app)
     try:
         return int(command.main(words, prog_name="specchat", standalone_mode=False) or 0)
@@ -501,8 +501,9 @@ def run_command(words: Sequence[str]) -> int:
         return wrong.exit_code
 
 
-def _with_exact(words: list[str]) -> list[str]:
-    """The words, with `on` after an `--exact` that says neither on nor off."""
+def _with_values(words: list[str]) -> list[str]:
+    """The words, with `on` after an `--exact` that says neither on nor off, and -1 after `--cpu-moe`."""
+    words = [word for each in words for word in ([each, "-1"] if each == "--cpu-moe" else [each])]
     if "--exact" not in words:
         return words
     at = words.index("--exact") + 1

@@ -29,7 +29,7 @@ from specchat.settings.values import (
     share,
 )
 from specchat_engine.allowed import OneOf, Range
-from specchat_engine.load_options import LoadOptions
+from specchat_engine.load_options import LoadOptions, check_override
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import (
     DRAFTERS,
@@ -345,6 +345,23 @@ class Config:
     )
     main_gpu: int = setting(
         SettingGroup.LOADING, "GPU for what is not split", "--main-gpu", of=(LoadOptions, "main_gpu")
+    )
+    n_cpu_moe: int = setting(
+        SettingGroup.LOADING,
+        "Layers of the target whose experts stay in main memory; -1, or --cpu-moe, is all",
+        "-ncmoe",
+        "--n-cpu-moe",
+        "--cpu-moe",
+        of=(LoadOptions, "n_cpu_moe"),
+        steps=Steps(label="experts, CPU", shown=_LAYERS),
+    )
+    tensor_overrides: tuple[str, ...] = setting(
+        SettingGroup.LOADING,
+        "Device for the target's tensors whose names match, such as ffn_.*_exps=CPU; repeatable",
+        "-ot",
+        "--override-tensor",
+        of=(LoadOptions, "tensor_overrides"),
+        kind=ListOf("PATTERN=DEVICE", "use PATTERN=DEVICE, such as ffn_.*_exps=CPU", check_override, repeated=True),
     )
     threads: int = setting(
         SettingGroup.LOADING,

@@ -52,5 +52,11 @@ def _with_free(device: DeviceMemory, present: Placement) -> DeviceMemory:
 
 
 def _words(remedy: Remedy) -> str:
-    names = {"n_ctx": "context", "gpu_layers": "GPU layers", "cache_type": "cache", "quantisation": "a target in"}
+    names = {
+        "n_ctx": "context",
+        "n_cpu_moe": "experts, CPU",
+        "gpu_layers": "GPU layers",
+        "cache_type": "cache",
+        "quantisation": "a target in",
+    }
     return f"{names.get(remedy.option, remedy.option)} {remedy.value}"

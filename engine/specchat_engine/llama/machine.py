@@ -71,6 +71,28 @@ def device_array(names: Sequence[str]) -> Any:
     return (ctypes.c_void_p * (len(names) + 1))(*(by_name[name.lower()] for name in names), None)
 
 
+class _Override(ctypes.Structure):
+    """llama.cpp's `llama_model_tensor_buft_override`."""
+
+    _fields_ = [("pattern", ctypes.c_char_p), ("buffer_type", ctypes.c_void_p)]
+
+
+def override_array(overrides: Sequence[tuple[str, str]]) -> Any:
+    """The NULL-terminated array that llama.cpp takes for these patterns and device names, or None if there are none.
+
+    Raises SettingError for a device that this build does not have.
+    """
+    if not overrides:
+        return None
+    buffer_type = ggml_function("ggml_backend_dev_buffer_type", ctypes.c_void_p, ctypes.c_void_p)
+    handles = device_array([device for _, device in overrides])
+    placed = [
+        _Override(pattern.encode(), buffer_type(handle))
+        for (pattern, _), handle in zip(overrides, handles[:-1], strict=True)
+    ]
+    return (_Override * (len(placed) + 1))(*placed)
+
+
 def has_gpu(names: Sequence[str] = ()) -> bool:
     """Whether layers can be placed on a GPU: on one of these devices, or on any if none is named."""
     return supports_gpu_offload() and bool(Machine(tuple(devices())).gpus(names))

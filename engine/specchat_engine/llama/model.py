@@ -19,7 +19,7 @@ from specchat_engine.gguf import GgufHeader, read_model
 from specchat_engine.llama.kernels import exact_kernels
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log, read_weights
-from specchat_engine.llama.machine import device_array, has_gpu, may_repack
+from specchat_engine.llama.machine import device_array, has_gpu, may_repack, override_array
 from specchat_engine.llama.vocabulary import Vocabulary
 
 
@@ -28,8 +28,8 @@ class LlamaModel:
 
     `header` was read before llama.cpp saw the file. `window` is the number of tokens that sliding-window layers see, 0
     without such layers. `size_bytes` is the size of the weights in the file, `weight_bytes` their size in memory.
-    `on_gpu` says whether all layers are on a GPU, `on_cpu` whether none is. `exact` says that it is computed without
-    what makes the bits of a pass depend on its width.
+    `on_gpu` says whether the whole model is on a GPU, `on_cpu` whether none of it is. `exact` says that it is computed
+    without what makes the bits of a pass depend on its width.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class LlamaModel:
         devices: Sequence[str] = (),
         tensor_split: Sequence[float] = (),
         main_gpu: int = 0,
+        overrides: Sequence[tuple[str, str]] = (),
         progress: Callable[[float], bool] | None = None,
         header: GgufHeader | None = None,
         tokenizer: bool = True,
@@ -49,6 +50,7 @@ class LlamaModel:
         apart: bool = False,
     ) -> None:
         """Loads a file. `gpu_layers` -1 offloads all that the build can; `progress` gets 0…1 and returns False to stop.
+        `overrides` are those of `LoadOptions`.
 
         `header` is the file's, if it was read before. Without its `tokenizer` the model knows token ids only, and its
         vocabulary has just a size; a large tokenizer takes 25 MB and a few tenths of a second. `own_head` loads the
@@ -73,6 +75,9 @@ class LlamaModel:
             shares = (ctypes.c_float * max(api.llama_max_devices(), len(tensor_split)))(*tensor_split)
             params.tensor_split = shares
             keep.append(shares)
+        if (placed := override_array(overrides)) is not None:
+            params.tensor_buft_overrides = ctypes.cast(placed, ctypes.c_void_p)
+            keep.append(placed)
         if not tokenizer:
             keep.append(without_tokenizer(self.header))
             params.kv_overrides = keep[-1]
@@ -101,7 +106,7 @@ class LlamaModel:
         self.description = self._text(api.llama_model_desc)
         whole = gpu_layers < 0 or gpu_layers > api.llama_model_n_layer(self.handle)
         gpu = has_gpu(devices)
-        self.on_gpu, self.on_cpu = whole and gpu, not (gpu and gpu_layers)
+        self.on_gpu, self.on_cpu = whole and gpu and not overrides, not (gpu and gpu_layers)
         self.window: int = api.llama_model_n_swa(self.handle)
         self.can_branch = not (api.llama_model_is_recurrent(self.handle) or api.llama_model_is_hybrid(self.handle))
         template = api.llama_model_chat_template(self.handle, None)

@@ -15,7 +15,7 @@ from typing import Final
 from specchat_engine.architectures import SNAPSHOTS, architecture_of
 from specchat_engine.gguf import GgufHeader, TensorInfo
 from specchat_engine.gguf.header import TYPES
-from specchat_engine.load_options import LoadOptions
+from specchat_engine.load_options import HOST, LoadOptions
 from specchat_engine.memory.attention import Attention, rounded
 from specchat_engine.memory.layers import has_state, layer_memories
 
@@ -47,7 +47,7 @@ class Use:
     """How a model will be used. Its context has room for `texts`, with `n_ctx` tokens in all, and a pass gives `rows`
     rows of logits; `gpu_layers` -1 means all.
 
-    `repacked` are the types of which the CPU gets a second copy.
+    `repacked` are the types of which the CPU gets a second copy, and `overrides` those of `LoadOptions`.
     """
 
     n_ctx: int
@@ -60,6 +60,7 @@ class Use:
     gpu_layers: int = 0
     repacked: Collection[str] = ()
     texts: int = 1
+    overrides: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(
@@ -92,7 +93,13 @@ class Use:
             flash_attention=attention.flash != "off",
             gpu_layers=layers,
             repacked=() if exact else repacked,
+            overrides=() if draft_of else options.overrides,
         )
+
+    def puts_on_gpu(self, name: str, *, usually: bool) -> bool:
+        """Whether a tensor goes to a GPU if, without overrides, it `usually` does."""
+        device = next((device for pattern, device in self.overrides if re.search(pattern, name)), None)
+        return usually if device is None else device.upper() != HOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +144,7 @@ def estimate(header: GgufHeader, use: Use) -> Footprint:
     host = gpu = repacked = 0
     for tensor in header.tensors:
         size, table = tensor.size or 0, tensor.name.startswith(_PER_TOKEN)
-        on_gpu = not table and _place(tensor, layers) >= first
+        on_gpu = use.puts_on_gpu(tensor.name, usually=not table and _place(tensor, layers) >= first)
         if on_gpu:
             gpu += size
         else:

@@ -12,10 +12,9 @@ from typing import Final
 
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import GgufHeader
-from specchat_engine.load_options import LoadOptions
+from specchat_engine.load_options import HOST, LoadOptions
 from specchat_engine.memory.estimate import Footprint, Use, estimate
 
-HOST: Final = "CPU"
 _SMALLEST_CONTEXT = 2048
 _BITS: Final = {
     "F32": 32.0,
@@ -76,7 +75,8 @@ class PlacedBytes:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A change of one option that makes it fit: `n_ctx` 8192, `cache_type` q8_0, `gpu_layers` 20, a `quantisation`."""
+    """A change of one option that makes it fit: `n_ctx` 8192, `cache_type` q8_0, `n_cpu_moe` 12, `gpu_layers` 20, a
+    `quantisation`."""
 
     option: str
     value: int | str
@@ -179,6 +179,11 @@ def _remedies(target: GgufHeader, draft: GgufHeader | None, options: LoadOptions
         for name in ("q8_0", "q4_0"):
             if fits(replace(options, cache_type_k=name, cache_type_v=name)):
                 yield Remedy("cache_type", name)
+                break
+    if machine.gpus(options.devices) and target.experts and options.n_cpu_moe >= 0:
+        for layers in range(options.n_cpu_moe + 1, target.layers + 1):
+            if fits(replace(options, n_cpu_moe=layers)):
+                yield Remedy("n_cpu_moe", layers)
                 break
     if machine.gpus(options.devices) and options.gpu_layers:
         most = target.layers if options.gpu_layers < 0 else options.gpu_layers - 1

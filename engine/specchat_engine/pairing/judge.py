@@ -303,6 +303,8 @@ def _words(remedy: Remedy) -> str:
             return f"use -c {remedy.value}"
         case "cache_type":
             return f"keep keys and values in {remedy.value}"
+        case "n_cpu_moe":
+            return f"use -ncmoe {remedy.value}"
         case "gpu_layers":
             return f"use -ngl {remedy.value}"
         case _:

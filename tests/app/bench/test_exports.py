@@ -69,9 +69,11 @@ def test_offload_and_devices_reach_llama_server() -> None:
         "devices_draft": ["CUDA1"],
         "tensor_split": [3.0, 1.0],
         "main_gpu": 1,
+        "n_cpu_moe": 12,
+        "tensor_overrides": ["attn=CUDA0"],
     }
     command = exported(run(model=150, options=options), ExportTarget.LLAMA_SERVER).command
-    assert "-c 4096 -np 1 -t 2 -ngl 20 -dev CUDA0,CUDA1 -ts 3,1 -mg 1 --spec-type" in command
+    assert "-c 4096 -np 1 -t 2 -ngl 20 -dev CUDA0,CUDA1 -ts 3,1 -mg 1 -ncmoe 12 -ot attn=CUDA0 --spec-type" in command
     assert command.endswith("-ngld 0 -devd CUDA1")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -170,6 +171,17 @@ def test_devices_are_found_by_name_whatever_the_case_and_end_with_null() -> None
 def test_an_unknown_device_is_rejected_with_those_there_are() -> None:
     with pytest.raises(SettingError, match=r"no device 'CUDA77': this build has .*cpu"):
         device_array(("CUDA77",))
+
+
+def test_patterns_of_tensors_go_with_the_memory_of_their_devices() -> None:
+    name_of = machine.ggml_function("ggml_backend_buft_name", ctypes.c_char_p, ctypes.c_void_p)
+    array = machine.override_array([("ffn_.*_exps", "cpu"), ("attn", "CPU")])
+    assert [each.pattern for each in array] == [b"ffn_.*_exps", b"attn", None]
+    assert [name_of(each.buffer_type) for each in array[:2]] == [b"CPU", b"CPU"]
+    assert array[2].buffer_type is None
+    assert machine.override_array([]) is None
+    with pytest.raises(SettingError, match="there is no device 'CUDA7'"):
+        machine.override_array([("attn", "CUDA7")])
 
 
 def test_layers_can_be_on_a_gpu_if_one_of_the_named_devices_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,21 @@ from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel, without_tokenizer
 from specchat_engine.llama.native import NativeContext
+from specchat_engine.load_options import LoadOptions
+from support.grown_models import grow
 from support.tiny_models import TEMPLATE, EngineFiles
+
+MIXTURE = {
+    "attention.sliding_window": 32,
+    "expert_count": 4,
+    "expert_used_count": 2,
+    "expert_feed_forward_length": 32,
+    "expert_gating_func": 2,
+    "expert_shared_count": 1,
+    "expert_weights_norm": True,
+    "expert_weights_scale": 1.0,
+    "leading_dense_block_count": 1,
+}
 
 
 def test_a_model_tells_what_its_file_says(files: EngineFiles) -> None:
@@ -90,3 +104,17 @@ def test_an_architecture_with_a_name_that_no_key_has_room_for_is_left_to_llama_c
     header = read_model(files.draft)
     endless = replace(header, metadata={**header.metadata, "general.architecture": "x" * 500})
     assert without_tokenizer(endless)[1].key == b"x" * 127
+
+
+@pytest.mark.parametrize("architecture", ["qwen3moe", "gpt-oss", "glm4moe"])
+def test_experts_that_stay_in_main_memory_change_no_logit(architecture: str, tmp_path: Path) -> None:
+    path = grow(tmp_path / "mixture.gguf", architecture, MIXTURE)
+    logits = []
+    for options in (LoadOptions(), LoadOptions(n_cpu_moe=2), LoadOptions(n_cpu_moe=-1)):
+        model = LlamaModel(path, overrides=options.overrides)
+        context = LlamaContext(NativeContext(model, n_ctx=64, max_rows=4, threads=1))
+        logits.append(context.advance([65, 66, 67, 68], 4).copy())
+        assert not (model.on_gpu and options.overrides)
+        context.close()
+        model.close()
+    assert all(np.array_equal(logits[0], each) for each in logits[1:])

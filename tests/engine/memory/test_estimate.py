@@ -110,3 +110,13 @@ def test_the_use_follows_the_options_the_engine_loads_with() -> None:
     assert (two.n_ctx, two.rows, two.gpu_layers) == (draft.n_ctx_train, 2, 1)
     assert Use.of(options, target).gpu_layers == 0
     assert Use.of(LoadOptions(), target).n_ctx == target.n_ctx_train
+
+
+def test_overrides_move_the_weights_that_they_match() -> None:
+    header = read_model(builtin_pair()[0])
+    matched = sum(tensor.size or 0 for tensor in header.tensors if "ffn_up" in tensor.name)
+    usual = estimate(header, Use(n_ctx=1024, gpu_layers=-1))
+    here = estimate(header, Use(n_ctx=1024, gpu_layers=-1, overrides=(("ffn_up", "cpu"),)))
+    there = estimate(header, Use(n_ctx=1024, overrides=(("ffn_up", "CUDA0"),)))
+    assert here.host.weights - usual.host.weights == usual.gpu.weights - here.gpu.weights == matched
+    assert there.gpu.weights == matched

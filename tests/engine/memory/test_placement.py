@@ -84,6 +84,17 @@ def test_each_remedy_alone_makes_it_fit_and_is_no_larger_than_needed(target: Ggu
     assert not where_it_goes(target, draft, replace(options, gpu_layers=layers + 1), small).fits
 
 
+def test_of_a_mixture_as_few_experts_as_needed_stay_in_main_memory(target: GgufHeader) -> None:
+    experts = tuple(replace(tensor, name=tensor.name.replace("ffn_up.", "ffn_up_exps.")) for tensor in target.tensors)
+    mixture = replace(target, tensors=experts, metadata={**target.metadata, "llama.expert_count": 8})
+    options = LoadOptions(n_ctx=2048)
+    needed = where_it_goes(mixture, None, options, machine(CUDA0=ROOM)).on("CUDA0")
+    placement = where_it_goes(mixture, None, options, small := machine(CUDA0=needed - MB))
+    layers = next(int(remedy.value) for remedy in placement.remedies if remedy.option == "n_cpu_moe")
+    assert where_it_goes(mixture, None, replace(options, n_cpu_moe=layers), small).fits
+    assert not where_it_goes(mixture, None, replace(options, n_cpu_moe=layers - 1), small).fits
+
+
 def test_a_smaller_cache_type_or_quantisation_is_offered_where_it_helps(target: GgufHeader) -> None:
     options = LoadOptions(n_ctx=32_768)
     needed = where_it_goes(target, None, options, machine()).on("CPU")
