@@ -284,6 +284,7 @@ class Config:
         "When the context is full: drop the oldest turns, let the model summarise them, or stop",
         "--context-full",
         of=(Settings, "context_full"),
+        by_answer=True,
         steps=Steps(label="context full"),
     )
     lookup: str = setting(
