@@ -8,9 +8,11 @@ from typing import Any
 
 import gguf
 import numpy as np
-from gguf.quants import dequantize, quantize
+from gguf.quants import dequantize
+from numpy.typing import NDArray
 
-from benchmarks.growth import Floats, Growth, Shape
+from benchmarks.growth import ROUTER, Floats, GrownMatrix, Growth, Shape
+from support.quantise import encoded
 
 _STRING, _UINT32, _INT32, _FLOAT32, _ARRAY = (
     gguf.GGUFValueType[name] for name in ("STRING", "UINT32", "INT32", "FLOAT32", "ARRAY")
@@ -61,7 +63,7 @@ def read_source(path: Path) -> Source:
 
 
 def write_grown(path: Path, source: Source, growth: Growth, precision: str, name: str) -> None:
-    """Writes the grown model: matrices in `precision` (F32, F16, BF16 or Q8_0), norms in F32, under a new name.
+    """Writes the grown model under a new name: matrices in `precision`, one of `PRECISIONS`, norms and routers in F32.
 
     All else stays as it was. Holds one tensor in memory at a time. The same growth writes the same bytes.
     """
@@ -73,9 +75,7 @@ def write_grown(path: Path, source: Source, growth: Growth, precision: str, name
     for key, (value, kind, entries) in metadata.items():
         writer.add_key_value(key, value, kind, entries)
     sizes = growth.large.tensors()
-    kinds = {
-        tensor: gguf.GGMLQuantizationType["F32" if len(size) == 1 else precision] for tensor, size in sizes.items()
-    }
+    kinds = {tensor: _kind(tensor, size, precision, growth.large.layers) for tensor, size in sizes.items()}
     for tensor, size in sizes.items():
         values, stored = gguf.GGML_QUANT_SIZES[kinds[tensor]]
         writer.add_tensor_info(tensor, size, np.dtype(np.float32), int(np.prod(size)) // values * stored, kinds[tensor])
@@ -83,8 +83,30 @@ def write_grown(path: Path, source: Source, growth: Growth, precision: str, name
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
     for tensor in sizes:
-        writer.write_tensor_data(quantize(growth.tensor(tensor, source.tensor), kinds[tensor]))
+        writer.write_tensor_data(_stored(growth.tensor(tensor, source.tensor), kinds[tensor]))
     writer.close()
+
+
+PRECISIONS = ("F32", "F16", "BF16", "Q8_0", "Q4_K_M")
+"""Types that are written at once; llama.cpp makes the others of a file in F16."""
+
+
+def _kind(tensor: str, size: tuple[int, ...], precision: str, layers: int) -> gguf.GGMLQuantizationType:
+    """The type of a tensor. As in llama.cpp's Q4_K_M, the embedding and the values and outputs of half of the layers
+    are finer: the first and the last eighth, and every third between."""
+    if len(size) == 1 or ROUTER in tensor:
+        return gguf.GGMLQuantizationType.F32
+    if precision != "Q4_K_M":
+        return gguf.GGMLQuantizationType[precision]
+    fine = not tensor.startswith("blk.")
+    if "attn_v" in tensor or "ffn_down" in tensor:
+        layer, eighth = int(tensor.split(".")[1]), layers // 8
+        fine = layer < eighth or layer >= layers - eighth or (layer - eighth) % 3 == 2
+    return gguf.GGMLQuantizationType.Q6_K if fine else gguf.GGMLQuantizationType.Q4_K
+
+
+def _stored(values: Floats | GrownMatrix, kind: gguf.GGMLQuantizationType) -> NDArray[Any]:
+    return values.stored(lambda rows: encoded(rows, kind)) if isinstance(values, GrownMatrix) else encoded(values, kind)
 
 
 def write_grown_head(path: Path, head: Path, growth: Growth, precision: str) -> None:
@@ -112,8 +134,8 @@ def write_grown_head(path: Path, head: Path, growth: Growth, precision: str) -> 
     writer.add_tokenizer_model("none")
     for tensor in reader.tensors:
         values = grown.of_head(tensor.name, dequantize(tensor.data, tensor.tensor_type))
-        kind = gguf.GGMLQuantizationType["F32" if values.ndim == 1 else precision]
-        writer.add_tensor(tensor.name, quantize(values, kind), raw_dtype=kind)
+        kind = gguf.GGMLQuantizationType[precision if isinstance(values, GrownMatrix) else "F32"]
+        writer.add_tensor(tensor.name, _stored(values, kind), raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -132,6 +154,8 @@ def _sizes(growth: Growth) -> dict[str, tuple[Any, Any, Any]]:
         "attention.value_length": large.head_width,
         "vocab_size": large.vocabulary,
     }
+    if large.experts:
+        numbers |= {"expert_count": large.experts, "expert_used_count": large.used}
     epsilon = {"llama.attention.layer_norm_rms_epsilon": (growth.norm_epsilon, _FLOAT32, None)}
     return {f"llama.{key}": (value, _UINT32, None) for key, value in numbers.items()} | epsilon
 

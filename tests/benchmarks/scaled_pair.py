@@ -16,14 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.growth import Growth, Shape, choose_shape
-from benchmarks.growth_writer import Source, read_source, write_grown, write_grown_head
+from benchmarks.growth_writer import PRECISIONS, Source, read_source, write_grown, write_grown_head
 from specchat.settings.paths import cache_folder
 from specchat_assets import builtin_pair
 from specchat_engine import EngineError, SettingError
 from support.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
 
 UNITS = {"M": 10**6, "B": 10**9}
-WRITTEN_AT_ONCE = (*FLOAT_TYPES, "Q8_0")
 
 
 def parameters(text: str) -> int:
@@ -50,16 +49,16 @@ def short(number: int) -> str:
     return f"{number / 1e9:.2f}B" if number >= 10**9 else f"{number / 1e6:.3g}M"
 
 
-def grow(source: Source, shape: Shape, kind: str, seed: int, folder: Path) -> Path:
+def grow(source: Source, shape: Shape, kind: str, seed: int, folder: Path, noise: float = 0.0) -> Path:
     """The file of the grown model. Writes it unless it exists."""
-    growth = Growth(source.shape, shape, source.epsilon, seed)
-    digest = hashlib.sha256(source.path.read_bytes() + repr((shape, seed)).encode()).hexdigest()[:8]
+    growth = Growth(source.shape, shape, source.epsilon, seed, noise)
+    digest = hashlib.sha256(source.path.read_bytes() + repr((shape, seed, noise)).encode()).hexdigest()[:8]
     name = f"{source.path.stem}-grown-{short(shape.parameters)}"
     path = folder / f"{name}-{kind}-{digest}.gguf"
     if path.exists():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    if kind in WRITTEN_AT_ONCE:
+    if kind in PRECISIONS:
         finish(path, lambda part: write_grown(part, source, growth, kind, name))
         return path
     whole = path.with_suffix(".f16")
@@ -86,16 +85,19 @@ def grow_pair(options: argparse.Namespace) -> None:
     target, draft = read_source(options.model), read_source(options.draft)
     vocabulary = target.shape.vocabulary if options.vocabulary is None else options.vocabulary
     large = choose_shape(target.shape, options.target_size, vocabulary)
+    draft_size = round(large.parameters * options.draft_share)
+    if options.experts:
+        large = large.mixture(options.experts, options.used, target.shape.feed_forward)
     try:
-        little = choose_shape(draft.shape, round(large.parameters * options.draft_share), vocabulary)
+        little = choose_shape(draft.shape, draft_size, vocabulary)
     except SettingError as error:
         raise SettingError(f"the draft: {error}: raise --draft-share or --target-size") from error
-    for source, shape in ((target, large), (draft, little)):
-        path = grow(source, shape, options.type, options.seed, options.out)
+    for source, shape, noise in ((target, large, 0.0), (draft, little, options.draft_noise)):
+        path = grow(source, shape, options.type, options.seed, options.out, noise)
         print(path, shape.parameters, path.stat().st_size, sep="\t", flush=True)
     if options.head:
         growth = Growth(target.shape, large, target.epsilon, options.seed)
-        kind = options.type if options.type in WRITTEN_AT_ONCE else "Q8_0"
+        kind = options.type if options.type in FLOAT_TYPES else "Q8_0"
         path = options.out / f"{options.head.stem}-grown-{short(large.parameters)}-{kind}.gguf"
         finish(path, lambda part: write_grown_head(part, options.head, growth, kind))
         print(path, "", path.stat().st_size, sep="\t", flush=True)
@@ -109,11 +111,20 @@ def main() -> int:
     parser.add_argument("-d", "--draft", type=Path, default=draft, metavar="FILE", help="draft model [built-in]")
     parser.add_argument("--head", type=Path, metavar="FILE", help="an EAGLE-3 head of the target")
     parser.add_argument("--out", type=Path, default=cache_folder() / "scaled-pairs", metavar="FOLDER")
-    parser.add_argument("--target-size", type=parameters, default="0.5B", metavar="N", help="0.5B, 100M")
+    parser.add_argument(
+        "--target-size",
+        type=parameters,
+        default="0.5B",
+        metavar="N",
+        help="0.5B, 100M; of a mixture, what a token uses",
+    )
     parser.add_argument("--draft-share", type=share, default=0.05, metavar="N", help="of the target's parameters")
     types = (*FLOAT_TYPES, *QUANTISED_TYPES)
     parser.add_argument("--type", type=str.upper, choices=types, default="BF16", metavar="TYPE", help="BF16, Q4_K_M, …")
     parser.add_argument("--vocabulary", type=int, metavar="N", help="pad the vocabulary to this many tokens")
+    parser.add_argument("--experts", type=int, default=0, metavar="N", help="make the target a mixture of so many")
+    parser.add_argument("--used", type=int, default=2, metavar="N", help="of which a token uses so many [2]")
+    parser.add_argument("--draft-noise", type=float, default=0.0, metavar="X", help="makes the draft a worse guesser")
     parser.add_argument("--seed", type=int, default=1)
     try:
         grow_pair(parser.parse_args())

@@ -53,9 +53,11 @@ def expected(small: Path) -> np.ndarray:
     return logits(small.with_suffix(".f32"))
 
 
-def grow(path: Path, source: Path, wish: dict[str, int], precision: Any = "F32", seed: int = 1) -> Growth:
+def grow(
+    path: Path, source: Path, wish: dict[str, int], precision: Any = "F32", seed: int = 1, noise: float = 0.0
+) -> Growth:
     opened = read_source(source)
-    growth = Growth(opened.shape, replace(opened.shape, **wish), opened.epsilon, seed)
+    growth = Growth(opened.shape, replace(opened.shape, **wish), opened.epsilon, seed, noise)
     write_grown(path, opened, growth, precision, "grown")
     return growth
 
@@ -70,7 +72,7 @@ def test_a_grown_model_computes_the_small_ones_logits(
     np.testing.assert_allclose(found[:, :VOCABULARY], expected, rtol=0, atol=3e-6 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("kind", ["F16", "BF16", "Q8_0"])
+@pytest.mark.parametrize("kind", ["F16", "BF16", "Q8_0", "Q4_K_M"])
 def test_a_grown_model_in_another_type_is_off_by_that_type_alone(
     tmp_path: Path, small: Path, expected: np.ndarray, kind: str
 ) -> None:
@@ -113,6 +115,24 @@ def test_llama_cpp_counts_the_parameters_that_were_promised(tmp_path: Path, smal
     model = LlamaModel(tmp_path / "grown.gguf")
     assert model.n_params == growth.large.parameters
     model.close()
+
+
+def test_a_mixture_computes_the_small_ones_logits_whatever_its_router_chooses(
+    tmp_path: Path, small: Path, expected: np.ndarray
+) -> None:
+    growth = grow(tmp_path / "grown.gguf", small, {"width": 512, "layers": 3, "experts": 6, "used": 2})
+    np.testing.assert_allclose(logits(tmp_path / "grown.gguf"), expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+    model = LlamaModel(tmp_path / "grown.gguf")
+    assert (model.n_params, model.header.experts) == (growth.large.parameters, 6)
+    model.close()
+
+
+def test_noise_makes_a_model_guess_worse_the_more_there_is(tmp_path: Path, small: Path, expected: np.ndarray) -> None:
+    agreement = []
+    for noise in (0.0, 0.3, 3.0):
+        grow(tmp_path / "grown.gguf", small, {"width": 512}, noise=noise)
+        agreement.append(np.corrcoef(logits(tmp_path / "grown.gguf").ravel(), expected.ravel())[0, 1])
+    assert agreement[0] > 0.9999 > agreement[1] > agreement[2]
 
 
 def test_what_is_new_is_as_costly_to_store_as_real_weights(tmp_path: Path, small: Path) -> None:

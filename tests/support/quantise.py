@@ -7,9 +7,14 @@ import os
 from pathlib import Path
 from typing import Final
 
+import gguf
+import numpy as np
+from numpy.typing import NDArray
+
 from specchat_engine.errors import ModelFileError
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
+from specchat_engine.llama.machine import ggml_function
 
 FLOAT_TYPES: Final = ("F32", "F16", "BF16")
 QUANTISED_TYPES: Final = (
@@ -17,6 +22,12 @@ QUANTISED_TYPES: Final = (
     *("Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K", "IQ4_NL", "IQ4_XS"),
 )
 """Types that need no importance matrix, by the names of llama.cpp's own tool."""
+
+_encode = ggml_function(
+    "ggml_quantize_chunk",
+    ctypes.c_size_t,
+    *(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p),
+)
 
 _BUFFER = 1 << 30
 """At most this many bytes of a tensor's rows are in memory at once."""
@@ -34,3 +45,15 @@ def quantise(source: Path, written: Path, kind: str) -> None:
     native_log.clear()
     if api.llama_model_quantize(os.fsencode(source), os.fsencode(written), ctypes.byref(params)):
         raise ModelFileError(f"{source} could not be written as {kind}: {native_log.last_error()}")
+
+
+def encoded(values: NDArray[np.float32], kind: gguf.GGMLQuantizationType) -> NDArray[np.uint8]:
+    """The bytes of rows [n, columns], or of a vector, in a type: uint8 [n, bytes of a row], or [bytes]."""
+    if kind == gguf.GGMLQuantizationType.F32:
+        return values.astype(np.float32, copy=False).view(np.uint8)
+    rows, columns = values.shape
+    block, size = gguf.GGML_QUANT_SIZES[kind]
+    written = np.empty((rows, columns // block * size), np.uint8)
+    source = np.ascontiguousarray(values, np.float32)
+    _encode(kind, source.ctypes.data, written.ctypes.data, 0, rows, columns, None)
+    return written
