@@ -60,30 +60,27 @@ def test_a_run_that_is_cut_short_has_some_of_every_kind_and_temperature() -> Non
     }
 
 
-def test_plain_decoding_comes_first_and_each_arm_once() -> None:
+def test_plain_decoding_comes_first_and_each_arm_once_and_is_written_as_it_is_read() -> None:
     assert parse_arms("model:4, lookup:8,model:4") == (PLAIN, Arm("model", 4), Arm("lookup", 8))
     assert parse_arms("lookup:8,none") == (PLAIN, Arm("lookup", 8))
-
-
-def test_an_arm_is_written_as_it_is_read() -> None:
     for text in ("none", "model:4", "lookup:16", "hybrid:auto"):
         assert str(Arm.parse(text)) == text
 
 
-@pytest.mark.parametrize("text", ["model", "model:", "model:x", "model:-1", "none:4", "guess:4", "auto", "4"])
-def test_what_is_no_arm_is_refused_with_examples(text: str) -> None:
-    with pytest.raises(SettingError, match=f"the arm '{text}' is not one: use none, or a drafter and a k such as"):
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        *(
+            (text, f"the arm '{text}' is not one: use none, or a drafter and a k such as")
+            for text in ("model", "model:", "model:x", "model:-1", "none:4", "guess:4", "auto", "4")
+        ),
+        ("model:0", "the arm 'model:0' drafts nothing: use none"),
+        ("model:33", "k in the arm 'model:33' is '33': use auto, or a whole number from 0 to 32"),
+    ],
+)
+def test_what_is_no_arm_is_refused_with_examples(text: str, complaint: str) -> None:
+    with pytest.raises(SettingError, match=complaint):
         parse_arms(text)
-
-
-def test_an_arm_that_drafts_nothing_is_called_none() -> None:
-    with pytest.raises(SettingError, match="the arm 'model:0' drafts nothing: use none"):
-        parse_arms("model:0")
-
-
-def test_a_k_beyond_the_limit_is_refused() -> None:
-    with pytest.raises(SettingError, match="k in the arm 'model:33' is '33': use auto, or a whole number from 0 to 32"):
-        parse_arms("model:33")
 
 
 def test_an_arm_without_its_draft_model_says_what_to_do() -> None:
@@ -93,36 +90,28 @@ def test_an_arm_without_its_draft_model_says_what_to_do() -> None:
         check_arms(parse_arms("model:4,eagle3:2"), ("hybrid", "model", "lookup", "none"))
 
 
-def test_without_a_draft_model_lookup_alone_is_measured() -> None:
-    assert {arm.drafter for arm in default_arms(("lookup", "none"))} == {"none", "lookup"}
-    assert Arm("lookup", "auto") in default_arms(("lookup", "none"))
-
-
 def test_every_loaded_drafter_is_measured() -> None:
+    alone = default_arms(("lookup", "none"))
+    assert {arm.drafter for arm in alone} == {"none", "lookup"}
+    assert Arm("lookup", "auto") in alone
     arms = {str(arm) for arm in default_arms(("hybrid", "model", "mtp", "lookup", "none"))}
     assert arms >= {"none", "model:4", "mtp:2", "lookup:8", "hybrid:auto"}
     assert not any("eagle3" in arm for arm in arms)
 
 
-def test_without_a_file_the_built_in_prompts_are_taken() -> None:
-    assert read_prompts(None) == benchmark_prompts()
-
-
-def test_copies_are_long_except_where_a_few_seconds_must_do() -> None:
+def test_without_a_file_the_built_in_prompts_are_taken_with_short_copies_where_a_few_seconds_must_do() -> None:
     usual, short = benchmark_prompts(), benchmark_prompts(short=True)
+    assert read_prompts(None) == usual
     assert list(usual) == list(short)
     assert min(map(len, usual["copy"])) > 500
     assert max(len(prompt) for prompts in short.values() for prompt in prompts) < 300
     assert {kind for kind in usual if usual[kind] != short[kind]} == {"copy"}
 
 
-def test_a_text_file_has_one_prompt_a_line_of_the_kind_in_its_name(tmp_path: Path) -> None:
+def test_a_text_file_has_one_prompt_a_line_of_the_kind_in_its_name_and_a_toml_file_has_kinds(tmp_path: Path) -> None:
     file = tmp_path / "mail.txt"
     file.write_text("Answer this.\n\n  And this. \nAnswer this.\n", "utf-8")
     assert read_prompts(file) == {"mail": ("Answer this.", "And this.")}
-
-
-def test_a_toml_file_has_kinds(tmp_path: Path) -> None:
     file = tmp_path / "prompts.toml"
     file.write_text('[mail]\nprompts = ["One", "Two\\nlines"]\n[code]\nprompts = ["Three"]\n', "utf-8")
     assert read_prompts(file) == {"mail": ("One", "Two\nlines"), "code": ("Three",)}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -173,13 +174,10 @@ def test_the_best_arm_and_the_best_fixed_k_are_told_in_one_sentence() -> None:
     )
 
 
-def test_a_fixed_k_that_is_best_is_told_once() -> None:
+def test_a_fixed_k_is_told_once_if_it_is_best_and_not_at_all_if_none_gains() -> None:
     assert sentence(plain=1.0, model4=1.2, lookup8=1.5, auto=1.4) == (
         "Use --drafter lookup -k 8: 1.50 × plain (95 % 1.40 to 1.60) over all kinds, from 9 pairs of answers."
     )
-
-
-def test_it_says_that_no_fixed_k_gains_if_only_the_adaptive_arm_does() -> None:
     assert sentence(plain=1.0, model4=0.8, auto=1.2).endswith(
         "over all kinds, from 9 pairs of answers; no fixed k gains."
     )
@@ -195,28 +193,27 @@ def test_a_gain_that_may_be_chance_is_called_one() -> None:
     assert chance in in_words(choice)
 
 
-def test_where_nothing_gains_it_says_plain() -> None:
+def test_where_nothing_gains_it_says_plain_and_where_nothing_was_compared_nothing_is_chosen() -> None:
     assert sentence(plain=1.0, model4=0.8, lookup8=0.9, auto=0.97).startswith("Use plain decoding (--drafter none)")
-
-
-def test_where_nothing_was_compared_nothing_is_chosen() -> None:
     assert choose([]) is None
     assert choose(means(plain=1.0)) is None
 
 
-def test_speeds_are_paired_by_their_keys_in_any_order() -> None:
-    ratios = paired_ratios({"slow": 20.0, "fast": 300.0}, {"fast": 100.0, "slow": 10.0})
+def estimated(ratios: Iterable[float]) -> Estimate:
+    """The estimate of ratios, of which there are some."""
+    found = estimate(np.array([*ratios]))
+    assert found is not None
+    return found
+
+
+def test_speeds_are_paired_by_their_keys_in_any_order_and_those_without_a_counterpart_left_out() -> None:
+    ratios = paired_ratios({"slow": 20.0, "fast": 300.0, "a": 5.0}, {"fast": 100.0, "slow": 10.0, "b": 1.0})
     assert sorted(ratios) == [2.0, 3.0]
-
-
-def test_speeds_without_a_counterpart_are_left_out() -> None:
-    assert [*paired_ratios({"a": 20.0, "b": 5.0}, {"a": 10.0, "c": 1.0})] == [2.0]
 
 
 def test_influences_on_both_answers_of_a_pair_cancel_out_in_the_interval() -> None:
     base = {prompt: 10.0 ** (prompt % 4) for prompt in range(12)}
-    found = estimate(paired_ratios({prompt: 1.5 * speed for prompt, speed in base.items()}, base))
-    assert found is not None
+    found = estimated(paired_ratios({prompt: 1.5 * speed for prompt, speed in base.items()}, base))
     assert found.value == pytest.approx(1.5)
     assert found.interval == pytest.approx((1.5, 1.5))
 
@@ -231,30 +228,22 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
 
 def test_more_pairs_give_a_narrower_interval() -> None:
     ratios = np.random.default_rng(2).uniform(1, 2, 200)
-    few, many = estimate(ratios[:10]), estimate(ratios)
+    few, many = estimated(ratios[:10]).interval, estimated(ratios).interval
     assert few is not None
     assert many is not None
-    assert few.interval is not None
-    assert many.interval is not None
-    assert few.interval[1] - few.interval[0] > 2 * (many.interval[1] - many.interval[0])
+    assert few[1] - few[0] > 2 * (many[1] - many[0])
 
 
-def test_the_same_ratios_give_the_same_interval() -> None:
-    ratios = np.array([1.0, 1.2, 1.5, 2.0])
-    assert estimate(ratios) == estimate(ratios)
+def test_an_estimate_is_repeatable_and_an_outlier_moves_neither_its_middle_nor_its_quartiles() -> None:
+    found = estimated([1.0, 2.0, 3.0, 4.0, 50.0])
+    assert (found.value, found.quartiles) == (3.0, (2.0, 4.0))
+    assert estimated([1.0, 2.0, 3.0, 4.0, 50.0]) == found
 
 
 def test_a_single_pair_has_no_interval_and_none_has_nothing() -> None:
-    one = estimate(np.array([1.4]))
-    assert one is not None
+    one = estimated([1.4])
     assert (one.value, one.interval, one.pairs) == (1.4, None, 1)
     assert estimate(np.array([])) is None
-
-
-def test_an_outlier_moves_neither_the_middle_nor_the_quartiles() -> None:
-    found = estimate(np.array([1.0, 2.0, 3.0, 4.0, 50.0]))
-    assert found is not None
-    assert (found.value, found.quartiles) == (3.0, (2.0, 4.0))
 
 
 def test_a_mean_over_kinds_counts_each_kind_the_same() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 
 import pytest
 from rich.console import Console
@@ -14,14 +15,17 @@ from support.bench_samples import LOOKUP, MODEL, benchmark
 RUN = benchmark({PLAIN: (100.0, 102.0, 98.0), MODEL: (150.0, 155.0, 145.0), LOOKUP: (90.0, 91.0, 89.0)})
 
 
-def printed(run: Benchmark, width: int, *, colour: bool = False) -> str:
-    console = Console(
-        file=io.StringIO(), width=width, force_terminal=colour, color_system="truecolor" if colour else None
-    )
-    for table in tables(run, 0.0, console):
+def drawn_on(width: int, tables: Iterable[object], *, colour: bool = False) -> str:
+    """What a console of this width shows of tables."""
+    file = io.StringIO()
+    console = Console(file=file, width=width, force_terminal=colour, color_system="truecolor" if colour else None)
+    for table in tables:
         console.print(table)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return file.getvalue()
+
+
+def printed(run: Benchmark, width: int, *, colour: bool = False) -> str:
+    return drawn_on(width, tables(run, 0.0, Console(width=width)), colour=colour)
 
 
 def test_a_wide_console_has_one_table_with_everything() -> None:
@@ -44,12 +48,7 @@ def test_eighty_columns_hold_every_figure_too() -> None:
 
 def test_the_own_choice_stands_beside_the_best_fixed_one_of_each_kind() -> None:
     run = benchmark({PLAIN: (100.0, 100.0), MODEL: (150.0, 150.0), Arm("hybrid", "auto"): (165.0, 165.0)})
-    table = hindsight_table(run, 0.0)
-    assert table is not None
-    console = Console(file=io.StringIO(), width=80)
-    console.print(table)
-    assert isinstance(console.file, io.StringIO)
-    lines = [line.split() for line in console.file.getvalue().splitlines()]
+    lines = [line.split() for line in drawn_on(80, [hindsight_table(run, 0.0)]).splitlines()]
     assert ["facts", "hybrid", "auto", "model", "4", "1.10", "1.10–1.10"] in lines
     assert ["all", "kinds", "hybrid", "auto", "–", "1.10", "1.10–1.10"] in lines
     assert hindsight_table(RUN, 0.0) is None
@@ -80,11 +79,8 @@ def test_a_kind_that_would_obey_a_terminal_is_filtered() -> None:
 
 def test_a_comparison_has_both_gains_beside_the_change() -> None:
     second = benchmark({PLAIN: (100.0, 102.0, 98.0), MODEL: (300.0, 310.0, 290.0), LOOKUP: (90.0, 91.0, 89.0)})
-    console = Console(file=io.StringIO(), width=80)
-    for table in comparison_tables(compare(RUN, second)):
-        console.print(table)
-    assert isinstance(console.file, io.StringIO)
-    line = next(line for line in console.file.getvalue().splitlines() if "model 4" in line)
+    shown = drawn_on(80, comparison_tables(compare(RUN, second)))
+    line = next(line for line in shown.splitlines() if "model 4" in line)
     assert line.split() == ["model", "4", "2.00", "2.00–2.00", "1.50", "3.00"]
 
 

@@ -189,22 +189,16 @@ def test_it_is_said_what_was_packed_and_what_was_left_out(tmp_path: Path, capsys
     assert line["parts"][0]["name"] == "README.txt"
 
 
-def test_a_file_that_exists_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_written_is_one_line_and_a_file_that_exists_is_left_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "report.zip"
     file.write_text("mine")
     assert main(["doctor", "--bundle", str(file)]) == 1
     assert file.read_text() == "mine"
     assert capsys.readouterr().err == f"specchat: {file} exists: give another name, or remove it\n"
-
-
-def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--bundle", str(tmp_path / "none" / "report.zip")]) == 1
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_a_conversation_without_a_bundle_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--with-conversation"]) == 2
-    assert "--bundle FILE" in capsys.readouterr().err
 
 
 def test_a_damaged_database_and_a_torn_trace_still_give_a_bundle(tmp_path: Path) -> None:

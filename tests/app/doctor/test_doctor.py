@@ -29,22 +29,24 @@ def builtin_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_versions_build_devices_threads_and_folders_are_named() -> None:
-    names = {found.name for found in examine()}
+    found = [*examine()]
+    names = {one.name for one in found}
     assert {"python", "specchat", "llama-cpp-python", "llama.cpp", "textual", "features", "GPU offload", "CPU"} <= names
     assert {"cores", "configuration", "data", "cache", "log", "Hugging Face", "C++ compiler", "CMake"} <= names
+    (threads,) = [one for one in found if one.section == "Threads"]
+    assert threads.value == f"{read_processors().usual}, one for each core that may be used"
 
 
-def test_the_usual_number_of_threads_is_named() -> None:
-    (found,) = [found for found in examine() if found.section == "Threads"]
-    assert found.value == f"{read_processors().usual}, one for each core that may be used"
-
-
-def test_a_portable_build_names_the_processor_whose_code_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_portable_build_names_the_processor_whose_code_it_uses_and_the_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "build_compiler", lambda: "clang 16.0.6")
     monkeypatch.setattr(library, "cpu_variant", lambda: "zen4")
     assert "portable" in finding("kind").value
     assert "zen4" in finding("kind").value
     monkeypatch.setattr(library, "cpu_variant", lambda: "")
     assert finding("kind").value.startswith("compiled for one processor")
+    assert finding("kind").value.endswith("by clang 16.0.6")
 
 
 def test_a_build_that_leaves_part_of_the_processor_unused_says_how_to_get_a_quicker_one(
@@ -60,12 +62,11 @@ def test_a_build_that_leaves_part_of_the_processor_unused_says_how_to_get_a_quic
     assert Path(finding("libraries").value).is_dir()
 
 
-def test_a_build_with_gpu_offload_says_how_far_that_was_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_with_gpu_offload_says_how_far_that_was_tested_and_one_without_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(machine, "supports_gpu_offload", lambda: True)
     assert finding("GPU offload").remedy == "offload was tested with Vulkan on a software device, not yet on a GPU"
-
-
-def test_a_build_without_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "supports_gpu_offload", lambda: False)
     assert "CMAKE_ARGS=-DGGML_CUDA=on" in finding("GPU offload").remedy
 
@@ -83,40 +84,29 @@ def test_a_build_that_does_not_use_amx_says_why_and_what_another_would_gain(
     assert "-DGGML_NATIVE=on" in found.remedy
 
 
-def test_a_build_that_uses_amx_says_that_its_results_were_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_uses_amx_says_that_its_results_were_compared_and_other_processors_have_no_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(engine, "read_features", lambda: {"amx_int8"})
     monkeypatch.setattr(library, "system_info", lambda: "AMX_INT8 = 1")
     monkeypatch.setattr(machine, "tile_fault", lambda: "")
     assert finding("AMX").status is Status.OK
-
-
-def test_a_processor_without_amx_has_no_row_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "read_features", lambda: {"avx2"})
     assert "AMX" not in {one.name for one in examine()}
 
 
-def test_the_compiler_of_the_build_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "build_compiler", lambda: "clang 16.0.6")
-    assert finding("kind").value.endswith("by clang 16.0.6")
-
-
-def test_a_wrong_configuration_is_a_lack() -> None:
+def test_a_wrong_configuration_and_a_folder_that_cannot_be_made_are_lacks_and_missing_tools_a_note(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     config_file().parent.mkdir(parents=True)
     config_file().write_text("k = 'many'\n")
-    found = finding("configuration")
-    assert found.status is Status.LACK
-    assert "k is 'many'" in found.value
-
-
-def test_a_folder_that_cannot_be_made_is_a_lack() -> None:
-    data_folder().parent.mkdir(parents=True)
+    data_folder().parent.mkdir(parents=True, exist_ok=True)
     data_folder().touch()
-    assert finding("data").status is Status.LACK
-
-
-def test_missing_tools_are_worth_a_note_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert finding("C++ compiler").status is Status.NOTE
+    found = {one.name: one for one in examine()}
+    assert found["configuration"].status is found["data"].status is Status.LACK
+    assert "k is 'many'" in found["configuration"].value
+    assert found["C++ compiler"].status is Status.NOTE
 
 
 @pytest.mark.usefixtures("builtin_pair")

@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.engine_process.conftest import OPTIONS, answer, text_of
+from app.engine_process.conftest import OPTIONS, answer, load, text_of
 from specchat.engine_process.local_client import LocalClient, named
-from specchat.engine_process.protocol import Load, Loaded, Loading, TaskFailed
+from specchat.engine_process.protocol import Load, Loading, TaskFailed
 from support.tiny_models import ASSERTION, TinyModels, write_crafted_model
 
 
 def test_it_ends_in_one_line_that_names_the_file_and_another_pair_can_be_loaded(
-    client: LocalClient, tmp_path: Path, tiny_models: TinyModels
+    fresh: LocalClient, tmp_path: Path, tiny_models: TinyModels
 ) -> None:
     crafted = write_crafted_model(tmp_path / "crafted.gguf")
-    *progress, failed = client.load(crafted, None, OPTIONS)
-    assert all(isinstance(event, Loading) for event in progress)
-    assert isinstance(failed, TaskFailed)
-    assert failed.died
-    assert len(failed.message.splitlines()) == 1
-    assert f"llama.cpp cannot use {crafted}: " in failed.message
-    assert ASSERTION in failed.message
-    assert not client.alive
-    assert isinstance([*client.load(tiny_models.target, tiny_models.draft, OPTIONS)][-1], Loaded)
-    assert text_of(list(answer(client)))
-
-
-def test_of_a_pair_it_is_the_one_that_is_named(client: LocalClient, tmp_path: Path, tiny_models: TinyModels) -> None:
-    crafted = write_crafted_model(tmp_path / "crafted.gguf")
-    for target, draft in ((tiny_models.target, crafted), (crafted, tiny_models.draft)):
-        failed = [*client.load(target, draft, OPTIONS)][-1]
+    for target, draft in ((crafted, None), (tiny_models.target, crafted)):
+        *progress, failed = fresh.load(target, draft, OPTIONS)
+        assert all(isinstance(event, Loading) for event in progress)
         assert isinstance(failed, TaskFailed)
+        assert failed.died
+        assert len(failed.message.splitlines()) == 1
         assert f"llama.cpp cannot use {crafted}: " in failed.message
+        assert ASSERTION in failed.message
+        assert not fresh.alive
+    load(fresh, tiny_models)
+    assert text_of(answer(fresh))
 
 
 def test_a_death_without_a_word_names_what_was_being_loaded() -> None:

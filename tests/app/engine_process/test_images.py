@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine_process.conftest import OPTIONS, SHORT, text_of
+from app.engine_process.conftest import OPTIONS, SHORT, last_of, text_of
 from specchat.engine_process.images import UNSEEN, messages_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import ChatMessage, Event, Generate, Loaded, Started, TaskFailed
@@ -50,8 +50,7 @@ def test_an_image_that_was_deleted_is_missed_only_where_it_is_asked_about(tmp_pa
 def test_the_process_answers_about_an_image(client: LocalClient, tmp_path: Path) -> None:
     pair = write_tiny_pair(tmp_path)
     write_projector(tmp_path / "mmproj-f16.gguf")
-    loaded = list(client.load(pair.target, pair.draft, OPTIONS))[-1]
-    assert isinstance(loaded, Loaded)
+    loaded = last_of(Loaded, client.load(pair.target, pair.draft, OPTIONS))
     assert not loaded.blind_because
 
     def answered(*seeds: int) -> list[Event]:
@@ -68,6 +67,5 @@ def test_the_process_answers_about_an_image(client: LocalClient, tmp_path: Path)
 
 def test_the_process_says_why_it_sees_no_image(loaded: LocalClient, tmp_path: Path) -> None:
     message = ChatMessage("user", "What is this?", images=shown(tmp_path, 1))
-    *_, last = loaded.generate(Generate((message,), seed=7, settings=SHORT))
-    assert isinstance(last, TaskFailed)
+    last = last_of(TaskFailed, loaded.generate(Generate((message,), seed=7, settings=SHORT)))
     assert "name one with --mmproj FILE" in last.message

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.engine_process.conftest import HELLO, OPTIONS, SHORT, answer, text_of
+from app.engine_process.conftest import HELLO, OPTIONS, SHORT, answer, last_of, text_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import Generate, Loaded, Notice
 from specchat.learning import Learning
@@ -15,55 +15,50 @@ from specchat_engine import Round
 from support.tiny_models import TinyModels
 
 
-def test_nothing_is_recorded_unless_it_was_asked_for(loaded: LocalClient) -> None:
-    list(answer(loaded))
+def test_turns_are_recorded_from_the_answer_after_the_switch_on(own: LocalClient, tiny_models: TinyModels) -> None:
+    plain = text_of(answer(own))
     assert not Learning().folder.exists()
-
-
-def test_turns_are_recorded_from_the_answer_after_the_switch_on(loaded: LocalClient, tiny_models: TinyModels) -> None:
-    plain = text_of(list(answer(loaded)))
     Learning().turn(on=True)
-    assert text_of(list(answer(loaded))) == plain
+    assert text_of(answer(own)) == plain
     learned = Learning().of(tiny_models.target, tiny_models.draft)
     (turn,) = learned.recorded.turns()
     assert len(turn.best) == 8
     assert "8 tokens recorded" in learned.told()
     Learning().turn(on=False)
-    list(answer(loaded))
+    list(answer(own))
     assert len([*learned.recorded.turns()]) == 1
 
 
 def test_an_adopted_draft_drafts_beside_the_one_that_it_came_from_until_that_is_undone(
-    loaded: LocalClient, tiny_models: TinyModels
+    own: LocalClient, tiny_models: TinyModels
 ) -> None:
     Learning().turn(on=True)
-    plain = text_of(list(answer(loaded)))
+    plain = text_of(answer(own))
     learned = Learning().of(tiny_models.target, tiny_models.draft)
     new = learned.folder / "new.gguf"
     shutil.copyfile(tiny_models.draft, new)
     learned.adopt(new, 0.5, 0.6)
-    events = list(answer(loaded))
+    events = list(answer(own))
     assert text_of(events) == plain
     (notice,) = [event.text for event in events if isinstance(event, Notice)]
     assert "The draft model has learned, and drafts as model-2: " in notice
-    assert not [event for event in answer(loaded) if isinstance(event, Notice)]
-    *_, again = loaded.load(tiny_models.target, tiny_models.draft, OPTIONS)
-    assert isinstance(again, Loaded)
+    assert not [event for event in answer(own) if isinstance(event, Notice)]
+    again = last_of(Loaded, own.load(tiny_models.target, tiny_models.draft, OPTIONS))
     assert again.draft is not None
     assert again.draft.path == str(tiny_models.draft)
     assert [info.path for info in again.further] == [str(learned.current)]
     assert "model-2" in again.drafters
     learned.back()
-    assert text_of(list(answer(loaded))) == plain
+    assert text_of(answer(own)) == plain
 
 
-def test_of_a_branch_the_given_tokens_are_not_learned(loaded: LocalClient, tiny_models: TinyModels) -> None:
+def test_of_a_branch_the_given_tokens_are_not_learned(own: LocalClient, tiny_models: TinyModels) -> None:
     Learning().turn(on=True)
-    list(answer(loaded))
+    list(answer(own))
     learned = Learning().of(tiny_models.target, tiny_models.draft)
     (whole,) = learned.recorded.turns()
     given = tuple(whole.ids[whole.prompt_length :][:3].tolist())
-    list(loaded.generate(Generate(HELLO, seed=7, settings=SHORT, prefix=given)))
+    list(own.generate(Generate(HELLO, seed=7, settings=SHORT, prefix=given)))
     _, branch = learned.recorded.turns()
     assert branch.prompt_length == whole.prompt_length + 3
     np.testing.assert_array_equal(branch.ids, whole.ids)
@@ -71,11 +66,11 @@ def test_of_a_branch_the_given_tokens_are_not_learned(loaded: LocalClient, tiny_
 
 
 def test_what_was_accepted_of_the_original_and_of_the_learned_draft_is_kept_by_kind(
-    loaded: LocalClient, tiny_models: TinyModels
+    own: LocalClient, tiny_models: TinyModels
 ) -> None:
     Learning().turn(on=True)
     settings = replace(SHORT, drafter="model", max_tokens=40)
-    events = list(answer(loaded, settings))
+    events = list(answer(own, settings))
     learned = Learning().of(tiny_models.target, tiny_models.draft)
     (first,) = learned.history.alphas
     assert (first.kind, first.learned, first.tokens) == ("prose", False, 40)
@@ -86,15 +81,15 @@ def test_what_was_accepted_of_the_original_and_of_the_learned_draft_is_kept_by_k
     new = learned.folder / "new.gguf"
     shutil.copyfile(tiny_models.draft, new)
     learned.adopt(new, 0.5, 0.6)
-    list(answer(loaded, replace(SHORT, k=0)))
-    list(answer(loaded, replace(settings, drafter="model-2")))
+    list(answer(own, replace(SHORT, k=0)))
+    list(answer(own, replace(settings, drafter="model-2")))
     by_draft = {entry.learned: entry for entry in learned.history.alphas}
     assert by_draft[True].tokens == 88
     assert by_draft[True].num_accepted_tokens == accepted, "the copy drafts as the original did"
     learned.back()
-    list(answer(loaded, replace(SHORT, k=0)))
+    list(answer(own, replace(SHORT, k=0)))
     before = by_draft[False].num_tested_tokens
-    list(answer(loaded, replace(settings, drafter="model-2")))
+    list(answer(own, replace(settings, drafter="model-2")))
     again = {entry.learned: entry for entry in learned.history.alphas}
     assert again[True] == by_draft[True]
     assert again[False].num_tested_tokens > before, "what drafts as model-2 is the original again"

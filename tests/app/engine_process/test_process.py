@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, answer, process_of
+from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, answer, last_of, process_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.process import EngineProcess
 from specchat.engine_process.protocol import Ended, Event, Generate, Load, Recall, TaskFailed
@@ -21,13 +21,13 @@ from support.tiny_models import TinyModels
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_no_library_for_matrices_keeps_cores_busy_while_the_engine_starts(client: LocalClient, tmp_path: Path) -> None:
-    assert isinstance(list(client.load(tmp_path / "no-model.gguf", None, OPTIONS))[-1], TaskFailed)
+def test_no_library_for_matrices_keeps_cores_busy_while_the_engine_starts(fresh: LocalClient, tmp_path: Path) -> None:
+    assert last_of(TaskFailed, fresh.load(tmp_path / "no-model.gguf", None, OPTIONS))
     # One thread works, and one reads commands.
-    assert len(list(Path(f"/proc/{process_of(client).pid}/task").iterdir())) == 2
+    assert len(list(Path(f"/proc/{process_of(fresh).pid}/task").iterdir())) == 2
 
 
-def test_a_crash_in_native_code_is_reported_with_the_last_line_of_its_log(client: LocalClient, tmp_path: Path) -> None:
+def test_a_crash_in_native_code_is_reported_with_the_last_line_of_its_log(fresh: LocalClient, tmp_path: Path) -> None:
     # An interpreter hook stands in for llama.cpp: it writes an assertion to descriptor 1 and aborts.
     hook = tmp_path / "hook"
     hook.mkdir()
@@ -39,40 +39,39 @@ def test_a_crash_in_native_code_is_reported_with_the_last_line_of_its_log(client
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(hook), os.environ.get("PYTHONPATH", "")]))
-        last = list(client.load(tmp_path / "any.gguf", None, OPTIONS))[-1]
-    assert isinstance(last, TaskFailed)
+        last = last_of(TaskFailed, fresh.load(tmp_path / "any.gguf", None, OPTIONS))
     assert last.died
     assert "SIGABRT" in last.message
     assert last.message.endswith(f"a.cpp:1: GGML_ASSERT(x) failed; it was loading {tmp_path / 'any.gguf'}")
 
 
-def test_closing_ends_a_running_answer_and_leaves_no_process(loaded: LocalClient) -> None:
-    process = process_of(loaded)
+def test_closing_ends_a_running_answer_and_leaves_no_process(own: LocalClient) -> None:
+    process = process_of(own)
     events: list[Event] = []
     running = threading.Event()
 
     def listen() -> None:
-        for event in answer(loaded, ENDLESS):
+        for event in answer(own, ENDLESS):
             events.append(event)
             running.set()
 
     thread = threading.Thread(target=listen)
     thread.start()
     assert running.wait(20)
-    loaded.close()
+    own.close()
     thread.join(20)
     assert not thread.is_alive()
     assert process.returncode is not None
     assert isinstance(events[-1], Ended | TaskFailed)
-    assert list(answer(loaded))[-1] == TaskFailed(
+    assert list(answer(own))[-1] == TaskFailed(
         "the engine's process cannot be started: the engine was closed", died=True
     )
 
 
-def test_a_process_that_stopped_obeying_is_ended_by_force(loaded: LocalClient) -> None:
-    process = process_of(loaded)
+def test_a_process_that_stopped_obeying_is_ended_by_force(own: LocalClient) -> None:
+    process = process_of(own)
     process.send_signal(signal.SIGSTOP)
-    loaded.close()
+    own.close()
     assert process.returncode == -signal.SIGKILL
 
 
@@ -91,7 +90,7 @@ def test_a_process_that_reads_nothing_any_more_is_ended_although_somebody_writes
 
 def test_ctrl_c_on_the_terminal_does_not_end_the_process(loaded: LocalClient) -> None:
     process_of(loaded).send_signal(signal.SIGINT)
-    assert isinstance(list(answer(loaded))[-1], Ended)
+    assert last_of(Ended, answer(loaded))
 
 
 def test_the_process_ends_by_itself_when_the_application_is_gone(tiny_models: TinyModels) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,94 +17,27 @@ from app.engine_process.conftest import records
 from specchat.engine_process import answers
 from specchat.engine_process.open_task import OpenTask
 from specchat.engine_process.prompts import tokens_of
-from specchat.engine_process.protocol import (
-    Cancel,
-    Command,
-    Count,
-    Ended,
-    Event,
-    Load,
-    Loaded,
-    Quit,
-    TaskFailed,
-    TokenCount,
-    decode_event,
-)
+from specchat.engine_process.protocol import Cancel, Count, Ended, Load, Loaded, TaskFailed, TokenCount
 from specchat.engine_process.records import Record
 from specchat.engine_process.server import Server
 from specchat.pipes import encode
 from specchat_engine import Engine, LoadOptions, Round, Session
 from specchat_engine.errors import DecodeError
+from support.engine_thread import OPTIONS, EngineThread, serving
 from support.serving import ENDLESS, SHORT, asking
 from support.tiny_models import TinyModels
 
 T = TypeVar("T")
 
 
-@dataclass
-class Process:
-    """A server in this process, told what to do through a pipe."""
-
-    commands: Any
-    loaded: Loaded | None = None
-    said: queue.Queue[tuple[int, Event]] = field(default_factory=queue.Queue)
-    rest: bytes = b""
-
-    def tell(self, number: int, *commands: Command) -> None:
-        """Sends commands with this number."""
-        for command in commands:
-            self.commands.write(encode(command, number))
-
-    def write(self, data: Any) -> int:
-        """Takes what the server writes, a few bytes at a time."""
-        self.rest += bytes(data[:100])
-        *lines, self.rest = self.rest.split(b"\n")
-        for line in lines:
-            number, event = decode_event(line)
-            assert event is not None
-            self.said.put((number, event))
-        return len(data[:100])
-
-    def next(self, kind: type[T], number: int | None = None) -> T:
-        """The next event of this kind, and of this request; others are dropped."""
-        while True:
-            found, event = self.said.get(timeout=60)
-            if isinstance(event, kind) and number in (None, found):
-                return event
-
-
-LOADING = 1000
-
-OPTIONS = LoadOptions(threads=1, n_ctx=512, parallel=2)
-
-
-@contextmanager
-def serving(
-    models: TinyModels, options: LoadOptions = OPTIONS, *, keep_every_s: float = 3600.0, quiet_s: float = 0.01
-) -> Iterator[Process]:
-    """A server with two places that has loaded a pair."""
-    reading, writing = os.pipe()
-    with os.fdopen(reading, "rb") as commands, os.fdopen(writing, "wb", buffering=0) as pipe:
-        process = Process(pipe)
-        engine_server = Server(commands, process, keep_every_s, quiet_s)  # type: ignore[arg-type]
-        server = threading.Thread(target=engine_server.run)
-        server.start()
-        process.tell(LOADING, Load(str(models.target), str(models.draft), options, serves=True))
-        process.loaded = process.next(Loaded)
-        yield process
-        process.tell(0, Quit())
-        server.join(60)
-        assert not server.is_alive()
-
-
 @pytest.fixture
-def process(tiny_models: TinyModels) -> Iterator[Process]:
+def process(tiny_models: TinyModels) -> Iterator[EngineThread]:
     with serving(tiny_models) as process:
         yield process
 
 
 def test_an_error_that_nobody_foresaw_fails_one_request_in_one_line_and_empties_its_place(
-    process: Process, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    process: EngineThread, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     process.tell(1, asking("hello"))
     expected = process.next(Ended)
@@ -130,7 +61,9 @@ def test_an_error_that_nobody_foresaw_fails_one_request_in_one_line_and_empties_
         assert process.next(Ended, number).text == expected.text
 
 
-def test_a_failure_of_the_engine_is_not_the_requests_fault(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_the_engine_is_not_the_requests_fault(
+    process: EngineThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def failing(*_: Any) -> Iterator[Any]:
         raise DecodeError("llama.cpp could not read 1 tokens")
 
@@ -142,7 +75,7 @@ def test_a_failure_of_the_engine_is_not_the_requests_fault(process: Process, mon
     assert process.next(Ended, 2)
 
 
-def test_more_requests_than_places_fail_at_once(process: Process) -> None:
+def test_more_requests_than_places_fail_at_once(process: EngineThread) -> None:
     for number in (1, 2, 3):
         process.tell(number, asking("hello", ENDLESS))
     assert process.next(TaskFailed, 3) == TaskFailed("all places are taken: 2 answers can be given at a time")
@@ -170,7 +103,7 @@ def test_with_one_place_a_count_and_a_cancel_wait_for_no_answer(tiny_models: Tin
         assert process.next(Ended, 4).text
 
 
-def test_whoever_leaves_at_once_is_hardly_answered(process: Process) -> None:
+def test_whoever_leaves_at_once_is_hardly_answered(process: EngineThread) -> None:
     process.tell(1, asking("hello", ENDLESS), Cancel(), Cancel())
     process.tell(77, Cancel())
     finished = process.next(Ended)
@@ -178,47 +111,48 @@ def test_whoever_leaves_at_once_is_hardly_answered(process: Process) -> None:
     assert finished.stats["num_rounds"] <= 1
 
 
+@dataclass
+class Held:
+    """Holds up all who call a function until `go_on` is set."""
+
+    reached: queue.Queue[bool] = field(default_factory=queue.Queue)
+    go_on: threading.Event = field(default_factory=threading.Event)
+
+    def before(self, function: Callable[..., T]) -> Callable[..., T]:
+        def held(*arguments: Any) -> T:
+            self.reached.put(True)
+            assert self.go_on.wait(60)
+            return function(*arguments)
+
+        return held
+
+
 def test_whoever_leaves_before_the_prompt_is_read_is_not_answered(
-    process: Process, monkeypatch: pytest.MonkeyPatch
+    process: EngineThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reached: queue.Queue[bool] = queue.Queue()
-    go_on = threading.Event()
-    answer = Session.answer
-
-    def waiting(*arguments: Any) -> Iterator[Round]:
-        reached.put(True)
-        assert go_on.wait(60)
-        yield from answer(*arguments)
-
-    monkeypatch.setattr(Session, "answer", waiting)
+    held = Held()
+    monkeypatch.setattr(Session, "answer", held.before(Session.answer))
     process.tell(1, asking("hello", ENDLESS, seed=1))
-    assert reached.get(timeout=60)
+    assert held.reached.get(timeout=60)
     process.tell(1, Cancel())
     process.tell(2, asking("hello", seed=2))
-    assert reached.get(timeout=60), "so the one before was heard"
-    go_on.set()
+    assert held.reached.get(timeout=60), "so the one before was heard"
+    held.go_on.set()
     finished = process.next(Ended, 1)
     assert (finished.reason, finished.stats["num_rounds"]) == ("cancelled", 0)
 
 
 def test_whoever_leaves_while_the_prompt_is_tokenized_has_nothing_read(
-    process: Process, monkeypatch: pytest.MonkeyPatch
+    process: EngineThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reached: queue.Queue[bool] = queue.Queue()
-    go_on = threading.Event()
-
-    def tokens(*arguments: Any) -> list[int]:
-        reached.put(True)
-        assert go_on.wait(60)
-        return tokens_of(*arguments)
-
-    monkeypatch.setattr(answers, "tokens_of", tokens)
+    held = Held()
+    monkeypatch.setattr(answers, "tokens_of", held.before(tokens_of))
     process.tell(1, asking("hello", ENDLESS))
-    assert reached.get(timeout=60)
+    assert held.reached.get(timeout=60)
     process.tell(1, Cancel())
     process.tell(2, Count(asking("hello")))
-    assert reached.get(timeout=60), "so the one before was heard"
-    go_on.set()
+    assert held.reached.get(timeout=60), "so the one before was heard"
+    held.go_on.set()
     finished = process.next(Ended, 1)
     assert (finished.reason, finished.stats["prompt_tokens"]) == ("cancelled", 0)
 
@@ -234,13 +168,13 @@ def test_leaving_ends_the_answer_of_this_request_and_of_no_later_one() -> None:
     assert cancelled == [1]
 
 
-def test_a_request_that_cannot_be_read_fails(process: Process) -> None:
+def test_a_request_that_cannot_be_read_fails(process: EngineThread) -> None:
     line = encode(asking("hello"), 1).replace(b'"k": 3', b'"k": "three"')
     process.commands.write(line + b"nonsense\n")
     assert process.next(TaskFailed, 1) == TaskFailed("the request has a value that the engine cannot read")
 
 
-def test_other_models_replace_those_that_were_loaded(process: Process, tiny_models: TinyModels) -> None:
+def test_other_models_replace_those_that_were_loaded(process: EngineThread, tiny_models: TinyModels) -> None:
     process.tell(1, Load(str(tiny_models.target), None, OPTIONS, serves=True))
     assert process.next(Loaded, 1).draft is None
     process.tell(2, asking("hello"))
@@ -322,7 +256,7 @@ def test_what_was_learned_is_kept_while_the_server_runs(
 
 
 def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answers(
-    process: Process, monkeypatch: pytest.MonkeyPatch
+    process: EngineThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answering: set[int] = set()
     seen: list[bool] = []
@@ -384,21 +318,19 @@ def test_nothing_is_measured_until_nothing_was_asked_for_a_while(
 def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reached: queue.Queue[bool] = queue.Queue()
-    counting, seen = set[int](), set[bool]()
-    go_on, measured = threading.Event(), threading.Event()
+    held, counting, seen = Held(), set[int](), set[bool]()
+    measured = threading.Event()
 
     def tokens(*arguments: Any) -> list[int]:
         counting.add(threading.get_ident())
-        reached.put(True)
-        assert go_on.wait(60)
+        found = held.before(tokens_of)(*arguments)
         counting.remove(threading.get_ident())
-        return tokens_of(*arguments)
+        return found
 
     def measuring(_: Engine) -> Iterator[None]:
         while True:
             seen.add(bool(counting))
-            if go_on.is_set():
+            if held.go_on.is_set():
                 measured.set()
             yield
 
@@ -407,17 +339,15 @@ def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
     with serving(tiny_models, quiet_s=0.0) as process:
         for number in range(1, 6):
             process.tell(number, Count(asking("hello")))
-            assert reached.get(timeout=60)
-        go_on.set()
-        counted: set[int] = set()
-        while len(counted) < 5:
-            number, event = process.said.get(timeout=60)
-            counted |= {number} if isinstance(event, TokenCount) else set()
+            assert held.reached.get(timeout=60)
+        held.go_on.set()
+        for _ in range(5):
+            process.next(TokenCount)
         assert measured.wait(60)
     assert True not in seen
 
 
-class Broken(Process):
+class Broken(EngineThread):
     """A reader of events that is gone."""
 
     def write(self, data: Any) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from queue import Empty, Queue
 
-from app.engine_process.conftest import ENDLESS, HELLO, process_of, text_of
+from app.engine_process.conftest import ENDLESS, HELLO, last_of, only, process_of, text_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import Ended, Event, Generate, Inspect, Inspected, Started, TaskFailed
 from specchat_engine import Settings
@@ -115,19 +115,18 @@ def test_a_cancel_ends_a_frozen_answer(loaded: LocalClient) -> None:
     assert text_of(answer(loaded, SHORT).rest()), "the next one is not frozen"
 
 
-def test_closing_ends_a_frozen_answer(loaded: LocalClient) -> None:
-    heard = answer(loaded, ENDLESS, frozen=True)
+def test_closing_ends_a_frozen_answer(own: LocalClient) -> None:
+    heard = answer(own, ENDLESS, frozen=True)
     assert isinstance(heard.next(), Started)
-    loaded.close()
+    own.close()
     assert isinstance(heard.rest()[-1], Ended | TaskFailed)
 
 
-def test_a_process_killed_while_an_answer_is_frozen_is_one_failure(loaded: LocalClient) -> None:
-    heard = answer(loaded, ENDLESS, frozen=True)
+def test_a_process_killed_while_an_answer_is_frozen_is_one_failure(own: LocalClient) -> None:
+    heard = answer(own, ENDLESS, frozen=True)
     assert isinstance(heard.next(), Started)
-    process_of(loaded).kill()
-    (failure,) = heard.rest()
-    assert isinstance(failure, TaskFailed)
+    process_of(own).kill()
+    failure = only(TaskFailed, heard.rest())
     assert failure.died
 
 
@@ -140,7 +139,7 @@ def test_nothing_is_inspected_while_a_frozen_answer_waits(loaded: LocalClient) -
     assert "when it has ended" in refused.message
     loaded.freeze(False)
     heard.rest()
-    assert isinstance(list(loaded.inspect(Inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT)))[-1], Inspected)
+    assert last_of(Inspected, loaded.inspect(Inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT)))
 
 
 def test_freezing_while_no_answer_runs_does_nothing(loaded: LocalClient) -> None:

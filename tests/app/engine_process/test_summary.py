@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import pytest
 
+from app.engine_process.conftest import load
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import (
     ChatMessage,
     Ended,
     Event,
     Generate,
-    Loaded,
     Notice,
     Started,
     Summarised,
     TaskFailed,
 )
 from specchat.engine_process.summary import split, with_summary
-from specchat_engine import LoadOptions, Settings
+from specchat_engine import Settings
 from specchat_engine.sampling.params import SamplingParams
 from support.tiny_models import TinyModels
 
@@ -36,8 +36,7 @@ def conversation(turns: int, letters: int = 120, system: bool = True) -> tuple[C
 
 @pytest.fixture
 def small(client: LocalClient, tiny_models: TinyModels) -> LocalClient:
-    options = LoadOptions(threads=1, n_ctx=1024)
-    assert isinstance(list(client.load(tiny_models.target, tiny_models.draft, options))[-1], Loaded)
+    load(client, tiny_models, n_ctx=1024)
     return client
 
 
@@ -49,7 +48,7 @@ def notices(events: list[Event]) -> str:
     return " ".join(event.text for event in events if isinstance(event, Notice))
 
 
-def test_the_oldest_turns_are_summarised_before_the_answer(small: LocalClient) -> None:
+def test_the_oldest_turns_are_summarised_and_the_answer_is_that_to_the_summary(small: LocalClient) -> None:
     messages = conversation(4)
     events = answered(small, messages)
     (summarised,) = (event for event in events if isinstance(event, Summarised))
@@ -57,21 +56,14 @@ def test_the_oldest_turns_are_summarised_before_the_answer(small: LocalClient) -
     assert summarised.text.strip() == summarised.text != ""
     assert "the model summarises the oldest turns first" in notices(events)
     assert "dropped" not in notices(events)
+    system = with_summary("Be brief.", summarised.text)
     (started,) = (event for event in events if isinstance(event, Started))
     assert [message["content"] for message in started.line["messages"]] == [
-        with_summary("Be brief.", summarised.text),
+        system,
         *(message.content for message in messages[-3:]),
     ]
     assert started.line["params"]["temperature"] == pytest.approx(0.8)
-    assert isinstance(events[-1], Ended)
-
-
-def test_the_answer_is_the_one_that_the_summary_alone_would_get(small: LocalClient) -> None:
-    messages = conversation(4)
-    events = answered(small, messages)
-    (summarised,) = (event for event in events if isinstance(event, Summarised))
-    short = (ChatMessage("system", with_summary("Be brief.", summarised.text)), *messages[-3:])
-    again = answered(small, short)
+    again = answered(small, (ChatMessage("system", system), *messages[-3:]))
     assert not any(isinstance(event, Summarised) for event in again)
     assert isinstance(events[-1], Ended)
     assert isinstance(again[-1], Ended)

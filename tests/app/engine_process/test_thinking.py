@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.engine_process.conftest import OPTIONS, SHORT, answer
+from app.engine_process.conftest import OPTIONS, SHORT, answer, last_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import ChatMessage, Ended, Generate, Loaded, Notice, Started
 from specchat_engine.prompt.messages import Message
@@ -23,8 +23,7 @@ CLOSES = SamplingParams(temperature=0, grammar='root ::= "hm</think>" "yes"')
 @pytest.fixture
 def thinker(client: LocalClient, tmp_path: Path) -> LocalClient:
     path = write_tiny_model(tmp_path / "thinker.gguf", seed=1, n_ctx=512, template=TEMPLATE + SWITCH)
-    *_, loaded = client.load(path, None, OPTIONS)
-    assert isinstance(loaded, Loaded)
+    loaded = last_of(Loaded, client.load(path, None, OPTIONS))
     assert loaded.thinking == ThinkingSwitch("enable_thinking")
     return client
 

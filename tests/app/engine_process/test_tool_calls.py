@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from app.engine_process.conftest import HELLO, SHORT, text_of
+from app.engine_process.conftest import HELLO, SHORT, last_of, text_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate, Offer, Started
 from specchat_engine import Settings
@@ -37,8 +37,7 @@ def prompt_tokens(events: list[Event]) -> int:
 
 
 def test_a_call_is_told_apart_from_the_rest_of_the_answer(loaded: LocalClient) -> None:
-    *_, ended = answered(loaded, Offer((NOW,)), FORCED)
-    assert isinstance(ended, Ended)
+    ended = last_of(Ended, answered(loaded, Offer((NOW,)), FORCED))
     (call,) = ended.calls
     assert call.name == "now"
     assert json.loads(call.arguments)["x"] in ("a", "b")
@@ -48,11 +47,9 @@ def test_a_call_is_told_apart_from_the_rest_of_the_answer(loaded: LocalClient) -
 
 
 def test_an_answer_that_is_cut_short_has_no_calls(loaded: LocalClient) -> None:
-    *_, whole = answered(loaded, Offer((NOW,)), FORCED)
-    assert isinstance(whole, Ended)
+    whole = last_of(Ended, answered(loaded, Offer((NOW,)), FORCED))
     length = whole.stats["num_tokens"] - len('"}}</tool_call>') - 1
-    *_, ended = answered(loaded, Offer((NOW,)), replace(FORCED, max_tokens=length))
-    assert isinstance(ended, Ended)
+    ended = last_of(Ended, answered(loaded, Offer((NOW,)), replace(FORCED, max_tokens=length)))
     assert ended.reason == "length"
     assert ended.calls == ()
     assert '"arguments": {' in ended.text
@@ -75,6 +72,5 @@ def test_without_tools_nothing_is_a_call(loaded: LocalClient) -> None:
     assert text_of(events).startswith("<tool_call>")
     assert isinstance(events[-1], Ended)
     assert events[-1].calls == ()
-    *_, ended = answered(loaded, Offer((NOW,)), written)
-    assert isinstance(ended, Ended)
+    ended = last_of(Ended, answered(loaded, Offer((NOW,)), written))
     assert [call.name for call in ended.calls] == ["now"]

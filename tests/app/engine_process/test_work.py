@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 
-from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
+from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, last_of, process_of, text_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import DraftTimed, DraftTrial, Generate, Loaded, Started, TaskFailed
 from specchat_engine.decoding.rounds import Round
@@ -16,7 +16,7 @@ from support.tiny_models import TinyModels
 def test_a_draft_is_timed_with_progress_and_the_chat_goes_on_with_its_own_pair(
     loaded: LocalClient, tiny_models: TinyModels
 ) -> None:
-    before = text_of(list(answer(loaded)))
+    before = text_of(answer(loaded))
     events = list(loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 0.3))
     shares = [event.share for event in events if isinstance(event, DraftTrial)]
     assert shares == sorted(shares)
@@ -38,23 +38,21 @@ def test_timing_is_stopped_in_the_middle(loaded: LocalClient, tiny_models: TinyM
         if isinstance(event, DraftTrial):
             loaded.cancel()
     assert events[-1] == TaskFailed("timing was stopped")
-    assert text_of(list(answer(loaded)))
+    assert text_of(answer(loaded))
 
 
 def test_a_draft_that_cannot_be_loaded_and_one_whose_process_dies_are_failures_of_that_draft(
-    loaded: LocalClient, tiny_models: TinyModels
+    own: LocalClient, tiny_models: TinyModels
 ) -> None:
     missing = tiny_models.draft.with_name("gone.gguf")
-    *_, failed = loaded.time_draft(tiny_models.target, missing, OPTIONS, 1.0)
-    assert isinstance(failed, TaskFailed)
+    failed = last_of(TaskFailed, own.time_draft(tiny_models.target, missing, OPTIONS, 1.0))
     assert "gone.gguf" in failed.message
-    for event in loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 600.0):
+    for event in own.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 600.0):
         if isinstance(event, DraftTrial):
-            os.kill(process_of(loaded).pid, signal.SIGKILL)
+            os.kill(process_of(own).pid, signal.SIGKILL)
     assert isinstance(event, TaskFailed)
     assert event.died
-    last = [*loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 0.1)][-1]
-    assert isinstance(last, DraftTimed)
+    assert last_of(DraftTimed, own.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 0.1))
 
 
 def test_no_draft_is_timed_while_an_answer_is_given(loaded: LocalClient, tiny_models: TinyModels) -> None:
@@ -77,4 +75,4 @@ def test_no_draft_is_timed_while_an_answer_is_given(loaded: LocalClient, tiny_mo
     assert isinstance(refused, TaskFailed)
     assert "an answer is being given" in refused.message
     assert isinstance(events[0], Started)
-    assert text_of(list(answer(loaded, SHORT))) is not None
+    assert text_of(answer(loaded, SHORT)) is not None

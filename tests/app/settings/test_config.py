@@ -47,15 +47,11 @@ def test_all_settings_but_those_of_the_screen_have_a_flag_and_no_flag_stands_for
     assert {setting.key for setting in SETTINGS if not setting.flags} == {"theme", "keys", "drafts", "vi_keys", "math"}
 
 
-def test_a_model_hides_the_draft_of_the_sources_below() -> None:
+def test_a_model_hides_the_draft_of_the_sources_below(monkeypatch: pytest.MonkeyPatch) -> None:
     write_config('model = "/big.gguf"\ndraft = "/small.gguf"\n')
     assert read_config({}).draft == Path("/small.gguf")
     assert read_config({"model": Path("/other.gguf")}).draft is None
     assert read_config({"draft": Path("/other.gguf")}).model == Path("/big.gguf")
-
-
-def test_a_model_in_a_variable_has_no_draft_from_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    write_config('model = "/big.gguf"\ndraft = "/small.gguf"\n')
     monkeypatch.setenv("SPECCHAT_MODEL", "/other.gguf")
     assert read_config({}).draft is None
 
@@ -79,26 +75,22 @@ def test_seed_minus_one_is_a_new_seed() -> None:
     assert read_config({"seed": 0}).seed == 0
 
 
-def test_a_wrong_value_in_the_file_is_reported_with_the_file() -> None:
-    file = write_config('temperature = "hot"\n')
-    assert complaint() == f"{file}: temperature is 'hot': use a number from 0 to 100 (0 is greedy, 0.8 is usual)"
-
-
-def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPECCHAT_TOP_P", "1.5")
-    assert complaint() == "SPECCHAT_TOP_P is '1.5': use a number from 0 to 1 (1 keeps all)"
-
-
-def test_an_unknown_setting_is_named_with_the_nearest_one() -> None:
-    file = write_config("temprature = 1\n")
-    assert complaint() == f"{file}: there is no setting temprature: did you mean temperature?"
-
-
-def test_a_file_that_is_not_toml_is_named() -> None:
-    file = write_config("temperature =\n")
-    assert complaint().startswith(f"{file} is not valid TOML")
-    write_config(b'system = "\xff"\n')
-    assert complaint().startswith(f"{file} is not valid TOML")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('temperature = "hot"', ": temperature is 'hot': use a number from 0 to 100 (0 is greedy, 0.8 is usual)"),
+        ('threads_draft = "some"', ": threads_draft is 'some': use a whole number from 0 to 512"),
+        ('verifier = "magic"', ": verifier is 'magic': use coupled, rejection, block or typical"),
+        ("temprature = 1", ": there is no setting temprature: did you mean temperature?"),
+        ("temperature =", " is not valid TOML"),
+        (b'system = "\xff"', " is not valid TOML"),
+        ('[keys]\n"chat.knobs" = 4', ": keys.chat.knobs is 4: use a text"),
+        ('keys = ["f4"]', ": keys is ['f4']: use a table"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_reported_with_the_file(text: str | bytes, words: str) -> None:
+    file = write_config(text)
+    assert complaint().startswith(f"{file}{words}")
 
 
 def test_a_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,10 +102,34 @@ def test_a_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) ->
     assert complaint() == f"{file} cannot be read: Permission denied; make it readable, or move it away"
 
 
-@pytest.mark.parametrize("k", ["-1", "1000", "many", "1.5", ""])
-def test_an_absurd_k_is_rejected(k: str) -> None:
+@pytest.mark.parametrize("value", ["-1", "1000", "many", "1.5", ""])
+def test_an_absurd_k_or_number_of_threads_is_rejected(value: str) -> None:
     usable = "use auto, or a whole number from 0 to 32 (0 is plain decoding)"
-    assert complaint(k=k) == f"-k is {k!r}: {usable}"
+    assert complaint(k=value) == f"-k is {value!r}: {usable}"
+    assert complaint(threads=value) == f"--threads is {value!r}: use a whole number from 0 to 512"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ({"drafter": "magic"}, f"--drafter is 'magic': use {', '.join(DRAFTERS[:-1])} or none"),
+        ({"verifier": "Block"}, "--verifier is 'Block': use coupled, rejection, block or typical"),
+        ({"thought_verifier": "block"}, "--thought-verifier is 'block': use same or typical"),
+        (
+            {"think_tokens": "-1"},
+            "--think-tokens is '-1': use a whole number from 0 to 2147483647 (0 is no limit)",
+        ),
+        ({"logit_bias": ["5=nan"]}, "--logit-bias is '5=nan': use TOKEN=BIAS"),
+        ({"draft": "/small.gguf"}, "/small.gguf has no target"),
+        ({"model": "/big.gguf", "drafter": "model"}, "no draft model"),
+        (
+            {"grammar": "x", "json_schema_file": Path("s.json")},
+            "grammar and json_schema_file are both given: an answer follows one grammar, so omit one of them",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_rejected(flags: dict[str, object], words: str) -> None:
+    assert words in complaint(**flags)
 
 
 def test_k_is_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,33 +142,18 @@ def test_k_is_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_threads_are_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (read_config({}).threads, read_config({}).threads_draft) == (0, 0)
     monkeypatch.setenv("SPECCHAT_THREADS", "3")
-    file = write_config("threads_draft = 1\n")
+    write_config("threads_draft = 1\n")
     assert (read_config({}).threads, read_config({}).threads_draft) == (3, 1)
-    write_config('threads_draft = "some"\n')
-    assert complaint() == f"{file}: threads_draft is 'some': use a whole number from 0 to 512"
 
 
-def test_a_setting_of_older_versions_means_nothing() -> None:
-    write_config('combine = "vote"\nk = 3\n')
-    assert read_config({}).k == 3
-
-
-def test_auto_threads_of_older_versions_are_the_usual_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    write_config('threads = "auto"\nthreads_draft = 2\n')
+def test_settings_of_older_versions_mean_nothing_and_auto_threads_the_usual_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_config('combine = "vote"\nk = 3\nthreads = "auto"\nthreads_draft = 2\n')
     monkeypatch.setenv("SPECCHAT_THREADS_DRAFT", " Auto")
     config = read_config({})
-    assert (config.threads, config.threads_draft) == (0, 0)
+    assert (config.k, config.threads, config.threads_draft) == (3, 0, 0)
     assert read_config({"threads": "auto"}).threads == 0
-
-
-@pytest.mark.parametrize("threads", ["-1", "1000", "many", "1.5", ""])
-def test_an_absurd_number_of_threads_is_rejected(threads: str) -> None:
-    assert complaint(threads=threads) == f"--threads is {threads!r}: use a whole number from 0 to 512"
-
-
-def test_an_unknown_drafter_is_rejected() -> None:
-    names = ", ".join(DRAFTERS[:-1])
-    assert complaint(drafter="magic") == f"--drafter is 'magic': use {names} or none"
 
 
 def test_the_verifier_can_be_set_in_every_source(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,34 +165,15 @@ def test_the_verifier_can_be_set_in_every_source(monkeypatch: pytest.MonkeyPatch
     assert read_config({"verifier": "typical"}).verifier == "typical"
 
 
-def test_thoughts_have_the_rule_of_the_answer_unless_told_otherwise() -> None:
+def test_thoughts_have_the_rule_of_the_answer_and_no_limit_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert read_config({}).thought_verifier == Settings().thought_verifier == "same"
-    write_config('thought_verifier = "typical"\n')
-    assert read_config({}).thought_verifier == "typical"
-    assert complaint(thought_verifier="block") == "--thought-verifier is 'block': use same or typical"
-
-
-def test_thoughts_may_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_config({}).think_tokens == 0
+    write_config('thought_verifier = "typical"\n')
     monkeypatch.setenv("SPECCHAT_THINK_TOKENS", "300")
-    assert read_config({}).of(Settings)["think_tokens"] == 300
-    assert complaint(think_tokens="-1") == (
-        "--think-tokens is '-1': use a whole number from 0 to 2147483647 (0 is no limit)"
-    )
-
-
-def test_an_unknown_verifier_is_rejected() -> None:
-    file = write_config('verifier = "magic"\n')
-    assert complaint() == f"{file}: verifier is 'magic': use coupled, rejection, block or typical"
-    assert complaint(verifier="Block") == "--verifier is 'Block': use coupled, rejection, block or typical"
-
-
-def test_a_draft_without_a_model_is_rejected() -> None:
-    assert "has no target" in complaint(draft="/small.gguf")
-
-
-def test_the_model_drafter_needs_a_draft_model() -> None:
-    assert "no draft model" in complaint(model="/big.gguf", drafter="model")
+    config = read_config({})
+    assert (config.thought_verifier, config.of(Settings)["think_tokens"]) == ("typical", 300)
 
 
 def test_biases_are_read_with_commas_or_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,21 +190,12 @@ def test_an_unreadable_bias_is_rejected(text: str) -> None:
     assert complaint(logit_bias=[text]).startswith(f"--logit-bias is '{text}': use TOKEN=BIAS")
 
 
-def test_a_bias_must_be_a_number() -> None:
-    assert complaint(logit_bias=["5=nan"]).startswith("--logit-bias is '5=nan': use TOKEN=BIAS")
-
-
 def test_a_grammar_in_any_form_hides_all_forms_in_the_sources_below(monkeypatch: pytest.MonkeyPatch) -> None:
     write_config('grammar = "root ::= [a]"\n')
     assert read_config({}).sampling["grammar"] == "root ::= [a]"
     monkeypatch.setenv("SPECCHAT_JSON_SCHEMA", '{"const": 1}')
     assert '::= "1"' in (read_config({}).sampling["grammar"])
     assert read_config({"grammar": ""}).sampling["grammar"] == ""
-
-
-def test_two_grammars_in_one_source_are_rejected() -> None:
-    both = complaint(grammar="x", json_schema_file=Path("s.json"))
-    assert both == "grammar and json_schema_file are both given: an answer follows one grammar, so omit one of them"
 
 
 def test_a_grammar_file_is_relative_to_the_configuration_file() -> None:
@@ -266,13 +239,6 @@ def test_keys_are_a_table_of_the_file_or_words_of_a_variable(monkeypatch: pytest
 def test_words_without_an_id_or_a_key_are_rejected(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("SPECCHAT_KEYS", text)
     assert complaint() == f"SPECCHAT_KEYS is {text!r}: use ID=KEY, such as chat.knobs=f4"
-
-
-def test_a_key_that_is_not_a_text_is_reported_with_its_id() -> None:
-    file = write_config('[keys]\n"chat.knobs" = 4\n')
-    assert complaint() == f"{file}: keys.chat.knobs is 4: use a text"
-    write_config('keys = ["f4"]\n')
-    assert complaint().startswith(f"{file}: keys is ['f4']: use a table")
 
 
 def test_a_configuration_that_is_no_regular_file_or_a_huge_one_is_reported_at_once() -> None:
