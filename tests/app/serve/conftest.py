@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
+import anthropic
 import httpx2
 import openai
 import pytest
@@ -46,4 +47,11 @@ def http(served: Served) -> Iterator[httpx2.Client]:
 def client(served: Served) -> Iterator[openai.OpenAI]:
     """OpenAI's client of a server with the usual settings."""
     with openai.OpenAI(base_url=f"{served()}/v1", api_key="none", max_retries=0, timeout=20) as client:
+        yield client
+
+
+@pytest.fixture
+def claude(served: Served) -> Iterator[anthropic.Anthropic]:
+    """Anthropic's client of a server with the usual settings."""
+    with anthropic.Anthropic(base_url=served(), api_key="none", max_retries=0, timeout=20) as client:
         yield client

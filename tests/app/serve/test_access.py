@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import openai
 import pytest
 
 from app.serve.conftest import Served
@@ -43,29 +42,13 @@ def test_a_server_with_keys_answers_those_who_have_one(served: Served, engine: S
         assert client.get("/health").status_code == 200, "without a key"
 
 
-def test_a_wrong_key_is_an_authentication_error_to_openais_client(served: Served) -> None:
-    url = f"{served(Serving(api_key=('k',)))}/v1"
-    with (
-        openai.OpenAI(base_url=url, api_key="other", max_retries=0) as client,
-        pytest.raises(openai.AuthenticationError, match="not known here"),
-    ):
-        client.models.list()
-
-
-def test_keys_are_kept_as_hashes_only() -> None:
-    keys = Keys(["a-secret-key"])
-    assert "a-secret-key" not in repr(vars(keys))
-    assert keys.allow("a-secret-key")
-    assert not keys.allow("a-secret-ke")
-    assert not keys.allow("")
-
-
-def test_keys_come_from_flags_and_a_file_with_one_a_line(tmp_path: Path) -> None:
+def test_keys_come_from_flags_and_a_file_with_one_a_line_and_are_kept_as_hashes_only(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text("# of my editor\none\n\n  two  \n")
-    keys = read_keys(Serving(api_key=("three",), api_key_file=file))
-    assert all(map(keys.allow, ("one", "two", "three")))
-    assert not keys.allow("# of my editor")
+    keys = read_keys(Serving(api_key=("a-secret-key",), api_key_file=file))
+    assert all(map(keys.allow, ("one", "two", "a-secret-key")))
+    assert not any(map(keys.allow, ("# of my editor", "a-secret-ke", "")))
+    assert "a-secret-key" not in repr(vars(keys))
 
 
 @pytest.mark.parametrize("text", ["", "# only this\n", "a key\n", "schl\u00fcssel\n"])
@@ -129,13 +112,6 @@ def test_an_origin_that_is_no_url_is_refused_and_breaks_nothing(served: Served) 
         assert answer.json()["error"]["code"] == "origin_refused"
 
 
-def test_pages_may_be_allowed_in_any_case_of_letters(served: Served) -> None:
-    with httpx2.Client(base_url=served(Serving(cors=("HTTPS://App.Example/",))), trust_env=False) as client:
-        answer = client.get("/v1/models", headers={"Origin": "https://app.example"})
-        assert answer.status_code == 200
-        assert answer.headers["access-control-allow-origin"] == "https://app.example"
-
-
 def test_only_pages_that_were_allowed_get_cors_headers(served: Served) -> None:
     allowed, other = {"Origin": "https://app.example"}, {"Origin": "https://evil.example"}
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
@@ -144,7 +120,7 @@ def test_only_pages_that_were_allowed_get_cors_headers(served: Served) -> None:
             answer = client.post("/v1/chat/completions", json=ASKED, headers=headers)
             assert answer.status_code == 403
             assert "access-control-allow-origin" not in answer.headers
-    url = served(Serving(cors=("https://app.example",), api_key=("k",)))
+    url = served(Serving(cors=("HTTPS://App.Example/",), api_key=("k",)))
     with httpx2.Client(base_url=url, trust_env=False) as client:
         before = client.options("/v1/chat/completions", headers=allowed | asks)
         assert before.status_code == 200

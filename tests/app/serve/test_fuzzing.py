@@ -17,7 +17,7 @@ from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
 
 SCHEMA = schemathesis.openapi.from_dict(description())
 POSTED = [path for path, methods in description()["paths"].items() if "post" in methods]
-EXAMPLES = settings(max_examples=15, phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None)
+EXAMPLES = settings(max_examples=8, phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None)
 
 
 @pytest.fixture(scope="module")

@@ -65,13 +65,12 @@ def test_openais_client_sends_images_beside_texts(client: openai.OpenAI, engine:
     assert engine.asked[0].messages[1].content == "What is this? And this?"
 
 
-@pytest.mark.parametrize("kind", ["JPEG", "WEBP", "GIF"])
-def test_images_of_other_formats_become_pngs(http: httpx2.Client, engine: ScriptedEngine, kind: str) -> None:
+def test_images_of_other_formats_become_pngs(http: httpx2.Client, engine: ScriptedEngine) -> None:
     from PIL import Image
 
     written = BytesIO()
-    Image.new("RGB", (12, 8), "red").save(written, kind)
-    url = f"data:image/{kind.lower()};base64,{b64encode(written.getvalue()).decode()}"
+    Image.new("RGB", (12, 8), "red").save(written, "WEBP")
+    url = f"data:image/webp;base64,{b64encode(written.getvalue()).decode()}"
     part = {"type": "image_url", "image_url": {"url": url}}
     assert http.post("/v1/chat/completions", json=asked_with(part)).status_code == 200
     assert sizes(engine.asked[0]) == [[(12, 8)]]
@@ -106,7 +105,9 @@ def test_the_newer_api_has_images_in_messages_and_outputs(client: openai.OpenAI,
     assert sizes(engine.asked[0]) == [[(20, 16)], [], [(20, 16)]]
 
 
-def test_anthropics_client_sends_images_in_messages_and_results(served: Served, engine: ScriptedEngine) -> None:
+def test_anthropics_client_sends_images_in_messages_and_results(
+    claude: anthropic.Anthropic, engine: ScriptedEngine
+) -> None:
     use = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "Seen"}, BLOCK]}
     messages: Any = [
@@ -114,9 +115,8 @@ def test_anthropics_client_sends_images_in_messages_and_results(served: Served, 
         {"role": "assistant", "content": [use]},
         {"role": "user", "content": [result]},
     ]
-    with anthropic.Anthropic(base_url=served(), api_key="none", max_retries=0, timeout=20) as client:
-        client.messages.create(model="m", max_tokens=8, messages=messages)
-        assert client.messages.count_tokens(model="m", messages=messages).input_tokens == 1
+    claude.messages.create(model="m", max_tokens=8, messages=messages)
+    assert claude.messages.count_tokens(model="m", messages=messages).input_tokens == 1
     for request in engine.asked:
         assert sizes(request) == [[(20, 16)], [], [(20, 16)]]
     assert engine.asked[0].messages[2].content == "Seen"
@@ -218,9 +218,7 @@ async def test_an_image_is_no_longer_read_once_its_client_left(monkeypatch: pyte
         ("data:image/png;base64,iVBORw0KGgo%3D", "is not in base 64"),
         ("data:image/png;base64,", "is damaged, or no picture of a known format"),
         ("", "is no data: URL"),
-        ("data:image/png;base64,AAAA", "is damaged, or no picture of a known format"),
         (f"data:image/png;base64,{b64encode(png(1)[:300]).decode()}", "it is probably damaged"),
-        (f"data:image/png;base64,{b64encode(b'%!PS-Adobe-3.0 EPSF-3.0').decode()}", "is damaged, or no picture"),
     ],
 )
 def test_what_is_no_image_is_named_in_one_line(

@@ -75,9 +75,11 @@ def refusal(url: str, **headers: str) -> tuple[int, Any]:
 
 
 def test_watching_is_off_unless_the_server_allows_it(served: Served) -> None:
-    status, error = refusal(served())
+    url = served()
+    status, error = refusal(url)
     assert (status, error["code"]) == (403, "watching_off")
     assert "specchat serve --watch on" in error["message"]
+    assert "/v1/watch" in httpx2.get(f"{url}/openapi.json", trust_env=False).json()["paths"]
 
 
 def test_a_watcher_needs_a_key_as_everybody_does(served: Served) -> None:
@@ -140,10 +142,6 @@ def test_watchers_beyond_the_limit_are_told_to_come_back_and_one_that_leaves_mak
     wait_until(lambda: httpx2.head(f"{url}/v1/watch", trust_env=False).status_code == 200)
     with watching(url):
         assert ask(url).choices[0].message.content == "Hello world"
-
-
-def test_the_description_of_the_api_names_it(served: Served) -> None:
-    assert "/v1/watch" in httpx2.get(f"{served()}/openapi.json", trust_env=False).json()["paths"]
 
 
 def test_a_real_answer_is_a_trace_and_a_watcher_does_not_keep_the_server_from_ending(tiny_models: TinyModels) -> None:

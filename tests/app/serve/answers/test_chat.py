@@ -23,9 +23,8 @@ def events(response: httpx2.Response) -> list[Any]:
 
 def test_an_answer_has_its_text_its_usage_and_the_models_name(client: openai.OpenAI) -> None:
     answer = client.chat.completions.create(**ASKED)
-    assert answer.choices[0].message.content == "Hello world"
-    assert answer.choices[0].message.role == "assistant"
-    assert answer.choices[0].finish_reason == "stop"
+    choice = answer.choices[0]
+    assert (choice.message.content, choice.message.role, choice.finish_reason) == ("Hello world", "assistant", "stop")
     assert answer.model == "target"
     assert answer.usage is not None
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.usage.total_tokens) == (3, 5, 8)
@@ -74,14 +73,11 @@ def test_a_stream_has_a_chunk_for_each_round_and_then_the_usage(client: openai.O
     assert chunks[-1].model_extra["metrics"]["speculative_decoding"]["per_step_drafted"] == [4]
 
 
-def test_a_stream_without_usage_tells_the_figures_with_its_last_chunk(http: httpx2.Client) -> None:
+def test_a_stream_without_usage_tells_the_figures_with_its_last_chunk_or_with_every_one(http: httpx2.Client) -> None:
     told = events(http.post("/v1/chat/completions", json=ASKED | {"stream": True}))
     assert told[-1]["choices"][0]["finish_reason"] == "stop"
     assert told[-1]["timings"]["draft_n_accepted"] == 2
     assert all("timings" not in chunk and "usage" not in chunk for chunk in told[:-1])
-
-
-def test_figures_can_come_with_every_chunk(http: httpx2.Client) -> None:
     told = events(http.post("/v1/chat/completions", json=ASKED | {"stream": True, "timings_per_token": True}))
     assert [chunk["timings"]["predicted_n"] for chunk in told] == [0, 1, 4, 5, 5]
 
@@ -97,16 +93,15 @@ def test_every_round_is_told_to_whoever_asks_as_a_trace_without_paths(http: http
     assert "/secret" not in whole.text
 
 
-def test_several_answers_have_seeds_of_their_own(client: openai.OpenAI, engine: ScriptedEngine) -> None:
-    engine.scripts = [HELLO, Script([made_round(0, (), "other"), made_round(1, (), "")])]
+def test_several_answers_have_seeds_of_their_own_and_stream_side_by_side(
+    client: openai.OpenAI, engine: ScriptedEngine
+) -> None:
+    engine.scripts = [HELLO, Script([made_round(0, (), "other"), made_round(1, (), "")]), HELLO]
     answer = client.chat.completions.create(**ASKED, n=2, seed=7)
     assert sorted(choice.message.content or "" for choice in answer.choices) == ["Hello world", "other"]
     assert sorted(request.seed for request in engine.asked) == [7, 8]
     assert answer.usage is not None
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (3, 7)
-
-
-def test_several_answers_stream_side_by_side(client: openai.OpenAI) -> None:
     texts = {0: "", 1: "", 2: ""}
     for chunk in client.chat.completions.create(**ASKED, n=3, stream=True):
         texts[chunk.choices[0].index] += chunk.choices[0].delta.content or ""
@@ -145,19 +140,13 @@ def test_a_limit_is_told_as_the_reason(client: openai.OpenAI, engine: ScriptedEn
 
 
 def test_a_stop_string_never_shows_however_it_is_cut_into_rounds(client: openai.OpenAI, engine: ScriptedEngine) -> None:
-    rounds = [made_round(0, ("one", " E"), "N"), made_round(1, (), "D")]
-    engine.scripts = [Script(rounds, reason="stop", text="one ")]
-    chunks = client.chat.completions.create(**ASKED, stop=["END"], stream=True)
-    texts = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
-    assert texts == ["one "]
+    cut = Script([made_round(0, ("one", " E"), "N"), made_round(1, (), "D")], reason="stop", text="one ")
+    whole = Script([made_round(0, (), "the EN"), made_round(1, (), "TRY"), made_round(2, (), "")])
+    for script, expected in ((cut, ["one "]), (whole, ["the ", "ENTRY"])):
+        engine.scripts = [script]
+        chunks = client.chat.completions.create(**ASKED, stop="END", stream=True)
+        assert [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content] == expected
     assert engine.asked[0].settings.stop == ("END",)
-
-
-def test_what_only_looked_like_a_stop_string_is_shown(client: openai.OpenAI, engine: ScriptedEngine) -> None:
-    engine.scripts = [Script([made_round(0, (), "the EN"), made_round(1, (), "TRY"), made_round(2, (), "")])]
-    chunks = client.chat.completions.create(**ASKED, stop="END", stream=True)
-    texts = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
-    assert texts == ["the ", "ENTRY"]
 
 
 def test_an_engine_that_dies_in_a_stream_ends_it_with_an_error(client: openai.OpenAI, engine: ScriptedEngine) -> None:

@@ -23,11 +23,6 @@ def test_a_text_is_continued(client: openai.OpenAI, engine: ScriptedEngine) -> N
     assert (request.settings.max_tokens, request.settings.stop) == (8, ("\n",))
 
 
-def test_sixteen_tokens_are_usual(client: openai.OpenAI, engine: ScriptedEngine) -> None:
-    client.completions.create(model="m", prompt="Once")
-    assert engine.asked[0].settings.max_tokens == 16
-
-
 def test_several_prompts_are_answered_in_their_order(client: openai.OpenAI, engine: ScriptedEngine) -> None:
     answer = client.completions.create(model="m", prompt=["a", "b"], n=2, seed=5)
     assert [choice.index for choice in answer.choices] == [0, 1, 2, 3]

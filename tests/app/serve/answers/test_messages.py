@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import anthropic
 import httpx2
 import pytest
 
-from app.serve.conftest import Served
 from specchat.engine_process.errors import EngineDied
 from specchat_engine.grammar.json_schema import schema_grammar
 from support.scripted_server import HELLO, Script, ScriptedEngine, made_round, template_messages
 
 ASKED: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
-
-
-@pytest.fixture
-def claude(served: Served) -> Iterator[anthropic.Anthropic]:
-    with anthropic.Anthropic(base_url=served(), api_key="none", max_retries=0) as client:
-        yield client
 
 
 def test_a_message_is_answered(claude: anthropic.Anthropic, engine: ScriptedEngine) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import anthropic
-import httpx2
 import openai
 import pytest
 
@@ -36,12 +34,6 @@ PIECES += ['"Oslo"}}\n</tool_call>', ""]
 def written(engine: ScriptedEngine) -> None:
     """The model thinks, says something and calls a tool twice."""
     engine.scripts = [Script([made_round(i, (), text) for i, text in enumerate(PIECES)])]
-
-
-@pytest.fixture
-def claude(http: httpx2.Client) -> Iterator[anthropic.Anthropic]:
-    with anthropic.Anthropic(base_url=str(http.base_url), api_key="none", max_retries=0) as client:
-        yield client
 
 
 def test_the_chat_api_tells_them_apart(client: openai.OpenAI) -> None:
@@ -127,20 +119,13 @@ def test_reasoning_that_the_prompt_opened_is_reasoning(client: openai.OpenAI, en
     assert message.model_extra["reasoning_content"] == "so"
 
 
-def test_an_answer_in_a_format_is_content_also_where_reasoning_was_opened(
-    client: openai.OpenAI, engine: ScriptedEngine
+@pytest.mark.parametrize(
+    ("answer", "thinking"), [('{"a": 1}', True), ('{"name": "weather", "arguments": {"city": "Rome"}}', False)]
+)
+def test_an_answer_in_a_format_is_content_also_where_reasoning_was_opened_or_it_looks_like_a_call(
+    client: openai.OpenAI, engine: ScriptedEngine, answer: str, thinking: bool
 ) -> None:
-    engine.scripts = [Script([made_round(0, (), '{"a": 1}'), made_round(1, (), "")], thinking=True)]
-    form: Any = {"type": "json_object"}
-    message = client.chat.completions.create(model="m", messages=MESSAGES, response_format=form).choices[0].message
-    assert message.content == '{"a": 1}'
-
-
-def test_an_answer_in_a_format_is_content_also_where_it_looks_like_a_call(
-    client: openai.OpenAI, engine: ScriptedEngine
-) -> None:
-    answer = '{"name": "weather", "arguments": {"city": "Rome"}}'
-    engine.scripts = [Script([made_round(0, (), answer), made_round(1, (), "")])]
+    engine.scripts = [Script([made_round(0, (), answer), made_round(1, (), "")], thinking=thinking)]
     form: Any = {"type": "json_object"}
     asked = {"model": "m", "messages": MESSAGES, "tools": TOOLS, "response_format": form}
     choice = client.chat.completions.create(**asked).choices[0]
