@@ -3,8 +3,11 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable
+from typing import Protocol
 
 import pytest
+
+from specchat.cli import main
 
 
 def read_terminal(descriptor: int) -> bytes:
@@ -24,3 +27,22 @@ def pipe_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
 
     put(b"")
     return put
+
+
+class Complaint(Protocol):
+    """Runs a command that has to fail with this exit code, and returns the one line that it prints."""
+
+    def __call__(self, *words: str, code: int = 2) -> str: ...
+
+
+@pytest.fixture
+def complaint(capfd: pytest.CaptureFixture[str]) -> Complaint:
+    def run(*words: str, code: int = 2) -> str:
+        assert main(words) == code
+        printed = capfd.readouterr()
+        assert printed.out == ""
+        assert printed.err.startswith("specchat: ")
+        assert printed.err.count("\n") == 1
+        return printed.err
+
+    return run

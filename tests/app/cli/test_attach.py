@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.cli.conftest import Complaint
 from app.watching.samples import MODELS, end, made, start, state
 from specchat.cli import main
 from specchat.settings.server import Serving
@@ -26,55 +27,13 @@ class OnceWatched(dict[str, Reply]):
         return reply
 
 
-def line_of(capsys: pytest.CaptureFixture[str]) -> str:
-    """The only line that was printed."""
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    return printed.err
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["-m", "a.gguf"], "--model has no effect"),
-        (["--draft", "a.gguf"], "--draft has no effect"),
-        (["--temp", "0.5"], "--temp has no effect"),
-        (["-c", "512"], "--ctx-size has no effect"),
-        (["--remote", "host:1"], "--remote has no effect"),
-        (["--remote-model", "x"], "--remote-model has no effect"),
-        (["--resume"], "--resume has no effect"),
-    ],
-)
-def test_a_flag_that_means_nothing_to_a_watcher_is_one_line(
-    words: list[str], named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["chat", "--attach", "host:1", *words]) == 2
-    line = line_of(capsys)
-    assert named in line
-    assert "omit one" in line
-
-
-@pytest.mark.parametrize("url", ["ftp://x", "http://", "http://user:secret@host", "host:99999"])
-def test_what_is_no_address_is_one_line(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["chat", "--plain", "--attach", url]) == 2
-    assert line_of(capsys).startswith("specchat: --attach ")
-
-
-def test_without_a_terminal_it_needs_plain(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["chat", "--attach", "host:1"]) == 2
-    assert "--plain" in line_of(capsys)
-
-
-def test_a_server_that_is_not_there_refuses_or_wants_a_key_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["chat", "--plain", "--attach", f"localhost:{free_port()}"]) == 1
-    assert "cannot be reached" in line_of(capsys)
+def test_a_server_that_is_not_there_refuses_or_wants_a_key_is_one_line(complaint: Complaint) -> None:
+    watch = "chat", "--plain", "--attach"
+    assert "cannot be reached" in complaint(*watch, f"localhost:{free_port()}", code=1)
     with on_loopback(scripted_app(ScriptedEngine())) as url:
-        assert main(["chat", "--plain", "--attach", url]) == 1
-        assert "`specchat serve --watch on` allows it" in line_of(capsys)
+        assert "`specchat serve --watch on` allows it" in complaint(*watch, url, code=1)
     with on_loopback(scripted_app(ScriptedEngine(), Serving(watch="on", api_key=("secret",)))) as url:
-        assert main(["chat", "--plain", "--attach", url]) == 1
-        assert "wants a key (401" in line_of(capsys)
+        assert "wants a key (401" in complaint(*watch, url, code=1)
 
 
 def test_plainly_it_prints_answers_until_the_server_refuses(

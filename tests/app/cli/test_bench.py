@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.cli.conftest import Complaint
 from specchat.bench.document import SCHEMA
 from specchat.bench.measure import BenchRunner
 from specchat.bench.plan import BenchTurn
@@ -138,26 +139,16 @@ def test_only_the_export_goes_to_standard_output(capsys: pytest.CaptureFixture[s
 def test_control_c_prints_what_was_measured_so_far(
     capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stops_after(monkeypatch, 7, KeyboardInterrupt())
-    assert main(tiny) == 130
-    captured = capsys.readouterr()
-    assert "7 answers in " in captured.out
-    assert "model 3" in captured.out
-    assert captured.err == "specchat: stopped after 7 of 36 answers\n"
-
-
-def test_control_c_leaves_a_complete_document_that_says_so(
-    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stops_after(monkeypatch, 7, KeyboardInterrupt())
-    assert main([*tiny, "--json"]) == 130
-    found = document(capsys)
-    assert (found["complete"], len(found["samples"])) == (False, 7)
-
-
-def test_control_c_before_the_first_answer_prints_nothing(
-    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    with monkeypatch.context() as patch:
+        stops_after(patch, 7, KeyboardInterrupt())
+        assert main(tiny) == 130
+        captured = capsys.readouterr()
+        assert "7 answers in " in captured.out
+        assert "model 3" in captured.out
+        assert captured.err == "specchat: stopped after 7 of 36 answers\n"
+        assert main([*tiny, "--json"]) == 130
+        found = document(capsys)
+        assert (found["complete"], len(found["samples"])) == (False, 7)
     stops_after(monkeypatch, 0, KeyboardInterrupt())
     assert main([*tiny, "--json"]) == 130
     captured = capsys.readouterr()
@@ -174,38 +165,12 @@ def test_an_answer_that_fails_ends_the_run_and_keeps_what_was_measured(
     assert captured.err == "specchat: the logits are not a number\n"
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (["--arms", "model:4"], "the arm model:4 needs a draft model: name one with -d, or leave the arm out"),
-        (["--arms", "guess:4"], "the arm 'guess:4' is not one"),
-        (["--temp", "-1"], "temperature is -1.0: use a number from 0 to 100"),
-        (["--prompts", "gone.txt"], "the prompts gone.txt cannot be read"),
-        (["--svg", "nowhere/chart.svg"], "the chart nowhere/chart.svg cannot be written: there is no folder nowhere"),
-        (["--export", "tgi"], "there is no export 'tgi': use llama-server or vllm"),
-        (["--export", "vllm", "--json"], "--json and --export both want standard output: choose one"),
-        (["--compare", "a.json", "b.json"], "--compare reads two files and measures nothing"),
-        (["--repeats", "0"], "'--repeats'"),
-        (["-k", "4"], "-k"),
-    ],
-)
-def test_wrong_usage_is_reported_before_anything_is_loaded(
-    capsys: pytest.CaptureFixture[str], flags: list[str], words: str
-) -> None:
-    assert main(["bench", "-m", "none.gguf", *flags]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert words in captured.err
-    assert captured.err.count("\n") == 1
-
-
 def test_a_pair_that_cannot_speculate_says_why(
-    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch
+    complaint: Complaint, tiny: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("specchat_engine.llama.context.find_ways", lambda *_: False)
-    assert main([*tiny, "--arms", "lookup:4"]) == 1
-    captured = capsys.readouterr()
-    assert captured.err.startswith("specchat: there is nothing to compare, speculation is off: this model's memory")
+    line = complaint(*tiny, "--arms", "lookup:4", code=1)
+    assert line.startswith("specchat: there is nothing to compare, speculation is off: this model's memory")
 
 
 def write_runs(folder: Path) -> tuple[str, str]:
@@ -236,10 +201,8 @@ def test_a_comparison_as_json_is_one_document(capsys: pytest.CaptureFixture[str]
     }
 
 
-def test_a_file_of_another_schema_is_rejected_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_file_of_another_schema_is_rejected_in_one_line(complaint: Complaint, tmp_path: Path) -> None:
     first, second = write_runs(tmp_path)
     Path(second).write_text(json.dumps({"type": "bench", "schema": 99}), "utf-8")
-    assert main(["bench", "--compare", first, second]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err == f"specchat: {second} has schema 99, this specchat reads {SCHEMA}: measure it again\n"
+    said = f"specchat: {second} has schema 99, this specchat reads {SCHEMA}: measure it again\n"
+    assert complaint("bench", "--compare", first, second) == said

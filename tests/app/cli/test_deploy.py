@@ -24,20 +24,3 @@ def test_other_forms_are_files(form: str, begin: str, capsys: pytest.CaptureFixt
     captured = capsys.readouterr()
     assert captured.out.startswith(begin)
     assert "http://localhost:9000" in captured.err
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["vllm"], "name the target with -m: a repository, a file, or one of qwen2.5-7b"),
-        (["vllama", "-m", "x"], "use vllm, sglang or llama-server"),
-        (["vllm", "-m", "x", "--as", "yaml"], "--as is 'yaml': use command, compose or kubernetes"),
-        (["vllm", "-m", "x", "-k", "999"], "-k is 999: use a whole number from 0 to 256"),
-        (["vllm", "-m", "x", "--port", "0"], "--port is 0: use a whole number from 1 to 65535"),
-    ],
-)
-def test_what_cannot_be_is_one_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["deploy", *words]) == 2
-    captured = capsys.readouterr()
-    assert said in captured.err
-    assert (captured.out, captured.err.count("\n")) == ("", 1)

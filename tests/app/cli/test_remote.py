@@ -135,26 +135,3 @@ def test_a_failure_in_the_middle_is_one_line_and_an_exit_code(
     assert captured.err.count("\n") == 1
     types = [json.loads(line)["type"] for line in captured.out.splitlines()]
     assert types == ["start", "round", "error", "end"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["run", "x", "--remote", "ftp://x"], "is no address of a server"),
-        (
-            ["run", "x", "--remote", "host:1", "-m", "a.gguf"],
-            "--model is for models on this machine and --remote for a server: omit one",
-        ),
-        (["chat", "--remote", "host:1", "--head", "mtp"], "--head is for models on this machine"),
-        (["run", "x", "--remote", "host:1", "-c", "512"], "--ctx-size is for models on this machine"),
-        (["run", "x", "--remote-model", "a"], "give --remote URL as well"),
-        (["bench", "--remote", "host:1"], "`bench` needs a model on this machine: omit --remote"),
-        (["verify", "--remote", "host:1"], "`verify` needs a model on this machine: omit --remote"),
-        (["run", "x", "--remote", "host:1", "--api-key", "two words"], "no header can hold"),
-    ],
-)
-def test_what_does_not_go_together_is_one_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words) == 2
-    captured = capsys.readouterr()
-    assert said in captured.err
-    assert captured.err.count("\n") == 1

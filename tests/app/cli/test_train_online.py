@@ -25,6 +25,13 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return write_tiny_model(target, sharpness=0.4), write_tiny_model(draft, sharpness=0.2, seed=5)
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small steps at a high rate, so that seconds have to do."""
+    monkeypatch.setattr("specchat.cli.train_online._MATRIX_RATE", 0.01)
+    monkeypatch.setattr("specchat.cli.train_online._STEP_TOKENS", 256)
+
+
 def recorded(pair: tuple[Path, Path], turns: int) -> Learned:
     """What the draft can learn from after some turns of 200 tokens."""
     learning = Learning()
@@ -73,7 +80,7 @@ def test_a_draft_that_got_better_is_adopted_and_the_file_it_came_from_stays(
     pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     learned, before = recorded(pair, 22), pair[1].read_bytes()
-    assert train(pair, "0.2") == 0
+    assert train(pair, "0.05") == 0
     assert "draft-1.gguf is in use from now on" in capsys.readouterr().err
     (adopted,) = learned.adoptions
     assert adopted.after > adopted.before + 0.005
@@ -94,7 +101,7 @@ def test_a_large_draft_learns_through_adapters_and_drafts_better(
 ) -> None:
     monkeypatch.setattr(draft_pupils, "LARGE", 10_000)
     learned = recorded(pair, 22)
-    assert train(pair, "0.2") == 0
+    assert train(pair, "0.05") == 0
     told = capsys.readouterr().err
     assert "draft.gguf learns through adapters from" in told
     assert "draft-1.gguf is in use from now on" in told
