@@ -3,13 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Static
 
 from app.tui.scripted_client import ScriptedClient, chat_options
+from specchat.chat.archive import session_to_resume
+from specchat.settings.paths import sessions_db
 from specchat.tui.app import SpecchatApp
+from specchat.tui.appearance import Appearance
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.entries import TranscriptNotice, UserMessage
@@ -22,8 +26,17 @@ Chat = Pilot[None]
 
 
 @asynccontextmanager
-async def chat(client: ScriptedClient, size: tuple[int, int] = (140, 40)) -> AsyncIterator[Chat]:
-    app = SpecchatApp(chat_options(), client)
+async def chat(
+    client: ScriptedClient,
+    size: tuple[int, int] = (140, 40),
+    *,
+    target: str = "guide.gguf",
+    appearance: Appearance | None = None,
+    resumes: bool = False,
+) -> AsyncIterator[Chat]:
+    """The chat with this engine once that is idle; if it `resumes`, with the session that was left last."""
+    session = session_to_resume("last", sessions_db()) if resumes else None
+    app = SpecchatApp(chat_options(target=Path(target)), client, appearance, session)
     async with app.run_test(size=size) as pilot:
         await quiet(pilot)
         yield pilot
@@ -33,9 +46,10 @@ async def quiet(pilot: Chat) -> None:
     """Waits until the engine has nothing to say for now and everything that it said is drawn."""
     calm = 0
     for _ in range(200):
-        await pilot.pause(0.05)
+        await asyncio.sleep(0.05)
         calm = calm + 1 if _idle(pilot.app) else 0
         if calm == 3:
+            await pilot.pause()
             await pilot.pause()
             return
 
@@ -44,6 +58,11 @@ def _idle(app: object) -> bool:
     assert isinstance(app, SpecchatApp)
     client, screen = app.client, app.screen
     return getattr(client, "idle", True) and (not isinstance(screen, ChatScreen) or screen.link.idle)
+
+
+async def press(pilot: Chat, *keys: str) -> None:
+    await pilot.press(*keys)
+    await quiet(pilot)
 
 
 async def wait_until(happened: Callable[[], bool]) -> None:
@@ -57,8 +76,7 @@ async def ask(pilot: Chat, *texts: str) -> None:
     """Sends messages, one after the other; "Hi" if none is given."""
     for text in texts or ("Hi",):
         await paste(pilot, text)
-        await pilot.press("enter")
-        await quiet(pilot)
+        await press(pilot, "enter")
 
 
 async def paste(pilot: Chat, text: str) -> None:
@@ -128,8 +146,7 @@ async def command(pilot: Chat, text: str) -> None:
     prompt(pilot).load_text(text)
     prompt(pilot).move_cursor(prompt(pilot).document.end)
     await pilot.pause()
-    await pilot.press("escape", "enter")
-    await quiet(pilot)
+    await press(pilot, "escape", "enter")
 
 
 def screen(pilot: Chat) -> ChatScreen:
