@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tui.chatting import Chat, answer, ask, chat, note, prompt, quiet, seen
+from app.tui.chatting import Chat, answer, ask, chat, note, press, prompt, seen
 from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.stats.advice import Advice, AdviceHistory, Answered, Cause
 from specchat.stats.summary import Figures
@@ -105,8 +105,7 @@ async def test_a_stopped_answer_gets_no_advice(monkeypatch: pytest.MonkeyPatch) 
     turns = advises(monkeypatch, ADVICE)
     async with chat(ScriptedClient(hold_after=1)) as pilot:
         await ask(pilot)
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert turns == []
         await pilot.press("ctrl+t")
         assert "there is no advice to take" in note(pilot)

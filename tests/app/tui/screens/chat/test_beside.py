@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from app.tui.chatting import Chat, answer, ask, chat, command, note, prompt, quiet, screen
+from app.tui.chatting import Chat, answer, ask, chat, command, note, press, prompt, quiet, screen
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.conversation_pane import ConversationPane, PaneTitle
@@ -30,8 +28,7 @@ def titles(pilot: Chat) -> list[str]:
 async def two(pilot: Chat, client: ScriptedClient) -> None:
     """Two conversations of one exchange each; the newer one is active."""
     await ask(pilot, "Fox?")
-    await pilot.press("ctrl+n")
-    await quiet(pilot)
+    await press(pilot, "ctrl+n")
     client.rounds = script("> two")
     await ask(pilot, "Lamp?")
     await command(pilot, "/beside")
@@ -45,33 +42,22 @@ async def test_the_last_session_is_shown_beside_and_what_is_written_goes_to_the_
         assert titles(pilot) == ["● Lamp?", "○ Fox?"]
         await ask(pilot, "More?")
         assert panes(pilot) == [["Lamp?", " two", "More?", " two"], ["Fox?", " one"]]
-        await pilot.press("f10")
-        await quiet(pilot)
+        await press(pilot, "f10")
         assert titles(pilot) == ["○ Lamp?", "● Fox?"]
         client.rounds = script("> three")
         await ask(pilot, "Why?")
         assert panes(pilot) == [["Lamp?", " two", "More?", " two"], ["Fox?", " one", "Why?", " three"]]
         assert [message.content for message in client.asked[-1]] == ["Fox?", " one", "Why?"]
-        await pilot.press("f10")
-        await quiet(pilot)
+        await press(pilot, "f10")
         await ask(pilot, "Oil?")
         assert [message.content for message in client.asked[-1]][:3] == ["Lamp?", " two", "More?"]
-
-
-async def test_both_are_stored_where_they_were_asked() -> None:
-    client = ScriptedClient(script("> one"))
-    async with chat(client) as pilot:
-        await two(pilot, client)
-        await pilot.press("f10")
-        await quiet(pilot)
-        await ask(pilot, "Why?")
         archive = screen(pilot).state.archive
         stored = [await archive.open(one.id) for one in await archive.do(lambda store: store.sessions(5))]
-        said = sorted([message.content for message in one.path()] for one in stored if one)
-        assert said == [["Fox?", " one", "Why?", " two"], ["Lamp?", " two"]]
+        said = sorted([message.content for message in one.path()][::2] for one in stored if one)
+        assert said == [["Fox?", "Why?"], ["Lamp?", "More?", "Oil?"]]
 
 
-async def test_a_click_on_the_title_of_the_other_one_goes_there() -> None:
+async def test_a_click_on_the_title_of_the_other_one_goes_there_and_so_do_the_keys_of_messages() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await two(pilot, client)
@@ -80,6 +66,12 @@ async def test_a_click_on_the_title_of_the_other_one_goes_there() -> None:
             await pilot.click(offset=(other.region.x + 5, other.region.y))
             await quiet(pilot)
             assert titles(pilot) == expected
+        await press(pilot, "tab", "e")
+        assert prompt(pilot).text == " one", "keys of messages are those of the active one"
+        other = min(pilot.app.screen.query(Transcript), key=lambda found: found.region.x)
+        other.post_message(Transcript.Request(other.entries[0], "edit"))
+        await quiet(pilot)
+        assert "the other conversation" in note(pilot)
 
 
 async def test_words_choose_the_session_and_new_is_an_empty_one() -> None:
@@ -93,6 +85,13 @@ async def test_words_choose_the_session_and_new_is_an_empty_one() -> None:
         assert titles(pilot)[1] == "○ a new conversation"
         await command(pilot, "/beside fox")
         assert panes(pilot)[1] == ["Fox?", " one"]
+        sessions = await screen(pilot).state.archive.do(lambda store: store.sessions(5))
+        ids = {session.title: session.id for session in sessions}
+        await screen(pilot).conversations.open(ids["Fox?"])
+        await quiet(pilot)
+        assert panes(pilot) == [["Fox?", " one"]], "it is shown once"
+        await screen(pilot).conversations.open(ids["Lamp?"])
+        await command(pilot, "/beside fox")
         await command(pilot, "/beside off")
         assert panes(pilot) == [["Lamp?", " two"]]
         assert not screen(pilot).beside.is_shown
@@ -113,47 +112,19 @@ async def test_an_answer_that_streams_is_not_left() -> None:
         assert answer(pilot).raw.endswith("four")
 
 
-async def test_the_session_that_is_opened_in_both_is_shown_once() -> None:
+async def test_a_narrow_terminal_shows_the_active_one_alone_and_says_how_many_columns_two_take() -> None:
     client = ScriptedClient(script("> one"))
-    async with chat(client) as pilot:
-        await two(pilot, client)
-        sessions = await screen(pilot).state.archive.do(lambda store: store.sessions(5))
-        fox = next(one.id for one in sessions if one.title == "Fox?")
-        await screen(pilot).conversations.open(fox)
-        await quiet(pilot)
-        assert panes(pilot) == [["Fox?", " one"]]
-
-
-async def test_keys_of_messages_are_those_of_the_active_one() -> None:
-    client = ScriptedClient(script("> one"))
-    async with chat(client) as pilot:
-        await two(pilot, client)
-        await pilot.press("tab", "e")
-        await quiet(pilot)
-        assert prompt(pilot).text == " two"
-        other = max(pilot.app.screen.query(Transcript), key=lambda found: found.region.x)
-        other.post_message(Transcript.Request(other.entries[0], "edit"))
-        await quiet(pilot)
-        assert "the other conversation" in note(pilot)
-
-
-@pytest.mark.parametrize("size", [(80, 24), (119, 40)])
-async def test_a_narrow_terminal_says_how_many_columns_it_takes(size: tuple[int, int]) -> None:
-    async with chat(ScriptedClient(), size) as pilot:
+    async with chat(client, (119, 40)) as pilot:
         await command(pilot, "/beside")
-        assert f"two conversations need 120 columns, this terminal has {size[0]}" in note(pilot)
+        assert "two conversations need 120 columns, this terminal has 119" in note(pilot)
         assert len(panes(pilot)) == 1
-
-
-async def test_a_terminal_that_became_narrow_shows_the_active_one_alone() -> None:
-    client = ScriptedClient(script("> one"))
-    async with chat(client) as pilot:
+        await pilot.resize_terminal(120, 30)
         await two(pilot, client)
+        assert len(panes(pilot)) == 2
         await pilot.resize_terminal(90, 30)
         await quiet(pilot)
         assert panes(pilot) == [["Lamp?", " two"]]
-        await pilot.press("f10")
-        await quiet(pilot)
+        await press(pilot, "f10")
         assert panes(pilot) == [["Fox?", " one"]]
         await pilot.resize_terminal(140, 30)
         await quiet(pilot)

@@ -11,9 +11,9 @@ from app.tui.chatting import (
     ask,
     chat,
     command,
-    header,
     note,
     notices,
+    press,
     prompt,
     quiet,
     screen,
@@ -38,30 +38,21 @@ async def test_another_answer_stands_beside_the_first_which_can_be_shown_again()
         assert shown(pilot) == ["Who?", " one"]
 
 
-async def test_an_edited_message_is_sent_in_place_of_the_first_which_stays_beside_it() -> None:
+async def test_an_edited_message_is_sent_in_place_of_the_first_but_not_what_is_being_written() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?", "Why?")
+        prompt(pilot).write("New")
+        for edit in (screen(pilot).turns.edit, screen(pilot).turns.edit_answer):
+            edit()
+            await pilot.pause()
+            assert prompt(pilot).text == "New"
+            assert "send or delete what you are writing first" in note(pilot)
         await command(pilot, "/edit")
         assert prompt(pilot).text == "Why?"
-        await pilot.press("backspace", "enter")
-        await quiet(pilot)
+        await press(pilot, "backspace", "enter")
         assert shown(pilot) == ["Who?", " one", "Why", " one"]
         assert [message.content for message in client.asked[-1]] == ["Who?", " one", "Why"]
-
-
-async def test_what_is_being_written_is_not_sent_in_place_of_an_old_message() -> None:
-    client = ScriptedClient(script("> one"))
-    async with chat(client) as pilot:
-        await ask(pilot, "Who?")
-        prompt(pilot).write("New")
-        screen(pilot).turns.edit()
-        assert prompt(pilot).text == "New"
-        await pilot.pause()
-        assert "send or delete what you are writing first" in note(pilot)
-        await pilot.press("enter")
-        await quiet(pilot)
-        assert shown(pilot) == ["Who?", " one", "New", " one"]
 
 
 async def test_a_copy_of_the_session_goes_on_and_the_first_one_stays() -> None:
@@ -79,31 +70,17 @@ async def test_a_new_chat_is_empty_and_the_old_one_can_be_opened_again_from_the_
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
-        await pilot.press("ctrl+n")
-        await quiet(pilot)
+        await press(pilot, "ctrl+n")
         assert shown(pilot) == []
         await ask(pilot, "Why?")
         await pilot.press("ctrl+o")
         await pilot.pause(0.3)
         await pilot.press(*"who")
         await pilot.pause(0.5)
-        await pilot.press("enter")
-        await quiet(pilot)
+        await press(pilot, "enter")
         assert shown(pilot) == ["Who?", " one"]
         await ask(pilot, "More")
         assert [message.content for message in client.asked[-1]] == ["Who?", " one", "More"]
-
-
-async def test_a_session_is_there_after_a_new_start_with_the_settings_it_was_left_with() -> None:
-    async with chat(ScriptedClient(script("> one"))) as pilot:
-        await ask(pilot, "Who?")
-        first = screen(pilot).state.session.conversation.id
-        await command(pilot, "/k 7")
-    async with chat(ScriptedClient(script("> one"))) as pilot:
-        await screen(pilot).conversations.open(first)
-        await quiet(pilot)
-        assert shown(pilot) == ["Who?", " one"]
-        assert "k 7" in header(pilot)
 
 
 async def test_an_answer_that_is_left_for_another_session_is_kept_as_far_as_it_went() -> None:
@@ -111,9 +88,12 @@ async def test_an_answer_that_is_left_for_another_session_is_kept_as_far_as_it_w
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
         first = screen(pilot).state.session.conversation.id
-        await pilot.press("ctrl+n")
-        client.go.set()
-        await quiet(pilot)
+        await press(pilot, "ctrl+n")
+        assert shown(pilot) == []
+        client.hold_after = None
+        await ask(pilot, "New")
+        assert shown(pilot) == ["New", " one two"]
+        assert [message.content for message in client.asked[-1]] == ["New"]
         await screen(pilot).conversations.open(first)
         assert shown(pilot) == ["Who?", " one"]
         assert answer(pilot).figures == "stopped"
@@ -129,51 +109,14 @@ async def test_clearing_begins_anew_in_the_same_session() -> None:
         assert [message.content for message in client.asked[-1]] == ["Why?"]
 
 
-async def test_the_system_prompt_holds_from_the_next_message_on() -> None:
-    client = ScriptedClient(script("> one"))
-    async with chat(client) as pilot:
-        await command(pilot, "/system Be brief.")
-        await ask(pilot, "Who?")
-        assert (client.asked[-1][0].role, client.asked[-1][0].content) == ("system", "Be brief.")
-        await command(pilot, "/system")
-        assert "Be brief." in notices(pilot)[-1]
-
-
 async def test_commands_turn_settings_at_once() -> None:
-    async with chat(ScriptedClient()) as pilot:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
         await command(pilot, "/temp 0.2")
         await command(pilot, "/spec off")
-        turned = screen(pilot).state.settings
-        assert turned is not None
-        assert (turned.sampling.temperature, turned.k) == (0.2, 0)
+        assert (client.settings[-1].sampling.temperature, client.settings[-1].k) == (0.2, 0)
         await command(pilot, "/preset greedy")
-        turned = screen(pilot).state.settings
-        assert turned is not None
-        assert turned.sampling.temperature == 0
-
-
-async def test_the_sampling_of_now_is_kept_under_a_name_and_put_in_force_again() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await command(pilot, "/temp 0.2")
-        await command(pilot, "/preset save letters")
-        assert "saved: /preset letters is temperature 0.2" in note(pilot)
-        await command(pilot, "/preset greedy")
-        await command(pilot, "/preset letters")
-        turned = screen(pilot).state.settings
-        assert turned is not None
-        assert turned.sampling.temperature == 0.2
-        await command(pilot, "/preset")
-        assert "letters: temperature 0.2" in notices(pilot)[-1]
-        await command(pilot, "/preset forget letters")
-        await command(pilot, "/preset letters")
-        assert "there is no preset letters" in note(pilot)
-
-
-async def test_a_command_that_is_not_there_is_refused_in_one_line_and_stays_in_the_prompt() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await command(pilot, "/regenn")
-        assert "/regen" in note(pilot)
-        assert prompt(pilot).text == "/regenn"
+        assert client.settings[-1].sampling.temperature == 0
 
 
 async def test_nothing_changes_the_branch_while_an_answer_runs() -> None:
@@ -188,19 +131,18 @@ async def test_nothing_changes_the_branch_while_an_answer_runs() -> None:
         assert len(client.asked) == 1
         client.go.set()
         await quiet(pilot)
+        assert not note(pilot), "a note about something that goes on ends with it"
         assert shown(pilot) == ["Who?", " one two"]
 
 
-@pytest.mark.parametrize(("kind", "ending"), [("markdown", ".md"), ("html", ".html"), ("jsonl", ".jsonl")])
-async def test_a_conversation_is_exported_under_its_title(
-    kind: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_conversation_is_exported_under_its_title(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with chat(ScriptedClient(script("> one"))) as pilot:
         await ask(pilot, "Who?")
-        await command(pilot, f"/export {kind}")
-        assert (tmp_path / f"who{ending}").exists(), notices(pilot)
-        assert "exported to" in notices(pilot)[-1]
+        for kind, ending in (("markdown", ".md"), ("html", ".html"), ("jsonl", ".jsonl")):
+            await command(pilot, f"/export {kind}")
+            assert (tmp_path / f"who{ending}").exists(), notices(pilot)
+            assert "exported to" in notices(pilot)[-1]
 
 
 async def test_an_answer_that_was_stopped_before_its_first_token_leaves_the_one_before_it(tmp_path: Path) -> None:
@@ -210,8 +152,7 @@ async def test_an_answer_that_was_stopped_before_its_first_token_leaves_the_one_
         first = screen(pilot).state.session.conversation.id
         client.hold_after = 0
         screen(pilot).turns.regenerate()
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert shown(pilot) == ["Who?", " one"]
     async with chat(ScriptedClient()) as pilot:
         await screen(pilot).conversations.open(first)
@@ -222,8 +163,7 @@ async def test_a_question_that_is_left_before_its_first_token_is_given_back() ->
     client = ScriptedClient(script("> one"), hold_after=0)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
-        await pilot.press("ctrl+n")
-        await quiet(pilot)
+        await press(pilot, "ctrl+n")
         assert prompt(pilot).text == "Who?"
         assert shown(pilot) == []
 
@@ -243,16 +183,6 @@ async def test_a_message_that_waits_for_the_model_does_not_follow_into_another_s
         assert shown(pilot) == ["Who?", " one"]
 
 
-async def test_an_edit_is_given_up_by_emptying_the_prompt() -> None:
-    client = ScriptedClient(script("> one"))
-    async with chat(client) as pilot:
-        await ask(pilot, "Who?")
-        await command(pilot, "/edit")
-        await pilot.press(*["backspace"] * len("Who?"))
-        await ask(pilot, "Why?")
-        assert shown(pilot) == ["Who?", " one", "Why?", " one"]
-
-
 def keys_shown(pilot: Chat) -> str:
     row = pilot.app.screen.query_one(KeyRow)
     return "".join(segment.text for segment in row.render_line(0))
@@ -262,10 +192,9 @@ def rows_of(pilot: Chat, sign: str) -> list[str]:
     return [row for row in seen(pilot) if row.startswith(sign)]
 
 
-@pytest.mark.parametrize("size", [(140, 40), (80, 24)])
-async def test_the_selected_message_is_edited_and_marked_until_esc_leaves_it_as_it_was(size: tuple[int, int]) -> None:
+async def test_the_selected_message_is_edited_and_marked_until_esc_leaves_it_as_it_was() -> None:
     client = ScriptedClient(script("> one"))
-    async with chat(client, size) as pilot:
+    async with chat(client, (80, 24)) as pilot:
         await ask(pilot, "Who?", "Why?")
         await pilot.press("tab", "up", "up", "up", "e")
         await pilot.pause()
@@ -292,15 +221,12 @@ async def test_the_selection_stays_after_another_answer_and_another_version() ->
     async with chat(client) as pilot:
         await ask(pilot, "Who?", "Why?")
         client.rounds = script("> two")
-        await pilot.press("tab", "up", "up", "r")
-        await quiet(pilot)
+        await press(pilot, "tab", "up", "up", "r")
         assert transcript(pilot).selected is answer(pilot)
         assert shown(pilot) == ["Who?", " two"]
-        await pilot.press("left")
-        await quiet(pilot)
+        await press(pilot, "left")
         assert shown(pilot) == ["Who?", " one", "Why?", " one"]
         assert transcript(pilot).selected is answers(pilot)[0]
-        await pilot.press("right")
-        await quiet(pilot)
+        await press(pilot, "right")
         assert shown(pilot) == ["Who?", " two"]
         assert transcript(pilot).selected is answer(pilot)

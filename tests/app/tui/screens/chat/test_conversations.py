@@ -2,12 +2,10 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from app.tui.chatting import answers, ask, chat, header, questions, quiet, seen, transcript, wait_until
-from app.tui.scripted_client import LOADED, ScriptedClient, chat_options
-from specchat.chat.archive import session_to_resume
+from app.tui.chatting import answers, ask, chat, command, header, questions, quiet, seen, transcript, wait_until
+from app.tui.scripted_client import LOADED, ScriptedClient
 from specchat.settings.paths import sessions_db
 from specchat.store import Store, StoredMessage, ToolUse, new_id
-from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.conversations import MAX_SESSIONS, MIN_TOKENS, PromptCaches
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.transcript.tool_entry import ToolEntry
@@ -20,12 +18,9 @@ from support.stored import begun, said
 async def test_a_session_goes_on_in_another_start_with_its_settings() -> None:
     async with chat(ScriptedClient()) as pilot:
         await ask(pilot)
-        await pilot.press(*"/k 3", "enter")
-        await quiet(pilot)
+        await command(pilot, "/k 3")
     client = ScriptedClient()
-    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
-    async with app.run_test(size=(140, 40)) as pilot:
-        await quiet(pilot)
+    async with chat(client, resumes=True) as pilot:
         assert [entry.raw for entry in questions(pilot)] == ["Hi"]
         assert len(answers(pilot)) == 1
         await ask(pilot, "more")
@@ -39,8 +34,7 @@ async def test_a_resumed_session_has_its_figures_and_names_before_the_models_are
         told, name = pilot.app.screen.query_one(Dashboard).view.figures, seen(pilot)[2]
     memory = MemoryUse(60_000_000, 4_000_000, 0, 0)
     client = ScriptedClient(hold_loading=True, load_events=(replace(LOADED, memory=memory),))
-    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
-    async with app.run_test(size=(140, 40)) as pilot:
+    async with chat(client, resumes=True) as pilot:
         await wait_until(lambda: len(answers(pilot)) == 1)
         await pilot.pause(0.2)
         assert name in seen(pilot)
@@ -68,9 +62,7 @@ async def test_calls_of_a_stored_session_are_shown_with_their_results_and_sent_a
             store.add_message(message)
         said(store, session, "Five.", result.id, role="assistant")
     client = ScriptedClient()
-    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
-    async with app.run_test(size=(140, 40)) as pilot:
-        await quiet(pilot)
+    async with chat(client, resumes=True) as pilot:
         assert len(questions(pilot)) == 1
         (entry,) = (entry for entry in transcript(pilot).entries if isinstance(entry, ToolEntry))
         assert entry.text == '▸ called list_files {"in": "\ufffd[2Jhome"}'
@@ -82,25 +74,16 @@ async def test_calls_of_a_stored_session_are_shown_with_their_results_and_sent_a
         assert client.asked[-1][1].tool_calls == (call,)
 
 
-async def test_the_cache_of_a_session_is_restored_from_where_it_was_saved(tmp_path: Path) -> None:
+async def test_the_cache_of_a_long_session_is_restored_from_where_it_was_saved(tmp_path: Path) -> None:
     client = ScriptedClient()
     caches = PromptCaches(client, tmp_path)
+    await caches.save(7, MIN_TOKENS - 1)
+    await caches.restore(7)
+    assert client.kept == client.recalled == []
     await caches.save(7, MIN_TOKENS)
     client.kept[0].mkdir(parents=True)
     await caches.restore(7)
     assert client.recalled == client.kept
-
-
-async def test_the_cache_of_a_short_session_is_not_saved(tmp_path: Path) -> None:
-    client = ScriptedClient()
-    await PromptCaches(client, tmp_path).save(7, MIN_TOKENS - 1)
-    assert client.kept == []
-
-
-async def test_a_cache_that_was_never_saved_is_not_restored(tmp_path: Path) -> None:
-    client = ScriptedClient()
-    await PromptCaches(client, tmp_path).restore(7)
-    assert client.recalled == []
 
 
 async def test_only_the_caches_of_the_sessions_left_last_are_kept(tmp_path: Path) -> None:

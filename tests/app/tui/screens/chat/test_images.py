@@ -21,7 +21,7 @@ from app.tui.chatting import (
     seen,
     transcript,
 )
-from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
+from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat.engine_process.protocol import TaskFailed
 from specchat.settings.paths import images_folder
 from specchat.tui.app import SpecchatApp
@@ -46,7 +46,7 @@ async def send(pilot: Chat, text: str) -> None:
     await quiet(pilot)
 
 
-async def test_an_image_goes_to_the_model_and_is_shown_below_the_message() -> None:
+async def test_an_image_goes_to_the_model_and_is_shown_below_the_message_also_of_a_stored_one() -> None:
     client = ScriptedClient()
     async with chat(client) as pilot:
         await send(pilot, "What is @photo.jpg?")
@@ -58,15 +58,6 @@ async def test_an_image_goes_to_the_model_and_is_shown_below_the_message() -> No
         assert any("▣ photo.jpg (40 × 30)" in row for row in rows)
         assert note(pilot) == ""
         assert sum("▀▀▀▀" in row for row in rows) == 12
-        await send(pilot, "And now?")
-        assert client.asked[-1][0].images == message.images
-        assert client.asked[-1][-1].images == ()
-
-
-async def test_a_stored_conversation_shows_its_images_again() -> None:
-    client = ScriptedClient()
-    async with chat(client) as pilot:
-        await send(pilot, "What is @photo.jpg?")
         stored = screen(pilot).state.session.conversation.id
         await command(pilot, "/new")
         assert questions(pilot) == []
@@ -74,7 +65,8 @@ async def test_a_stored_conversation_shows_its_images_again() -> None:
         await pilot.pause()
         assert "▣ photo.jpg (40 × 30)" in questions(pilot)[0].text
         await send(pilot, "And now?")
-        assert len(client.asked[-1][0].images) == 1
+        assert client.asked[-1][0].images == message.images
+        assert client.asked[-1][-1].images == ()
 
 
 async def test_a_model_that_sees_nothing_says_so_and_the_message_stays() -> None:
@@ -182,9 +174,7 @@ async def test_paste_adds_the_image_in_the_clipboard(
 
 
 async def test_what_the_guide_does_not_know_about_an_image_is_not_searched_for_in_the_docs() -> None:
-    app = SpecchatApp(chat_options(target=Path(TARGET_NAME)), ScriptedClient(script("> I do not know that.")))
-    async with app.run_test(size=(140, 50)) as pilot:
-        await quiet(pilot)
+    async with chat(ScriptedClient(script("> I do not know that.")), (140, 50), target=TARGET_NAME) as pilot:
         await send(pilot, "Which GPU is in @photo.jpg?")
         assert not any("searches the docs" in row for row in seen(pilot))
         await send(pilot, "Which GPU do you want?")

@@ -38,30 +38,20 @@ async def test_a_context_that_memory_shortened_is_said_for_the_first_pair_and_fo
         assert notices(pilot)[-1] == "· 2,048 tokens fit"
 
 
-async def test_a_base_model_is_said_to_continue_texts() -> None:
-    async with chat(ScriptedClient(load_events=(replace(LOADED, base_because="it continues texts"),))) as pilot:
-        assert notices(pilot) == ["· it continues texts"]
-
-
 async def test_what_cannot_be_loaded_leaves_the_pair_that_was_there(tmp_path: Path) -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await command(pilot, "/k 9")
+        await command(pilot, "/model nobody/nothing")
+        assert "there is no model nobody/nothing on this machine" in notices(pilot)[-1]
         client.loads = [(TaskFailed("broken.gguf is no GGUF file: download it again"),)]
         await command(pilot, f"/model {tmp_path / 'broken.gguf'}")
-        assert "broken.gguf is no GGUF file" in notices(pilot)[0]
+        assert "broken.gguf is no GGUF file" in notices(pilot)[-1]
         assert "builtin-guide 18M ⇠ builtin-draft 2M" in header(pilot)
         assert client.loaded[-1] == client.loaded[0]
         assert "k 9" in header(pilot)
         await ask(pilot, "Who?")
         assert shown(pilot) == ["Who?", " one"]
-
-
-async def test_a_name_that_no_model_has_is_said_in_one_line() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await command(pilot, "/model nobody/nothing")
-        assert "there is no model nobody/nothing on this machine" in notices(pilot)[0]
-        assert "builtin-guide" in header(pilot)
 
 
 async def test_where_nothing_could_be_loaded_another_model_can(tmp_path: Path) -> None:

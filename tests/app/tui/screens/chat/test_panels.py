@@ -1,6 +1,6 @@
 """The panel of figures in the chat: explained by keys, hidden and shown."""
 
-from app.tui.chatting import Chat, ask, chat, prompt, quiet
+from app.tui.chatting import Chat, ask, chat, press, prompt
 from app.tui.scripted_client import ScriptedClient
 from specchat.tui.widgets.dashboard import Dashboard
 
@@ -13,14 +13,10 @@ def text(pilot: Chat) -> str:
     return str(panel(pilot).render())
 
 
-async def press(pilot: Chat, *keys: str) -> None:
-    await pilot.press(*keys)
-    await quiet(pilot)
-
-
-async def test_a_key_explains_one_figure_after_the_other() -> None:
+async def test_keys_and_a_click_explain_one_figure_after_the_other_and_hide_the_panel() -> None:
     async with chat(ScriptedClient()) as pilot:
         await ask(pilot)
+        wide = pilot.app.screen.query_one("#transcript").size.width
         assert "The time to read the prompt" not in text(pilot)
         await press(pilot, "f9")
         assert "tokens in" in text(pilot)
@@ -31,12 +27,10 @@ async def test_a_key_explains_one_figure_after_the_other() -> None:
         assert prompt(pilot).has_focus
         assert panel(pilot).display
         assert "were equal to it" not in text(pilot)
-
-
-async def test_the_key_hides_the_panel_and_brings_it_back() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        wide = pilot.app.screen.query_one("#transcript").size.width
-        await press(pilot, "f9")
+        row = next(at for at, line in enumerate(text(pilot).split("\n")) if "by place" in line)
+        await pilot.click(Dashboard, offset=(5, row + 1))
+        await pilot.pause()
+        assert "The first token of a draft was accepted" in " ".join(text(pilot).split())
         await press(pilot, "f9")
         assert prompt(pilot).has_focus
         assert pilot.app.screen.query_one("#transcript").size.width > wide + 40
@@ -58,18 +52,8 @@ async def test_on_a_narrow_screen_the_panel_stands_over_the_conversation_while_i
         assert prompt(pilot).has_focus
 
 
-async def test_a_click_explains_what_is_under_it() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await ask(pilot)
-        row = next(at for at, line in enumerate(text(pilot).split("\n")) if "by place" in line)
-        await pilot.click(Dashboard, offset=(5, row + 1))
-        await pilot.pause()
-        assert "The first token of a draft was accepted" in " ".join(text(pilot).split())
-
-
 async def test_the_legend_is_shown_once_on_a_very_wide_screen() -> None:
     async with chat(ScriptedClient(), (200, 50)) as pilot:
-        await quiet(pilot)
         legend = pilot.app.screen.query_one("#legend")
         assert panel(pilot).display
         assert not legend.display, "it stands below the panel"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import Chat, answer, chat, note, prompt, quiet, wait_until
+from app.tui.chatting import Chat, answer, chat, note, press, prompt, quiet, wait_until
 from app.tui.scripted_client import ScriptedClient
 from specchat.tui.app import SpecchatApp
 
@@ -32,82 +32,32 @@ async def edit(pilot: Chat, *keys: str) -> None:
     await quiet(pilot)
 
 
-@pytest.mark.parametrize("keys", [("ctrl+x", "ctrl+e"), ("alt+e",)])
-async def test_the_editor_gets_the_message_and_gives_the_new_one(
-    monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
-) -> None:
-    editor(monkeypatch, "file.write_text(file.read_text().upper() + '\\nmore\\n')")
+async def test_the_editor_gets_the_message_in_full_and_gives_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    editor(monkeypatch, "file.write_text(file.read_text().upper() + '\\nmo\\x1b[2Jre\\n')")
     async with chat(ScriptedClient()) as pilot:
         await pilot.press(*"why")
-        await edit(pilot, *keys)
-        assert prompt(pilot).text == "WHY\nmore"
+        await edit(pilot)
+        assert prompt(pilot).text == "WHY\nmo\ufffd[2Jre", "it controls no terminal"
         assert prompt(pilot).has_focus
-
-
-async def test_the_editor_gets_long_pastes_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    editor(monkeypatch, "file.write_text(str(len(file.read_text().splitlines())))")
-    async with chat(ScriptedClient()) as pilot:
+        prompt(pilot).write("")
         prompt(pilot).paste("line\n" * 100)
-        await edit(pilot)
-        assert prompt(pilot).text == "100"
+        editor(monkeypatch, "file.write_text(str(len(file.read_text().splitlines())))")
+        await edit(pilot, "alt+e")
+        assert prompt(pilot).text == "100", "also of a long paste"
 
 
-async def test_the_file_is_private_and_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    editor(
-        monkeypatch,
-        f"pathlib.Path({str(told)!r}).write_text("
-        "f'{file} {file.stat().st_mode & 0o777:o} {file.parent.stat().st_mode & 0o777:o}'); file.write_text('x')",
-    )
-    async with chat(ScriptedClient()) as pilot:
-        await edit(pilot)
-        assert prompt(pilot).text == "x"
-    path, file_mode, folder_mode = told.read_text().split()
-    assert (file_mode, folder_mode) == ("600", "700")
-    assert not Path(path).parent.exists()
-
-
-@pytest.mark.parametrize(
-    ("code", "why"),
-    [
-        ("sys.exit(3)", "ended with exit code 3"),
-        ("file.write_text('half'); sys.exit(1)", "ended with exit code 1"),
-        ("file.write_text(' \\n')", "left an empty file"),
-        ("file.unlink()", "left no text"),
-        ("file.write_bytes(b'\\xff\\xfe')", "left no text"),
-        ("file.write_text('x' * 2_000_000)", "left more than 1 MiB"),
-    ],
-)
-async def test_an_editor_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch, code: str, why: str) -> None:
-    editor(monkeypatch, code)
+async def test_an_editor_that_fails_or_is_missing_is_one_line_and_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    editor(monkeypatch, "file.write_text('half'); sys.exit(3)")
     async with chat(ScriptedClient()) as pilot:
         await pilot.press(*"why")
         await edit(pilot)
-        assert prompt(pilot).text == "why"
-        assert why in note(pilot)
-
-
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [(None, "set $VISUAL or $EDITOR"), ("/no/such/editor", "cannot be started"), ("vi 'x", "close its quotes")],
-)
-async def test_a_missing_editor_is_one_line(monkeypatch: pytest.MonkeyPatch, value: str | None, why: str) -> None:
-    if value is not None:
-        monkeypatch.setenv("VISUAL", value)
-    else:
-        monkeypatch.setenv("PATH", "")
-    async with chat(ScriptedClient()) as pilot:
-        await pilot.press(*"why")
+        assert "ended with exit code 3" in note(pilot)
+        monkeypatch.setenv("VISUAL", "vi 'x")
         await edit(pilot)
+        assert "close its quotes" in note(pilot)
         assert prompt(pilot).text == "why"
-        assert why in note(pilot)
-
-
-async def test_what_the_editor_leaves_controls_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    editor(monkeypatch, "file.write_text('a\\x1b[2Jb')")
-    async with chat(ScriptedClient()) as pilot:
-        await edit(pilot)
-        assert "\x1b" not in prompt(pilot).text
 
 
 async def test_an_answer_goes_on_while_the_editor_is_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -118,8 +68,7 @@ async def test_an_answer_goes_on_while_the_editor_is_open(monkeypatch: pytest.Mo
     editor(monkeypatch, f"exec({gate_open!r})")
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
-        await pilot.press(*"Hi", "enter")
-        await quiet(pilot)
+        await press(pilot, *"Hi", "enter")
         await pilot.press("ctrl+x", "ctrl+e")
         client.go.set()
         await wait_until(lambda: not answer(pilot).live)

@@ -1,6 +1,6 @@
 """Messages that are sent while an answer streams."""
 
-from app.tui.chatting import Chat, answers, ask, chat, command, note, prompt, quiet, shown
+from app.tui.chatting import Chat, answers, ask, chat, command, header, note, press, prompt, quiet, shown
 from app.tui.scripted_client import LOADED, ScriptedClient
 from specchat.engine_process.protocol import Loading, TaskFailed
 from specchat.tui.widgets.outbox_bar import OutboxBar
@@ -25,23 +25,14 @@ async def test_messages_that_are_sent_during_an_answer_follow_it_in_order() -> N
         assert "sent when the answer ends" in queued(pilot)[2]
         assert said(pilot) == ["one"]
         assert prompt(pilot).text == ""
+        await pilot.press(*"fo")
         client.go.set()
         await quiet(pilot)
         assert queued(pilot) == []
+        assert prompt(pilot).text == "fo", "what is being written stays"
         assert said(pilot) == ["one", "two", "three"]
         assert [messages[-1].content for messages in client.asked] == ["one", "two", "three"]
         assert [len(messages) for messages in client.asked] == [1, 3, 5]
-
-
-async def test_what_is_being_written_stays_when_a_queued_message_is_sent() -> None:
-    client = ScriptedClient(hold_after=1)
-    async with chat(client) as pilot:
-        await ask(pilot, "one", "two")
-        await pilot.press(*"thr")
-        client.go.set()
-        await quiet(pilot)
-        assert said(pilot) == ["one", "two"]
-        assert prompt(pilot).text == "thr"
 
 
 async def test_up_takes_the_last_queued_message_back_to_be_changed() -> None:
@@ -63,15 +54,13 @@ async def test_a_stopped_answer_holds_the_queue_until_enter_sends_it() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
         await ask(pilot, "one", "two", "three")
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert "held · Enter sends" in queued(pilot)[2]
         assert said(pilot) == ["one"]
         await ask(pilot, "now")
         assert said(pilot) == ["one", "now"]
         assert queued(pilot)[:2] == ["⋯ 1 two", "⋯ 2 three"]
-        await pilot.press("enter")
-        await quiet(pilot)
+        await press(pilot, "enter")
         assert said(pilot) == ["one", "now", "two", "three"]
         assert queued(pilot) == []
 
@@ -80,8 +69,7 @@ async def test_escape_takes_a_held_message_back_and_never_deletes_it() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
         await ask(pilot, "one", "two")
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         await pilot.press("escape")
         assert prompt(pilot).text == "two"
         assert queued(pilot) == []
@@ -94,8 +82,7 @@ async def test_a_long_queue_shows_how_many_more_there_are() -> None:
         await ask(pilot, "one")
         for text in ("two", "three", "four", "five " * 40):
             prompt(pilot).write(text)
-            await pilot.press("enter")
-            await quiet(pilot)
+            await press(pilot, "enter")
         assert queued(pilot)[:3] == ["⋯ 1 two", "⋯ 2 three", "⋯ and 2 more"]
         await pilot.press("escape")
 
@@ -113,6 +100,7 @@ async def test_a_failed_answer_holds_the_queue() -> None:
 async def test_messages_queue_while_the_models_load() -> None:
     client = ScriptedClient(hold_loading=True, load_events=(Loading(0.5), LOADED))
     async with chat(client) as pilot:
+        assert "loading" in header(pilot)
         await ask(pilot, "early", "next")
         assert queued(pilot)[0] == "⋯ 1 next"
         client.go.set()
@@ -129,17 +117,3 @@ async def test_another_conversation_does_not_get_the_queue() -> None:
         assert "1 queued message not sent" in note(pilot)
         await pilot.press("up", "up")
         assert prompt(pilot).text == "two"
-
-
-async def test_a_stop_without_a_queue_holds_no_later_one() -> None:
-    client = ScriptedClient(hold_after=1)
-    async with chat(client) as pilot:
-        await ask(pilot, "one")
-        await pilot.press("escape")
-        await quiet(pilot)
-        client.go.clear()
-        await ask(pilot, "two", "three")
-        assert "sent when the answer ends" in queued(pilot)[1]
-        client.go.set()
-        await quiet(pilot)
-        assert said(pilot) == ["one", "two", "three"]

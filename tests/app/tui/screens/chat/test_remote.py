@@ -9,7 +9,7 @@ from typing import Any
 from textual.widgets import Static, TabbedContent
 
 from app.remote.samples import VLLM, VLLM_PAGES, delta, models
-from app.tui.chatting import Chat, answer, answers, ask, header, note, notices, quiet
+from app.tui.chatting import Chat, answer, answers, ask, command, header, note, notices, press, quiet
 from app.tui.scripted_client import chat_options
 from specchat.engine_process.protocol import Event, Generate
 from specchat.remote.address import read_address
@@ -62,12 +62,6 @@ async def chatting(
             yield pilot, server
 
 
-async def test_the_header_names_the_model_the_engine_and_the_host() -> None:
-    async with chatting() as (pilot, server):
-        assert f"guide · vLLM at {server.url.removeprefix('http://')}" in header(pilot)
-        assert "as the server was started" in header(pilot)
-
-
 async def test_80_columns_are_enough_for_the_model_and_the_whole_host_beside_a_long_name() -> None:
     pages = {"/v1/models": page(models("vllm", "org/a-model-with-a-name-that-is-far-too-long-for-the-header"))}
     async with chatting(pages, (80, 24)) as (pilot, server):
@@ -75,8 +69,10 @@ async def test_80_columns_are_enough_for_the_model_and_the_whole_host_beside_a_l
         assert f"… at {server.url.removeprefix('http://')}  ● as the server was started" in header(pilot)
 
 
-async def test_an_answer_ends_with_the_rounds_that_the_server_counted() -> None:
+async def test_the_header_names_the_server_and_an_answer_ends_with_the_rounds_that_it_counted() -> None:
     async with chatting() as (pilot, server):
+        assert f"guide · vLLM at {server.url.removeprefix('http://')}" in header(pilot)
+        assert "as the server was started" in header(pilot)
         server.replies.append(recorded(DRAFTED))
         await ask(pilot)
         said = answer(pilot)
@@ -99,8 +95,7 @@ async def test_escape_closes_the_connection() -> None:
     async with chatting() as (pilot, server):
         server.replies.append(stream(delta("Hello"), delta(" there"), hold_after=1))
         await ask(pilot)
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert server.left.wait(10)
         assert answer(pilot).text == "Hello"
         assert "stopped" in answer(pilot).figures
@@ -111,8 +106,7 @@ async def test_a_message_is_answered_again_and_edited_and_the_server_gets_the_co
         for text in ("one", "two", "three"):
             server.replies.append(stream(delta(text, finish="stop")))
         await ask(pilot, "Hi")
-        await pilot.press(*"/regen", "enter")
-        await quiet(pilot)
+        await command(pilot, "/regen")
         assert answer(pilot).text == "two"
         await ask(pilot, "More")
         first, again, more = server.questions
@@ -121,7 +115,7 @@ async def test_a_message_is_answered_again_and_edited_and_the_server_gets_the_co
         assert [message["content"] for message in more["messages"]] == ["Hi", "two", "More"]
 
 
-async def test_the_models_of_the_server_are_listed_and_another_one_is_taken() -> None:
+async def test_the_models_of_the_server_are_listed_and_another_one_of_them_is_taken() -> None:
     async with chatting(TWO_MODELS) as (pilot, server):
         await pilot.press("f8")
         assert notices(pilot)[-1].splitlines()[1:] == [
@@ -129,20 +123,14 @@ async def test_the_models_of_the_server_are_listed_and_another_one_is_taken() ->
             "  large",
             "/model NAME takes another one of them.",
         ]
-        await pilot.press(*"/model large", "enter")
-        await quiet(pilot)
+        await command(pilot, "/model huge")
+        assert "has no model huge: it has small, large" in " ".join(notices(pilot))
+        assert "small · OpenAI API" in header(pilot)
+        await command(pilot, "/model large")
         assert "large · OpenAI API" in header(pilot)
         server.replies.append(stream(delta("x", finish="stop")))
         await ask(pilot)
         assert server.questions[0]["model"] == "large"
-
-
-async def test_a_model_that_the_server_does_not_have_leaves_the_one_that_was_there() -> None:
-    async with chatting(TWO_MODELS) as (pilot, _):
-        await pilot.press(*"/model huge", "enter")
-        await quiet(pilot)
-        assert "has no model huge: it has small, large" in " ".join(notices(pilot))
-        assert "small · OpenAI API" in header(pilot)
 
 
 async def test_what_needs_a_model_on_this_machine_is_one_sentence() -> None:
@@ -150,25 +138,19 @@ async def test_what_needs_a_model_on_this_machine_is_one_sentence() -> None:
         server.replies.append(recorded(DRAFTED))
         await ask(pilot)
         for key, what in (("f4", "looking closer"), ("f5", "stepping"), ("f6", "comparing")):
-            await pilot.press(key)
-            await quiet(pilot)
+            await press(pilot, key)
             assert what in note(pilot)
             assert "start specchat without --remote" in note(pilot)
             assert isinstance(pilot.app.screen, ChatScreen)
-        for command in ("/set ctx-size 512", "/learn on", "/store", "/draft none", "/verify", "/race", "/tour"):
-            await pilot.press(*command, "enter")
-            await quiet(pilot)
-            assert "without --remote" in note(pilot)
-        for key in ("ctrl+up",):
-            await pilot.press(key)
-            assert "drafts as it was started" in note(pilot)
+        for text in ("/set ctx-size 512", "/learn on", "/store", "/draft none", "/verify", "/race", "/tour"):
+            await command(pilot, text)
+            assert "without --remote" in note(pilot), text
+        await command(pilot, "/edit answer")
+        assert "a server does not go on from an edited answer" in note(pilot)
+        await pilot.press("ctrl+up")
+        assert "drafts as it was started" in note(pilot)
         assert not pilot.app.screen.query_one(LoadKnobs).display
-
-
-async def test_the_page_about_learning_says_that_only_models_on_this_machine_learn() -> None:
-    async with chatting() as (pilot, _):
-        await pilot.press("f7", "left")
-        await quiet(pilot)
+        await press(pilot, "f7", "left")
         tabs = pilot.app.screen.query_one(TabbedContent)
         assert tabs.active == "learning"
         assert tabs.active_pane is not None

@@ -2,20 +2,9 @@
 
 from pathlib import Path
 
-from app.tui.chatting import ask, chat, command, note, notices, prompt, questions, quiet
+from app.tui.chatting import ask, chat, command, note, notices, press, prompt, questions
 from app.tui.scripted_client import ScriptedClient
 from specchat.chat.saved_texts import saved_prompts, saved_roles
-
-
-async def test_a_stored_prompt_is_written_with_its_words_and_sent_by_enter() -> None:
-    saved_prompts().save("translate", "Translate into {{language}}: {{text}}")
-    client = ScriptedClient()
-    async with chat(client) as pilot:
-        await command(pilot, "/prompt translate German good morning")
-        assert prompt(pilot).text == "Translate into German: good morning"
-        await pilot.press("enter")
-        await quiet(pilot)
-        assert client.asked[0][0].content == "Translate into German: good morning"
 
 
 async def test_variables_are_asked_for_one_after_the_other() -> None:
@@ -27,22 +16,20 @@ async def test_variables_are_asked_for_one_after_the_other() -> None:
         assert prompt(pilot).selected_text == "{{language}}"
         await pilot.press(*"German", "tab")
         assert prompt(pilot).selected_text == "{{text}}"
-        await pilot.press(*"hi", "enter")
-        await quiet(pilot)
+        await press(pilot, *"hi", "enter")
         assert client.asked[0][0].content == "Translate into German:\nhi"
 
 
-async def test_a_variable_that_is_left_holds_the_message_once() -> None:
+async def test_a_stored_prompt_is_written_with_its_words_and_a_variable_that_is_left_holds_it_once() -> None:
     saved_prompts().save("translate", "Into {{language}}: {{text}}")
     client = ScriptedClient()
     async with chat(client) as pilot:
         await command(pilot, "/prompt translate German")
-        await pilot.press("enter")
-        await quiet(pilot)
+        assert prompt(pilot).text == "Into German: {{text}}"
+        await press(pilot, "enter")
         assert client.asked == []
         assert "not filled in: text" in note(pilot)
-        await pilot.press("enter")
-        await quiet(pilot)
+        await press(pilot, "enter")
         assert client.asked[0][0].content == "Into German: {{text}}"
 
 
@@ -52,20 +39,12 @@ async def test_the_last_message_is_saved_as_it_was_typed(tmp_path: Path) -> None
     client = ScriptedClient()
     async with chat(client) as pilot:
         prompt(pilot).write(f"Sum up @{file} please")
-        await pilot.press("escape", "enter")
-        await quiet(pilot)
+        await press(pilot, "escape", "enter")
         assert questions(pilot)[0].raw.startswith("Sum up")
         assert "a note" in client.asked[0][0].content
         await command(pilot, "/prompt save sum ")
         assert saved_prompts().read("sum") == f"Sum up @{file} please"
         assert "saved: /prompt sum" in note(pilot)
-
-
-async def test_stored_prompts_are_listed() -> None:
-    saved_prompts().save("review", "Review this")
-    async with chat(ScriptedClient()) as pilot:
-        await command(pilot, "/prompt ")
-        assert "review: Review this" in notices(pilot)[-1]
 
 
 async def test_a_role_is_the_system_prompt_from_the_next_message_on() -> None:
@@ -80,10 +59,3 @@ async def test_a_role_is_the_system_prompt_from_the_next_message_on() -> None:
         await command(pilot, "/role none ")
         await ask(pilot)
         assert client.asked[1][0].content == "Hi"
-
-
-async def test_the_system_prompt_is_saved_as_a_role() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await command(pilot, "/system Be brief.")
-        await command(pilot, "/role save brief ")
-        assert saved_roles().read("brief") == "Be brief."

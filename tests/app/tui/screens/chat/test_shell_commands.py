@@ -4,7 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import Chat, answers, ask, chat, note, prompt, questions, quiet, screen, transcript, wait_until
+from app.tui.chatting import (
+    Chat,
+    answers,
+    ask,
+    chat,
+    note,
+    press,
+    prompt,
+    questions,
+    quiet,
+    screen,
+    transcript,
+    wait_until,
+)
 from app.tui.scripted_client import ScriptedClient
 from specchat.tui.screens.question import ConsentScreen
 from specchat.tui.transcript.command_entry import CommandEntry
@@ -71,7 +84,10 @@ async def test_an_output_that_is_dropped_or_queued_says_so() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert commands(pilot)[-1].endswith("exit code 0 · was not sent")
+        assert outgoing(pilot) == ""
+        assert "not sent: output of echo one" in note(pilot)
         await ask(pilot, "Why?")
+        assert client.asked[0][0].content == "Why?"
         await send(pilot, "!echo two")
         await ended(pilot)
         await send(pilot, "More")
@@ -81,12 +97,16 @@ async def test_an_output_that_is_dropped_or_queued_says_so() -> None:
         assert commands(pilot)[-1].endswith("exit code 0 · went with your message")
 
 
-async def test_a_command_that_the_user_refuses_does_not_run_and_stays_in_the_prompt(tmp_path: Path) -> None:
-    async with chat(ScriptedClient()) as pilot:
+async def test_a_command_that_the_user_refuses_does_not_run_and_two_marks_begin_a_message(tmp_path: Path) -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
         await run(pilot, "!touch made", "escape")
         assert not (tmp_path / "made").exists()
         assert prompt(pilot).text == "!touch made"
         assert commands(pilot) == []
+        await send(pilot, "!!important")
+        await quiet(pilot)
+        assert client.asked[0][0].content == "!important"
 
 
 async def test_consent_for_once_asks_again_and_consent_for_the_chat_does_not() -> None:
@@ -96,8 +116,7 @@ async def test_consent_for_once_asks_again_and_consent_for_the_chat_does_not() -
         await send(pilot, "!echo three")
         await ended(pilot)
         assert [entry.splitlines()[1] for entry in commands(pilot)] == ["one", "two", "three"]
-        await pilot.press("ctrl+n")
-        await quiet(pilot)
+        await press(pilot, "ctrl+n")
         await send(pilot, "!echo four")
         assert isinstance(pilot.app.screen, ConsentScreen)
 
@@ -114,8 +133,7 @@ async def test_escape_stops_a_hanging_command_and_not_the_answer() -> None:
         assert "stopped" in commands(pilot)[0]
         assert answers(pilot)[0].live
         assert not client.stopped
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert client.stopped
 
 
@@ -130,17 +148,6 @@ async def test_a_long_output_shows_its_end_and_harms_nothing() -> None:
         assert answers(pilot)
 
 
-async def test_escape_removes_an_output_from_the_next_message() -> None:
-    client = ScriptedClient()
-    async with chat(client) as pilot:
-        await run(pilot, "!echo hello")
-        await pilot.press("escape")
-        assert outgoing(pilot) == ""
-        assert "not sent: output of echo hello" in note(pilot)
-        await ask(pilot, "Hi")
-        assert client.asked[0][0].content == "Hi"
-
-
 async def test_a_queued_message_keeps_its_output_when_it_is_taken_back() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
@@ -153,14 +160,6 @@ async def test_a_queued_message_keeps_its_output_when_it_is_taken_back() -> None
         client.go.set()
         await quiet(pilot)
         assert client.asked[1][-1].content.startswith("two\n\nOutput of `echo hello`")
-
-
-async def test_two_exclamation_marks_begin_a_message() -> None:
-    client = ScriptedClient()
-    async with chat(client) as pilot:
-        await send(pilot, "!!important")
-        await quiet(pilot)
-        assert client.asked[0][0].content == "!important"
 
 
 async def test_a_command_ends_with_the_app(tmp_path: Path) -> None:
@@ -179,10 +178,8 @@ async def test_a_message_without_an_answer_comes_back_as_it_was_typed() -> None:
     async with chat(client) as pilot:
         await run(pilot, "!echo hello")
         await ask(pilot, "Why?")
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert prompt(pilot).text == "Why?"
         assert "output of echo hello" in outgoing(pilot)
-        await pilot.press("enter")
-        await quiet(pilot)
+        await press(pilot, "enter")
         assert client.asked[1][0].content == client.asked[0][0].content

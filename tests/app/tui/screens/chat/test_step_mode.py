@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from app.tui.chatting import Chat, answer, ask, chat, prompt, quiet
+from app.tui.chatting import Chat, answer, ask, chat, press, prompt, quiet
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.widgets.step_bar import SPEEDS, StepBar, Stepping, bar_line
 
@@ -23,37 +23,26 @@ async def test_a_frozen_answer_makes_one_round_a_key_and_goes_on_with_enter() ->
         assert "the next answer waits" in bar(pilot)
         await ask(pilot)
         assert said(pilot) == 0
-        await pilot.press("f5")
-        await quiet(pilot)
+        await press(pilot, "f5")
         assert said(pilot) == 1
-        await pilot.press("space")
-        await quiet(pilot)
+        await press(pilot, "space")
         assert said(pilot) == 2
         assert "frozen after round 2" in bar(pilot)
         assert prompt(pilot).text == ""
-        await pilot.press("enter")
-        await quiet(pilot)
+        await press(pilot, "enter")
         assert said(pilot) == 5
         assert not pilot.app.screen.query_one(StepBar).display
 
 
-async def test_what_is_being_written_gets_its_spaces_and_f5_still_steps() -> None:
-    async with chat(ScriptedClient(script(FIVE))) as pilot:
-        await pilot.press("f5")
-        await ask(pilot)
-        await pilot.press("space", "a", "space", "plus", "b", "f5")
-        await quiet(pilot)
+async def test_what_is_being_written_gets_all_its_characters_and_f5_still_steps() -> None:
+    client = ScriptedClient(script(FIVE))
+    async with chat(client) as pilot:
+        await press(pilot, "f5", "plus", *"a b", "enter")
+        assert client.asked[-1][-1].content == "+a b"
+        await press(pilot, "space", "a", "space", "plus", "b", "f5")
         assert prompt(pilot).text == "a +b"
         assert said(pilot) == 2
         assert "Shift+F5" in bar(pilot)
-
-
-async def test_a_message_typed_before_a_frozen_answer_keeps_all_its_characters() -> None:
-    client = ScriptedClient(script(FIVE))
-    async with chat(client) as pilot:
-        await pilot.press("f5", "plus", *"a b", "enter")
-        await quiet(pilot)
-        assert client.asked[-1][-1].content == "+a b"
 
 
 async def test_another_k_counts_from_the_next_round_of_a_frozen_answer() -> None:
@@ -78,8 +67,7 @@ async def test_slow_motion_lets_rounds_through_by_itself_until_it_is_held() -> N
             if said(pilot) >= 3:
                 break
         assert said(pilot) >= 3
-        await pilot.press("space")
-        await quiet(pilot)
+        await press(pilot, "space")
         held = said(pilot)
         assert held < 200
         assert f"frozen after round {held}" in bar(pilot)
@@ -104,10 +92,8 @@ async def test_esc_stops_a_frozen_answer() -> None:
     async with chat(ScriptedClient(script(FIVE))) as pilot:
         await pilot.press("f5")
         await ask(pilot)
-        await pilot.press("space")
-        await quiet(pilot)
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "space")
+        await press(pilot, "escape")
         assert not answer(pilot).live
         assert answer(pilot).raw == " one"
 

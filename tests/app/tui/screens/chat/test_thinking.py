@@ -2,13 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
-
 from app.tui.chatting import answer, ask, chat, command, header, note, quiet, seen
-from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
-from specchat.chat.archive import session_to_resume
-from specchat.settings.paths import sessions_db
-from specchat.tui.app import SpecchatApp
+from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat_engine.prompt.thinking_switch import ThinkingSwitch
 
 SWITCH = ThinkingSwitch("enable_thinking")
@@ -29,12 +24,8 @@ async def test_the_level_goes_to_the_engine_and_stands_in_the_header() -> None:
         assert scripted.settings[-1].thinking == "low"
         await command(pilot, "/think auto")
         assert "think" not in header(pilot)
-
-
-@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
-async def test_the_level_has_room_on_narrow_and_wide_screens(size: tuple[int, int]) -> None:
-    async with chat(client(), size) as pilot:
         await command(pilot, "/think medium")
+        await pilot.resize_terminal(80, 24)
         assert "think medium" in header(pilot)
         assert "hybrid · k auto" in header(pilot)
 
@@ -50,28 +41,6 @@ async def test_a_model_that_always_thinks_says_what_off_means() -> None:
     async with chat(client(WORDS)) as pilot:
         await command(pilot, "/think off")
         assert "its reasoning_effort is low instead" in note(pilot)
-
-
-async def test_a_level_that_there_is_not_is_refused_with_those_that_there_are() -> None:
-    async with chat(client()) as pilot:
-        await command(pilot, "/think hard")
-        assert "use auto, on, off, low, medium or high" in note(pilot)
-        await command(pilot, "/think")
-        assert "thinking needs a value: use auto" in note(pilot)
-
-
-async def test_the_session_keeps_the_level() -> None:
-    async with chat(client()) as pilot:
-        await ask(pilot)
-        await command(pilot, "/think off")
-        await quiet(pilot)
-    scripted = client()
-    app = SpecchatApp(chat_options(), scripted, resume=session_to_resume("last", sessions_db()))
-    async with app.run_test(size=(140, 40)) as pilot:
-        await quiet(pilot)
-        assert "think off" in header(pilot)
-        await ask(pilot)
-        assert scripted.settings[-1].thinking == "off"
 
 
 async def test_a_thought_that_the_prompt_opened_is_one_from_its_first_token_on() -> None:

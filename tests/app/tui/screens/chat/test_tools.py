@@ -18,6 +18,7 @@ from app.tui.chatting import (
     header,
     note,
     notices,
+    press,
     prompt,
     quiet,
     screen,
@@ -25,13 +26,10 @@ from app.tui.chatting import (
     transcript,
     wait_until,
 )
-from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
-from specchat.chat.archive import session_to_resume
-from specchat.chat.tool_turn import MOST_ROUNDS
+from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat.engine_process.protocol import ServerInfo
-from specchat.settings.paths import config_file, sessions_db
+from specchat.settings.paths import config_file
 from specchat.store.records import ToolUse
-from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.tool_consent import ToolConsent
 from specchat.tui.transcript.answer import View
@@ -72,30 +70,12 @@ async def use(pilot: Chat, text: str = BUILT_IN) -> None:
 
 
 async def asked(pilot: Chat, text: str = "Hi") -> ToolConsent:
-    """Sends a message and waits until the user is asked about a call."""
+    """Sends a message and waits until the user is asked about a call, and until keys count."""
     await ask(pilot, text)
-    return await consent(pilot)
-
-
-async def consent(pilot: Chat, *, accepts: bool = True) -> ToolConsent:
-    """Waits for the question, and until keys count unless that is not wanted."""
-
-    def asks() -> bool:
-        screen = pilot.app.screen
-        return isinstance(screen, ToolConsent) and (screen.accepts or not accepts)
-
-    await wait_until(asks)
+    await wait_until(lambda: isinstance(pilot.app.screen, ToolConsent) and pilot.app.screen.accepts)
     await pilot.pause()
     assert isinstance(pilot.app.screen, ToolConsent)
     return pilot.app.screen
-
-
-async def call_while_writing(pilot: Chat, client: ScriptedClient) -> None:
-    """The model calls a tool while the user writes the next message."""
-    await use(pilot)
-    await ask(pilot, "Hi")
-    prompt(pilot).write("What a n")
-    client.go.set()
 
 
 async def say(pilot: Chat, key: str) -> None:
@@ -129,35 +109,22 @@ async def test_a_call_that_is_allowed_is_made_and_the_model_reads_the_result() -
         assert client.noises[2][1] == client.noises[1][1] + 1
 
 
-async def test_the_question_shows_the_tool_the_server_and_all_arguments() -> None:
+async def test_the_question_shows_all_of_the_call_and_where_the_result_goes_and_quitting_ends_the_server(
+    tmp_path: Path,
+) -> None:
     call = ToolCall("faulty_echo", '{"text": "\\u001b[2Jhello"}', "call00000")
-    async with chat(ScriptedClient(calls=[(call,)])) as pilot:
+    loaded = replace(LOADED, server=ServerInfo("vLLM", "gpu.example:8000"))
+    async with chat(ScriptedClient(load_events=(loaded,), calls=[(call,)])) as pilot:
         await use(pilot, "/tools on faulty")
         screen = await asked(pilot)
         rows = "\n".join(str(widget.render()) for widget in screen.query("Static"))
         assert "faulty_echo" in rows
         assert f"faulty: {sys.executable}" in rows
         assert 'text: "\\u001b[2Jhello"' in rows
-        await say(pilot, "escape")
-
-
-async def test_with_a_remote_model_the_question_says_where_the_result_goes() -> None:
-    loaded = replace(LOADED, server=ServerInfo("vLLM", "gpu.example:8000"))
-    async with chat(ScriptedClient(load_events=(loaded,), calls=[(SUM,)])) as pilot:
-        await use(pilot)
-        screen = await asked(pilot)
-        assert "the result goes to gpu.example:8000" in [str(widget.render()) for widget in screen.query("Static")]
-        await say(pilot, "n")
-
-
-async def test_a_refused_call_is_not_made_and_the_model_reads_why() -> None:
-    client = ScriptedClient(calls=[(SUM,)])
-    async with chat(client) as pilot:
-        await use(pilot)
-        await asked(pilot)
-        await say(pilot, "n")
-        assert client.asked[-1][-1].content == "the user did not allow this call"
-        assert calls(pilot)[0].startswith("▸ ✕ not called: calculate")
+        assert "the result goes to gpu.example:8000" in rows
+        assert running(str(tmp_path / "mark"))
+        await pilot.press("ctrl+q")
+    assert running(str(tmp_path / "mark")) == []
 
 
 async def test_a_tool_that_is_allowed_in_the_chat_is_asked_about_again_only_in_another_one() -> None:
@@ -168,32 +135,26 @@ async def test_a_tool_that_is_allowed_in_the_chat_is_asked_about_again_only_in_a
         await say(pilot, "a")
         assert [text[-4:] for text in calls(pilot)] == ["→ 42", " → 4"]
         assert len(client.asked) == 2
-        await pilot.press("ctrl+n")
-        await quiet(pilot)
+        await press(pilot, "ctrl+n")
         await asked(pilot)
         await say(pilot, "n")
+        assert client.asked[-1][-1].content == "the user did not allow this call"
+        assert calls(pilot)[0].startswith("▸ ✕ not called: calculate")
 
 
 async def test_keys_that_were_meant_for_the_prompt_allow_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ToolConsent, "PAUSE", 3600.0)
     client = ScriptedClient(hold_after=1, calls=[(SUM,)])
     async with chat(client) as pilot:
-        await call_while_writing(pilot, client)
-        asking = await consent(pilot, accepts=False)
-        for key in ("a", "y", "enter", "n"):
-            await pilot.press(key)
-        assert pilot.app.screen is asking
-        assert not asking.accepts
+        await use(pilot)
+        await ask(pilot, "Hi")
+        prompt(pilot).write("What a n")
+        client.go.set()
+        await wait_until(lambda: isinstance(pilot.app.screen, ToolConsent))
+        await pilot.press("a", "y", "enter", "n")
+        assert isinstance(pilot.app.screen, ToolConsent)
+        assert not pilot.app.screen.accepts
         assert len(client.asked) == 1
-
-
-async def test_keys_count_after_a_pause_without_any() -> None:
-    client = ScriptedClient(hold_after=1, calls=[(SUM,)])
-    async with chat(client) as pilot:
-        await call_while_writing(pilot, client)
-        await consent(pilot)
-        await say(pilot, "y")
-        assert client.asked[1][-1].content == "42"
 
 
 async def test_a_server_that_hangs_is_stopped_with_escape_and_the_answer_goes_on(tmp_path: Path) -> None:
@@ -237,64 +198,23 @@ async def test_another_conversation_stops_the_call_and_the_first_one_can_go_on(t
         assert client.asked[-1][2].content == "this call was not made"
 
 
-async def test_quitting_while_the_user_is_asked_ends_at_once() -> None:
-    async with chat(ScriptedClient(calls=[(SUM,)])) as pilot:
-        await use(pilot)
-        await asked(pilot)
-        await pilot.press("ctrl+q")
-
-
-async def test_quitting_leaves_no_server(tmp_path: Path) -> None:
-    begun = tmp_path / "begun"
-    hang = ToolCall("faulty_hang", f'{{"begun": "{begun}"}}', "call00000")
-    async with chat(ScriptedClient(calls=[(hang,)])) as pilot:
-        await use(pilot, "/tools on faulty")
-        await asked(pilot)
-        await pilot.press("y")
-        await wait_until(begun.exists)
-        assert running(str(tmp_path / "mark"))
-    assert running(str(tmp_path / "mark")) == []
-
-
-async def test_quitting_ends_a_server_that_waits(tmp_path: Path) -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await use(pilot, "/tools on faulty")
-        assert running(str(tmp_path / "mark"))
-    assert running(str(tmp_path / "mark")) == []
-
-
-async def test_a_model_that_never_stops_calling_answers_without_tools_in_the_end() -> None:
-    client = ScriptedClient(calls=[(SUM,)] * (MOST_ROUNDS + 5))
-    async with chat(client) as pilot:
-        await use(pilot)
-        await asked(pilot)
-        await say(pilot, "a")
-        await wait_until(lambda: len(client.offers) > MOST_ROUNDS)
-        await settled(pilot)
-        assert [bool(offer.functions) for offer in client.offers] == [True] * MOST_ROUNDS + [False]
-        await ask(pilot, "Again")
-        assert client.offers[-1].functions
-
-
-async def test_tools_are_listed_and_unknown_ones_refused() -> None:
-    async with chat(ScriptedClient()) as pilot:
+async def test_tools_are_listed_counted_in_the_header_and_read_ahead_with_what_is_written() -> None:
+    client = ScriptedClient()
+    async with chat(client, (100, 30)) as pilot:
         await command(pilot, "/tools")
         assert notices(pilot)[-1].splitlines()[1] == "builtin (part of specchat): off"
+        assert "tools" not in header(pilot)
         await use(pilot, "/tools on nothing")
         assert "there is no server 'nothing' in config.toml" in notices(pilot)[-1]
         await use(pilot, "/tools on builtin")
         assert notices(pilot)[-1] == "· builtin (part of specchat): current_time, calculate"
-        await use(pilot, "/tools off builtin")
-        assert notices(pilot)[-1] == "· builtin (part of specchat): off"
-
-
-async def test_the_prompt_is_read_ahead_with_the_tools_of_the_next_turn() -> None:
-    client = ScriptedClient()
-    async with chat(client) as pilot:
-        await use(pilot)
+        assert "tools 2" in header(pilot)
         await pilot.press("H", "i")
         await pilot.pause(0.4)
         assert len(client.prepared_offers[-1].functions) == 2
+        await use(pilot, "/tools off builtin")
+        assert notices(pilot)[-1] == "· builtin (part of specchat): off"
+        assert "tools" not in header(pilot)
 
 
 async def test_an_answer_with_calls_shows_the_rest_of_its_text_and_its_calls_in_the_trace() -> None:
@@ -313,37 +233,33 @@ async def test_an_answer_with_calls_shows_the_rest_of_its_text_and_its_calls_in_
         assert not any("mesee there[call]" in row for row in seen(pilot)[:8])
 
 
-async def test_a_stored_chat_is_opened_with_its_calls_and_regenerated_after_the_result() -> None:
-    client = ScriptedClient(calls=[(SUM,)])
-    async with chat(client) as pilot:
-        await use(pilot)
-        await asked(pilot)
-        await say(pilot, "y")
-        taken = [entry.text for entry in transcript(pilot).entries if isinstance(entry, ToolEntry)]
-    client = ScriptedClient()
-    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
-    async with app.run_test(size=(140, 40)) as pilot:
-        await quiet(pilot)
-        assert [entry.text for entry in transcript(pilot).entries if isinstance(entry, ToolEntry)] == taken
-        await command(pilot, "/regen")
-        assert roles(client) == ["user", "assistant", "tool"]
-        assert answers(pilot)[-1].siblings.count == 2
-
-
-async def test_calls_are_copied_and_exported_with_the_chat(tmp_path: Path) -> None:
+async def test_a_call_is_unfolded_copied_exported_and_there_when_the_stored_chat_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "sums.md"
     async with chat(ScriptedClient(calls=[(SUM,)])) as pilot:
         await use(pilot)
         await asked(pilot)
         await say(pilot, "y")
+        made = calls(pilot)
+        transcript(pilot).focus()
+        await pilot.press("up", "o")
+        rows = [row.strip() for row in seen(pilot)]
+        assert any(row.startswith("█ ▾ called calculate") for row in rows)
+        assert "█ ▏ 42" in rows
+        await pilot.press("o")
+        assert "█ ▏ 42" not in [row.strip() for row in seen(pilot)]
         await command(pilot, f"/export markdown {path}")
-        await quiet(pilot)
         await command(pilot, "/copy chat")
         assert note(pilot).startswith("chat ")
     text = path.read_text()
     assert "Calls `calculate` with:" in text
     assert '{"expression": "6 * 7"}' in text
     assert "## Result of calculate\n\n```text\n42\n```" in text
+    client = ScriptedClient()
+    async with chat(client, resumes=True) as pilot:
+        assert calls(pilot) == made
+        await command(pilot, "/regen")
+        assert roles(client) == ["user", "assistant", "tool"]
+        assert answers(pilot)[-1].siblings.count == 2
 
 
 async def test_branches_before_and_after_a_call_are_switched() -> None:
@@ -367,20 +283,6 @@ async def test_branches_before_and_after_a_call_are_switched() -> None:
         assert len(calls(pilot)) == 1
 
 
-async def test_a_call_unfolds_to_its_arguments_and_its_result() -> None:
-    async with chat(ScriptedClient(calls=[(SUM,)])) as pilot:
-        await use(pilot)
-        await asked(pilot)
-        await say(pilot, "y")
-        transcript(pilot).focus()
-        await pilot.press("up", "o")
-        rows = [row.strip() for row in seen(pilot)]
-        assert any(row.startswith("█ ▾ called calculate") for row in rows)
-        assert "█ ▏ 42" in rows
-        await pilot.press("o")
-        assert "█ ▏ 42" not in [row.strip() for row in seen(pilot)]
-
-
 async def test_only_a_named_file_is_read_and_only_in_this_chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("remember")
@@ -397,27 +299,14 @@ async def test_only_a_named_file_is_read_and_only_in_this_chat(tmp_path: Path, m
         *_, read, refused = client.asked[-1]
         assert read.content == "remember"
         assert "is none of the files that may be read" in refused.content
-        await pilot.press("ctrl+n")
-        await quiet(pilot)
+        await press(pilot, "ctrl+n")
         await ask(pilot, "Hi")
         assert [tool["function"]["name"] for tool in client.offers[-1].functions] == ["current_time", "calculate"]
 
 
-@pytest.mark.parametrize("size", [(140, 40), (100, 30)])
-async def test_the_header_counts_the_tools_that_are_on(size: tuple[int, int]) -> None:
-    async with chat(ScriptedClient(), size) as pilot:
-        assert "tools" not in header(pilot)
-        await use(pilot)
-        assert "tools 2" in header(pilot)
-        await use(pilot, "/tools off builtin")
-        assert "tools" not in header(pilot)
-
-
 async def test_the_built_in_guide_says_once_that_it_never_learned_tools_and_does_not_get_them() -> None:
     client = ScriptedClient()
-    app = SpecchatApp(chat_options(target=Path(TARGET_NAME)), client)
-    async with app.run_test(size=(140, 40)) as pilot:
-        await quiet(pilot)
+    async with chat(client, target=TARGET_NAME) as pilot:
         for text in (BUILT_IN, "/tools off builtin", BUILT_IN):
             await use(pilot, text)
         assert sum("never learned to call tools" in text for text in notices(pilot)) == 1

@@ -1,11 +1,8 @@
-from pathlib import Path
-
 import pytest
 
-from app.tui.chatting import Chat, answer, ask, chat, header, prompt, questions, quiet
-from app.tui.scripted_client import ScriptedClient, chat_options
+from app.tui.chatting import Chat, answer, ask, chat, header, press, prompt, questions
+from app.tui.scripted_client import ScriptedClient
 from specchat.stats.advice import Advice, Answered, Cause
-from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.tour import STEPS, Tour
 from specchat.tui.transcript.body import View
 from specchat.tui.widgets.step_bar import TourBar
@@ -56,14 +53,11 @@ async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkey
 
     monkeypatch.setattr("specchat.tui.screens.chat.advisor.causes", causes)
     client = ScriptedClient()
-    app = SpecchatApp(chat_options(target=Path(TARGET_NAME)), client)
-    async with app.run_test(size=(100, 40)) as pilot:
-        await quiet(pilot)
+    async with chat(client, (100, 40), target=TARGET_NAME) as pilot:
         await ask(pilot, "/tour")
         assert "Tour 1 of 5" in bar(pilot)
         assert prompt(pilot).text == STEPS[0].prompt
-        await pilot.press("enter")
-        await quiet(pilot)
+        await press(pilot, "enter")
         assert client.asked[-1][-1].content.startswith(STEPS[0].prompt)
         assert (client.settings[-1].k, client.settings[-1].sampling.temperature) == (5, 1.2)
         assert "Tour 2 of 5" in bar(pilot)
@@ -71,8 +65,7 @@ async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkey
         assert answer(pilot).view is View.TRACE, "the steps speak of its colours"
         await pilot.app.workers.wait_for_complete()
         assert [turn.settings.sampling.temperature for turn in looked_back] == [0.0]
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert bar(pilot) == ""
         assert prompt(pilot).text == ""
         assert (client.settings[-1].k, client.settings[-1].sampling.temperature) == ("auto", 0.7)
@@ -84,8 +77,7 @@ async def test_the_first_question_is_asked_again_in_an_empty_conversation() -> N
     async with chat(client) as pilot:
         await ask(pilot, "/tour")
         for _ in STEPS[:4]:
-            await pilot.press("enter")
-            await quiet(pilot)
+            await press(pilot, "enter")
         first, _, third, again = client.asked
         assert first[-1].content == STEPS[3].prompt
         assert again == first
@@ -99,12 +91,10 @@ async def test_the_tour_keeps_what_the_visitor_writes_and_begins_beside_what_was
         await ask(pilot, "/tour")
         assert questions(pilot) == []
         assert "may fare otherwise" in bar(pilot)
-        await pilot.press(*[*"x"], "enter")
-        await quiet(pilot)
+        await press(pilot, *[*"x"], "enter")
         assert [entry.raw for entry in questions(pilot)] == [STEPS[0].prompt + "x"]
         await ask(pilot, "y")
         for _ in STEPS[2:]:
-            await pilot.press("enter")
-            await quiet(pilot)
+            await press(pilot, "enter")
         assert "the end" in bar(pilot)
         assert "k auto" in header(pilot)

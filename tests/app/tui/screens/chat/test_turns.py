@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from app.tui.chatting import (
     answer,
     answers,
@@ -10,6 +12,7 @@ from app.tui.chatting import (
     header,
     note,
     notices,
+    press,
     prompt,
     questions,
     quiet,
@@ -17,9 +20,8 @@ from app.tui.chatting import (
     seen,
     shown,
 )
-from app.tui.scripted_client import LOADED, ScriptedClient, Summarising, chat_options, script
-from specchat.chat.archive import session_to_resume
-from specchat.engine_process.protocol import Loading, TaskFailed
+from app.tui.scripted_client import LOADED, ScriptedClient, Summarising, script
+from specchat.engine_process.protocol import Loaded, TaskFailed
 from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
 from specchat.tui.app import SpecchatApp
@@ -38,7 +40,8 @@ async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figure
         await quiet(pilot)
         assert not answer(pilot).live
         assert answer(pilot).view is View.MARKDOWN
-        assert "   The target decides." in [f" {row}" for row in seen(pilot)]
+        assert seen(pilot)[1] == "▌ Who?", "a short conversation stands at the top"
+        assert "  The target decides." in seen(pilot)
         assert answer(pilot).text == " The **target** decides."
         assert "tok/s · " in figures(pilot)
         assert "accepted 50 % · α 0.50" in figures(pilot)
@@ -59,8 +62,7 @@ async def test_an_answer_that_repeats_itself_is_named_below_with_the_key_that_st
     async with chat(client) as pilot:
         await ask(pilot)
         assert figures(pilot) == "the answer repeats the same token: Esc stops it"
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert figures(pilot).startswith("stopped")
         assert "repeats the same token" in figures(pilot)
 
@@ -81,9 +83,7 @@ async def test_a_summary_is_shown_and_read_in_place_of_the_oldest_turns_also_whe
         assert not any("\x1b" in row for row in seen(pilot))
         await pilot.press("escape")
         assert [shown(pilot)[0], len(shown(pilot))] == ["One", 6]
-    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
-    async with app.run_test(size=(140, 40)) as pilot:
-        await quiet(pilot)
+    async with chat(client, resumes=True) as pilot:
         assert sum("▸ the model reads a summary" in row for row in seen(pilot)) == 1
         await ask(pilot, "Four")
         read = [message.content for message in client.asked[-1]]
@@ -92,66 +92,34 @@ async def test_a_summary_is_shown_and_read_in_place_of_the_oldest_turns_also_whe
         assert read[-1] == "Four"
 
 
-async def test_the_header_says_that_speculation_is_active_and_with_what() -> None:
-    async with chat(ScriptedClient()) as pilot:
+async def test_the_header_says_how_is_drafted_and_what_the_context_holds(gave_way: list[None]) -> None:
+    client = ScriptedClient(script("> one| two> three"))
+    async with chat(client) as pilot:
         assert "builtin-guide 18M ⇠ builtin-draft 2M" in header(pilot)
         assert "speculation ● active · hybrid · k auto" in header(pilot)
         assert "seed 7" in header(pilot)
-
-
-async def test_the_header_says_that_speculation_is_off_and_why() -> None:
-    async with chat(ScriptedClient()) as pilot:
+        assert gave_way, "the drawing gives way to the engine once that runs"
+        await ask(pilot)
+        assert "ctx 23/1024" in header(pilot)
+        assert client.settings[0].sampling.temperature == 0.7, "the model recommends it"
         await pilot.press(*["ctrl+down"] * 5)
         assert "○ off · k 0" in header(pilot)
 
 
-async def test_a_rejected_draft_model_is_named_with_its_reason() -> None:
-    refused = replace(LOADED, draft=None, drafters=("lookup", "none"), refusal="token 5 differs")
-    async with chat(ScriptedClient(load_events=(refused,))) as pilot:
-        assert "✕ draft rejected (lookup, k auto): token 5 differs" in header(pilot)
-        assert "token 5 differs" in notices(pilot)[0]
-
-
-async def test_a_target_that_cannot_speculate_is_named_with_its_reason() -> None:
-    async with chat(ScriptedClient(load_events=(replace(LOADED, plain_because="it cannot forget"),))) as pilot:
-        assert "✕ not possible: it cannot forget" in header(pilot)
-        assert "it cannot forget" in notices(pilot)[0]
-
-
-async def test_the_context_counts_the_tokens_of_the_answer() -> None:
-    async with chat(ScriptedClient(script("> one| two> three"))) as pilot:
-        await ask(pilot)
-        assert "ctx 23/1024" in header(pilot)
-
-
-async def test_the_recommended_sampling_is_the_models_own() -> None:
-    client = ScriptedClient()
-    async with chat(client) as pilot:
-        await ask(pilot)
-        assert client.settings[0].sampling.temperature == 0.7
-
-
-async def test_markdown_streams_too() -> None:
-    client = ScriptedClient(script("> # Title\n\n|> text|> more"), hold_after=2)
-    async with chat(client) as pilot:
-        await ask(pilot)
-        await pilot.press("f3", "f3")
-        assert "  Title" in seen(pilot)
-        client.go.set()
-        await quiet(pilot)
-        assert "  text more" in seen(pilot)
-
-
-async def test_a_message_sent_while_the_model_loads_waits_for_it() -> None:
-    client = ScriptedClient(hold_loading=True, load_events=(Loading(0.5), LOADED))
-    async with chat(client) as pilot:
-        assert "loading" in header(pilot)
-        await ask(pilot, "early")
-        assert client.asked == []
-        client.go.set()
-        await quiet(pilot)
-        assert client.asked[0][0].content == "early"
-        assert answer(pilot).text == " Hello there world"
+@pytest.mark.parametrize(
+    ("loaded", "head"),
+    [
+        (
+            replace(LOADED, draft=None, drafters=("lookup", "none"), refusal="token 5 differs"),
+            "✕ draft rejected (lookup, k auto): token 5 differs",
+        ),
+        (replace(LOADED, plain_because="it cannot forget"), "✕ not possible: it cannot forget"),
+    ],
+)
+async def test_the_reason_why_nothing_or_less_is_drafted_is_named(loaded: Loaded, head: str) -> None:
+    async with chat(ScriptedClient(load_events=(loaded,))) as pilot:
+        assert head in header(pilot)
+        assert head.rpartition(": ")[2] in notices(pilot)[0]
 
 
 async def test_a_message_sent_while_the_model_loads_is_kept_if_the_app_dies_now() -> None:
@@ -160,9 +128,7 @@ async def test_a_message_sent_while_the_model_loads_is_kept_if_the_app_dies_now(
         assert isinstance(pilot.app, SpecchatApp)
         pilot.app.keep_now()
     client = ScriptedClient()
-    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
-    async with app.run_test(size=(140, 40)) as pilot:
-        await quiet(pilot)
+    async with chat(client, resumes=True) as pilot:
         assert shown(pilot) == ["early", ""]
         assert "specchat ended" in figures(pilot)
         await ask(pilot, "more")
@@ -184,8 +150,7 @@ async def test_the_conversation_stays_as_it_is_while_a_message_waits_for_the_mod
     async with chat(ScriptedClient()) as pilot:
         await ask(pilot, "one")
     client = ScriptedClient(hold_loading=True)
-    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
-    async with app.run_test(size=(140, 40)) as pilot:
+    async with chat(client, resumes=True) as pilot:
         await ask(pilot, "two")
         await command(pilot, "/clear")
         assert "still loading" in note(pilot)
@@ -221,40 +186,20 @@ async def test_a_dead_engine_leaves_the_conversation_and_says_what_happens_next(
         assert not answer(pilot).live
 
 
-async def test_a_message_without_any_answer_comes_back_into_the_prompt() -> None:
-    client = ScriptedClient(rounds=[], failure=TaskFailed("the prompt has 5000 tokens, the context 1024"))
-    async with chat(client) as pilot:
-        await ask(pilot, "long")
-        assert prompt(pilot).text == "long"
-        assert "5000 tokens" in notices(pilot)[0]
-        assert not answers(pilot)
-        client.failure, client.rounds = None, script("> ok")
-        await pilot.press("enter")
-        await quiet(pilot)
-        assert [message.content for message in client.asked[-1]] == ["long"]
-
-
-async def test_a_message_that_is_sent_again_and_again_without_an_answer_shows_its_error_once() -> None:
+async def test_a_message_without_an_answer_comes_back_into_the_prompt_and_shows_its_error_once() -> None:
     client = ScriptedClient(rounds=[], failure=TaskFailed("the prompt has 5000 tokens, the context 1024"))
     async with chat(client) as pilot:
         await ask(pilot, "long")
         for _ in range(3):
-            await pilot.press("enter")
-            await quiet(pilot)
-        assert len(client.asked) == 4
-        assert len(notices(pilot)) == 1
-        assert questions(pilot) == []
-        assert prompt(pilot).text == "long"
-
-
-async def test_only_one_message_is_answered_at_a_time() -> None:
-    client = ScriptedClient(hold_after=1)
-    async with chat(client) as pilot:
-        await ask(pilot, "a", "b")
-        assert len(client.asked) == 1
-        client.go.set()
-        await quiet(pilot)
-        assert [messages[-1].content for messages in client.asked] == ["a", "b"]
+            assert prompt(pilot).text == "long"
+            assert not [*questions(pilot), *answers(pilot)]
+            await press(pilot, "enter")
+        (error,) = notices(pilot)
+        assert "5000 tokens" in error
+        client.failure, client.rounds = None, script("> ok")
+        await press(pilot, "enter")
+        assert len(client.asked) == 5
+        assert [message.content for message in client.asked[-1]] == ["long"]
 
 
 async def test_markup_of_a_model_or_a_user_is_only_text() -> None:
@@ -270,20 +215,9 @@ async def test_markup_of_a_model_or_a_user_is_only_text() -> None:
         assert "[bold red]x[/] [@click=app.quit]y[/] z" in drawn, drawn[:600]
 
 
-async def test_a_short_conversation_stands_at_the_top() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await ask(pilot)
-        assert seen(pilot)[1] == "▌ Hi"
-
-
 async def test_every_round_arrives_however_fast_they_come() -> None:
-    rounds = script("|".join(f" a b c> {number}" for number in range(3000)))
+    rounds = script("|".join(f" a b c> {number}" for number in range(500)))
     async with chat(ScriptedClient(rounds)) as pilot:
         await ask(pilot)
         await quiet(pilot)
         assert answer(pilot).text == "".join(event.text for event in rounds)
-
-
-async def test_the_drawing_gives_way_to_the_engine_once_that_runs(gave_way: list[None]) -> None:
-    async with chat(ScriptedClient()):
-        assert gave_way

@@ -1,8 +1,7 @@
 """vi's keys in the chat: switched while it runs, shown in the border, and Esc that still stops an answer."""
 
-from app.tui.chatting import Chat, answer, chat, command, note, prompt, quiet
-from app.tui.scripted_client import ScriptedClient, chat_options, script
-from specchat.tui.app import SpecchatApp
+from app.tui.chatting import Chat, answer, chat, command, note, press, prompt
+from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.appearance import Appearance
 
 
@@ -36,13 +35,11 @@ async def test_the_first_esc_leaves_insert_mode_and_the_second_stops_the_answer(
         await pilot.press("escape")
         await pilot.pause()
         assert not client.stopped
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert client.stopped
         assert "stopped" in answer(pilot).figures
 
 
 async def test_the_appearance_turns_them_on_from_the_start() -> None:
-    async with SpecchatApp(chat_options(), ScriptedClient(), Appearance(vi_keys=True)).run_test() as pilot:
-        await quiet(pilot)
+    async with chat(ScriptedClient(), appearance=Appearance(vi_keys=True)) as pilot:
         assert mode(pilot) == "insert"
