@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tui.chatting import Chat, command, notices, quiet, screen
+from app.tui.chatting import Chat, command, notices, press, quiet, screen
 from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
 from specchat.bench.samples import Estimate, Gain
 from specchat.engine_process.protocol import DraftTimed, TaskFailed
@@ -45,8 +45,7 @@ async def test_drafts_are_timed_ranked_and_the_best_is_kept_and_loaded(
             assert "Measured: 1.70 × plain (95 % 1.60 to 1.80), 85.0 tokens/s, α 0.70" in shown(pilot)
             assert [one.speedup for one in read_timings(tiny_models.target)] == [1.7, 1.42]
             assert last_draft(tiny_models.target) == second
-            await pilot.press("enter")
-            await quiet(pilot)
+            await press(pilot, "enter")
             assert client.loaded[-1] == (tiny_models.target, second)
             assert len(client.loaded) == 2
     finally:
@@ -67,8 +66,7 @@ async def test_escape_stops_the_timing_then_closes_and_the_chats_pair_is_loaded_
         await until(pilot, lambda: "stopped after 0 of" in shown(pilot))
         assert len(client.timed) == 1
         assert read_timings(tiny_models.target) == []
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert pilot.app.screen is screen(pilot)
         assert client.loaded == [(tiny_models.target, None)] * 2
         assert not notices(pilot)
@@ -97,8 +95,7 @@ async def test_earlier_timings_are_in_the_list(options: ChatOptions, tiny_models
         await open_picker(pilot)
         assert "1.30 × plain, measured" in rows(pilot)[0]
         assert "α by kind: facts 0.91 · copy 0.50" in shown(pilot)
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert len(client.loaded) == 1
 
 

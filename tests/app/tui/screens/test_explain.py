@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, command, note, quiet, text_at
+from app.tui.chatting import Chat, ask, chat, command, note, press, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.stats.figures.figure import Explanation
 from specchat.tui.screens.chat.screen import ChatScreen
@@ -27,41 +26,32 @@ def marked(pilot: Chat) -> str:
     return str(chosen.name)
 
 
-async def pressed(pilot: Chat, *keys: str) -> None:
-    await pilot.press(*keys)
-    await pilot.pause(0.2)
-    await quiet(pilot)
-
-
-@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
-async def test_one_key_explains_the_figures_with_the_answers_numbers(size: tuple[int, int]) -> None:
-    async with chat(ScriptedClient(script(ROUNDS)), size) as pilot:
+async def test_one_key_explains_the_figures_with_the_answers_numbers_and_narrow_screens_show_one() -> None:
+    async with chat(ScriptedClient(script(ROUNDS)), (80, 24)) as pilot:
         await ask(pilot)
-        await pressed(pilot, "f12")
+        await press(pilot, "f12")
         assert isinstance(pilot.app.screen, ExplainScreen)
         assert names(pilot)[:4] == ["tok/s", "× plain", "accepted", "α"]
-        await pressed(pilot, "down", "down", "down")
+        await press(pilot, "down", "down", "down")
         assert "Of 5 drafted tokens that were compared with the target, 4 were accepted: 80 %." in text_at(
             pilot, "text"
         )
-        await pressed(pilot, "escape")
+        await pilot.resize_terminal(50, 20)
+        assert not pilot.app.screen.query_one("#names").display
+        await press(pilot, "up", "up")
+        assert text_at(pilot, "text").startswith("× plain")
+        await press(pilot, "escape")
         assert isinstance(pilot.app.screen, ChatScreen)
 
 
 async def test_a_figure_of_the_panel_is_explained_by_a_question_mark() -> None:
     async with chat(ScriptedClient(script(ROUNDS))) as pilot:
         await ask(pilot)
-        await pressed(pilot, "f9")
-        await pressed(pilot, "down", "down", "question_mark")
+        await press(pilot, "f9")
+        await press(pilot, "down", "down", "question_mark")
         assert marked(pilot) == "accepted"
         assert "4 of 6 drafted tokens became part of the answer" in text_at(pilot, "text")
         assert "coupled" in str(pilot.app.screen.query_one("#names", Listing).items[-1].value)
-
-
-async def test_before_the_first_answer_the_figures_are_explained_in_general() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await pressed(pilot, "f12")
-        assert "Tokens per second while decoding." in text_at(pilot, "text")
 
 
 async def test_the_command_explains_one_figure_and_enter_reads_more() -> None:
@@ -69,27 +59,29 @@ async def test_the_command_explains_one_figure_and_enter_reads_more() -> None:
         await ask(pilot)
         await command(pilot, "/explain verifier ")
         assert marked(pilot) == "verifier"
-        await pressed(pilot, "enter")
+        await press(pilot, "enter")
         assert isinstance(pilot.app.screen, HelpScreen)
         section = str(pilot.app.screen.query_one("#section Static", Static).render())
         assert "The drafter proposes k tokens." in " ".join(section.split())
-        await pressed(pilot, "escape")
+        await press(pilot, "escape")
         assert isinstance(pilot.app.screen, ExplainScreen)
 
 
-async def test_an_unknown_figure_is_answered_with_the_nearest() -> None:
+async def test_before_the_first_answer_figures_are_explained_in_general_and_an_unknown_one_is_not() -> None:
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, "/explain alpa ")
         assert "did you mean alpha?" in note(pilot)
+        await press(pilot, "f12")
+        assert "Tokens per second while decoding." in text_at(pilot, "text")
 
 
 async def test_a_selected_answer_explains_its_figures_and_its_marked_token() -> None:
     async with chat(ScriptedClient(script(ROUNDS))) as pilot:
         await ask(pilot)
-        await pressed(pilot, "tab", "question_mark")
+        await press(pilot, "tab", "question_mark")
         assert marked(pilot) == "tok/s"
-        await pressed(pilot, "escape")
-        await pressed(pilot, "t", "up", "question_mark")
+        await press(pilot, "escape")
+        await press(pilot, "t", "up", "question_mark")
         assert [name[0] for name in names(pilot)] == ["●", "○", "·", "◆"]
 
 
@@ -98,20 +90,11 @@ async def test_a_token_of_the_inspector_is_explained_beside_the_others_and_the_a
         await ask(pilot, "Who?")
         await pilot.press("f4")
         await pilot.pause(0.8)
-        await pressed(pilot, "down", "question_mark")
+        await press(pilot, "down", "question_mark")
         assert marked(pilot) == "○ bad"
         assert "drew “·three”, so “bad” was rejected." in text_at(pilot, "text")
         assert len(names(pilot)) > 4
-        await pressed(pilot, "down", "down")
+        await press(pilot, "down", "down")
         assert marked(pilot) == "◆ ·three"
-        await pressed(pilot, *["down"] * len(names(pilot)))
+        await press(pilot, *["down"] * len(names(pilot)))
         assert "ranks" in text_at(pilot, "text")
-
-
-async def test_a_narrow_screen_shows_the_text_alone() -> None:
-    async with chat(ScriptedClient(script(ROUNDS)), (50, 20)) as pilot:
-        await ask(pilot)
-        await pressed(pilot, "f12")
-        assert not pilot.app.screen.query_one("#names").display
-        await pressed(pilot, "down")
-        assert text_at(pilot, "text").startswith("× plain")

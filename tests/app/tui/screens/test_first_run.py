@@ -50,13 +50,6 @@ async def test_a_question_can_be_typed_and_sent_while_the_pair_is_loading() -> N
     assert not is_first_run(Config())
 
 
-async def test_enter_starts_with_the_built_in_pair() -> None:
-    async with first_run(ScriptedClient()) as pilot:
-        await pilot.press("enter")
-        await back_in_the_chat(pilot)
-        assert pilot.app.screen.focused is prompt(pilot)
-
-
 async def test_a_fitting_pair_opens_its_details() -> None:
     async with first_run(ScriptedClient()) as pilot:
         await until(pilot, lambda: "this machine (" in words(pilot) or "This machine:" in words(pilot))
@@ -81,13 +74,16 @@ async def test_the_last_rows_open_the_models_and_up_goes_to_them_directly() -> N
         assert screen(pilot).is_current
 
 
-async def test_the_welcome_fits_a_small_screen() -> None:
+async def test_the_welcome_fits_a_small_screen_and_enter_starts_with_the_built_in_pair() -> None:
     async with first_run(ScriptedClient()) as pilot:
         await until(pilot, lambda: "this machine (" in words(pilot) or "This machine:" in words(pilot))
         await pilot.pause(0.2)
         panel = pilot.app.screen.query_one("#panel")
         last = pilot.app.screen.query_one("#last")
         assert last.region.bottom < panel.region.bottom <= 24
+        await pilot.press("enter")
+        await back_in_the_chat(pilot)
+        assert pilot.app.screen.focused is prompt(pilot)
 
 
 def marked(window: FirstRunScreen) -> list[str]:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-
-import pytest
 from textual.widgets import Input, Static
 
-from app.tui.chatting import Chat, ask, chat, command, quiet, seen, text_at
-from app.tui.scripted_client import ScriptedClient, chat_options, script
+from app.tui.chatting import Chat, ask, chat, command, press, seen, text_at
+from app.tui.scripted_client import ScriptedClient, script
 from specchat.manual.sections import SectionAddress
-from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.widgets.listing import Listing
@@ -38,19 +32,18 @@ def title(pilot: Chat) -> str:
     return str(pilot.app.screen.query_one("#panel").border_title)
 
 
-@pytest.mark.parametrize(("size", "stacked"), [(SMALL, False), ((40, 15), True)])
-async def test_what_a_key_does_is_beside_it_or_below_it_where_that_is_too_narrow(
-    size: tuple[int, int], stacked: bool
-) -> None:
-    async with chat(ScriptedClient(), size) as pilot:
+async def test_what_a_key_does_is_beside_it_or_below_it_where_that_is_too_narrow() -> None:
+    async with chat(ScriptedClient(), SMALL) as pilot:
         await pilot.press("f1")
-        await pilot.pause()
-        key, does = (pilot.app.screen.query(f".keys .{kind}").first(Static) for kind in ("name", "text"))
-        assert (does.region.y > key.region.y) is stacked
-        assert all(cell.region.width > 20 for cell in pilot.app.screen.query(".text"))
+        for size, stacked in ((SMALL, False), ((40, 15), True)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            key, does = (pilot.app.screen.query(f".keys .{kind}").first(Static) for kind in ("name", "text"))
+            assert (does.region.y > key.region.y) is stacked, size
+            assert all(cell.region.width > 20 for cell in pilot.app.screen.query(".text")), size
 
 
-async def test_a_search_finds_commands_keys_and_documentation_and_opens_a_section() -> None:
+async def test_a_search_finds_commands_keys_and_documentation_opens_a_section_and_esc_goes_back() -> None:
     async with chat(ScriptedClient(), SMALL) as pilot:
         await pilot.press("f1")
         await search(pilot, "theme")
@@ -64,13 +57,7 @@ async def test_a_search_finds_commands_keys_and_documentation_and_opens_a_sectio
         await pilot.pause(0.1)
         assert 'theme = "specchat-light"' in section(pilot)
         assert title(pilot) == "specchat help · The terminal app › Keys and themes"
-
-
-async def test_esc_goes_back_from_a_section_to_the_results_and_then_closes() -> None:
-    async with chat(ScriptedClient(), SMALL) as pilot:
-        await pilot.press("f1")
-        await search(pilot, "theme")
-        await pilot.press("enter", "escape")
+        await pilot.press("escape")
         await pilot.pause()
         assert pilot.app.screen.query_one("#results").display
         assert pilot.app.screen.query_one(Input).value == "theme"
@@ -100,16 +87,15 @@ async def test_arrows_and_digits_go_on_from_a_section() -> None:
         assert pilot.app.screen.query_one("#results").display
 
 
-async def test_digits_are_written_while_no_section_is_open() -> None:
+async def test_words_with_the_command_are_searched_digits_too_and_what_nothing_matches_is_said() -> None:
     async with chat(ScriptedClient(), SMALL) as pilot:
-        await pilot.press("f1")
+        await command(pilot, "/help import chatgpt")
+        await pilot.pause(0.3)
+        assert SectionAddress("sessions.md", "Import") in results(pilot)
+        await pilot.press("ctrl+u")
         await search(pilot, "k 2")
         assert pilot.app.screen.query_one(Input).value == "k 2"
-
-
-async def test_what_nothing_matches_is_said_and_an_emptied_search_shows_the_first_page() -> None:
-    async with chat(ScriptedClient(), SMALL) as pilot:
-        await pilot.press("f1")
+        await pilot.press("ctrl+u")
         await search(pilot, "xyzzyplugh")
         assert text_at(pilot, "nothing") == "nothing in the help has “xyzzyplugh”"
         await pilot.press(*["backspace"] * 10)
@@ -118,45 +104,33 @@ async def test_what_nothing_matches_is_said_and_an_emptied_search_shows_the_firs
         assert not pilot.app.screen.query_one("#nothing").display
 
 
-async def test_help_with_words_searches_for_them() -> None:
-    async with chat(ScriptedClient(), SMALL) as pilot:
-        await command(pilot, "/help import chatgpt")
-        await pilot.pause(0.3)
-        assert SectionAddress("sessions.md", "Import") in results(pilot)
+async def offer(pilot: Chat, client: ScriptedClient, said: str) -> bool:
+    """Whether F1 searches the docs after a question about the GPU that gets this answer."""
+    client.rounds = script(said)
+    await ask(pilot, "Which GPU do you want?")
+    return any("F1 searches the docs for “GPU”" in row for row in seen(pilot))
 
 
-@asynccontextmanager
-async def guide(answer: str, target: str = TARGET_NAME) -> AsyncIterator[Chat]:
-    """A chat with the built-in guide, or another model, that was asked about the GPU and gave this answer."""
-    app = SpecchatApp(chat_options(target=Path(target)), ScriptedClient(script(answer)))
-    async with app.run_test(size=SMALL) as pilot:
-        await quiet(pilot)
-        await ask(pilot, "Which GPU do you want?")
-        yield pilot
+async def searched(pilot: Chat) -> str:
+    await pilot.press("f1")
+    await pilot.pause(0.3)
+    return pilot.app.screen.query_one(Input).value
 
 
-async def test_f1_searches_the_docs_where_the_guide_does_not_know() -> None:
-    async with guide("> I do not know that.") as pilot:
-        assert any("F1 searches the docs for “GPU”" in row for row in seen(pilot))
-        await pilot.press("f1")
-        await pilot.pause(0.3)
-        assert pilot.app.screen.query_one(Input).value == "GPU"
+async def test_f1_searches_the_docs_where_the_guide_does_not_know_until_the_next_answer() -> None:
+    client = ScriptedClient()
+    async with chat(client, SMALL, target=TARGET_NAME) as pilot:
+        assert not await offer(pilot, client, "> I know that.")
+        assert await offer(pilot, client, "> I do not know that.")
+        assert await searched(pilot) == "GPU"
         assert results(pilot)[0].page == "install.md"
-
-
-async def test_the_next_answer_ends_the_offer() -> None:
-    async with guide("> I do not know that.") as pilot:
-        client = pilot.app.client  # type: ignore[attr-defined]
+        await press(pilot, "escape")
         client.rounds = script("> Hello.")
         await ask(pilot, "Hi")
-        await pilot.press("f1")
-        await pilot.pause(0.3)
-        assert pilot.app.screen.query_one(Input).value == ""
+        assert await searched(pilot) == ""
 
 
-@pytest.mark.parametrize(
-    ("answer", "target"), [("> I know that.", TARGET_NAME), ("> I do not know that.", "qwen.gguf")]
-)
-async def test_other_answers_and_other_models_offer_no_search(answer: str, target: str) -> None:
-    async with guide(answer, target) as pilot:
-        assert not any("searches the docs" in row for row in seen(pilot))
+async def test_other_models_offer_no_search() -> None:
+    client = ScriptedClient()
+    async with chat(client, SMALL) as pilot:
+        assert not await offer(pilot, client, "> I do not know that.")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tui.chatting import Chat, ask, chat, note, quiet, shown, text_at
+from app.tui.chatting import Chat, ask, chat, note, press, shown, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
@@ -25,7 +25,7 @@ async def inspecting(client: ScriptedClient) -> AsyncIterator[Chat]:
         yield pilot
 
 
-async def test_the_last_round_is_shown_with_outcomes_and_alternatives() -> None:
+async def test_the_last_round_is_shown_with_outcomes_and_what_the_engine_says_of_the_marked_position() -> None:
     client = ScriptedClient(script("> one| two~bad~/late/> three"))
     async with inspecting(client) as pilot:
         assert "round 2 of 2" in text_at(pilot, "round")
@@ -34,33 +34,22 @@ async def test_the_last_round_is_shown_with_outcomes_and_alternatives() -> None:
         assert "rejected: the target drew ·three" in rows[1]
         assert "never compared" in rows[2]
         assert "inspecting" not in text_at(pilot, "others")
-
-
-async def test_the_engine_inspects_the_marked_position_and_all_tokens_of_it() -> None:
-    client = ScriptedClient(script("> one| two~bad~/late/> three"))
-    async with inspecting(client) as pilot:
         await pilot.press("down")
         await pilot.pause(0.6)
         assert [(position, asked) for _, position, asked in client.inspected] == [(1, (1,)), (2, (1, 2))]
         assert client.inspected[0][0] == (2, 1, 2)
         assert "removed by top-k" in text_at(pilot, "others")
+        assert "1.000" in text_at(pilot, "others")
+        await pilot.press("r")
+        assert "0.500" in text_at(pilot, "others"), "raw probabilities are one key away"
 
 
 async def test_a_rejected_token_can_begin_a_branch() -> None:
     client = ScriptedClient(script("> one| two~bad~> three"))
     async with inspecting(client) as pilot:
-        await pilot.press("down", "enter")
-        await quiet(pilot)
+        await press(pilot, "down", "enter")
         assert client.prefixes[-1] == (2, 1, 1)
         assert shown(pilot) == ["Who?", " one two three"]
-
-
-async def test_raw_probabilities_are_one_key_away() -> None:
-    client = ScriptedClient(script("> three"))
-    async with inspecting(client) as pilot:
-        assert "1.000" in text_at(pilot, "others")
-        await pilot.press("r")
-        assert "0.500" in text_at(pilot, "others")
 
 
 async def test_a_running_answer_cannot_be_inspected() -> None:

@@ -10,10 +10,8 @@ from pathlib import Path
 import huggingface_hub.constants  # noqa: F401 - it reads HF_HUB_OFFLINE once, which a test below sets
 import pytest
 
-from app.tui.chatting import Chat, command, header, quiet, screen
+from app.tui.chatting import Chat, command, header, press, quiet, screen
 from app.tui.scripted_client import ScriptedClient, chat_options
-from specchat.models.downloads import Wanted
-from specchat.models.hub import Hub as HubClient
 from specchat.models.preferences import Preferences, write_preferences
 from specchat.settings.options import ChatOptions
 from specchat.tui.app import SpecchatApp
@@ -43,12 +41,9 @@ def options(tiny_models: TinyModels) -> ChatOptions:
 
 
 @asynccontextmanager
-async def chatting(
-    options: ChatOptions, size: tuple[int, int] = (100, 30)
-) -> AsyncIterator[tuple[Chat, ScriptedClient]]:
+async def chatting(options: ChatOptions) -> AsyncIterator[tuple[Chat, ScriptedClient]]:
     client = ScriptedClient()
-    app = SpecchatApp(options, client)
-    async with app.run_test(size=(100, 30)) as pilot:
+    async with SpecchatApp(options, client).run_test(size=(100, 30)) as pilot:
         await quiet(pilot)
         yield pilot, client
 
@@ -88,17 +83,6 @@ async def choose(pilot: Chat, name: str) -> None:
     raise AssertionError(f"no {name} in\n{shown(pilot)}")
 
 
-async def test_a_model_on_this_machine_is_found_and_loaded(options: ChatOptions, tiny_models: TinyModels) -> None:
-    async with chatting(options) as (pilot, client):
-        await pilot.press("f8")
-        await until(pilot, lambda: "stranger" in shown(pilot))
-        await pilot.press(*"strang")
-        await until(pilot, lambda: "target " not in shown(pilot))
-        await pilot.press("enter")
-        await quiet(pilot)
-        assert client.loaded[-1] == (tiny_models.stranger, None)
-
-
 async def test_fitting_drafts_come_first_and_the_others_say_why_not(
     options: ChatOptions, tiny_models: TinyModels
 ) -> None:
@@ -113,25 +97,29 @@ async def test_fitting_drafts_come_first_and_the_others_say_why_not(
         await choose(pilot, "broken")
         await pilot.press("enter")
         assert "cannot draft here" in shown(pilot)
-        await pilot.press("home", "enter")
-        await quiet(pilot)
+        await press(pilot, "home", "enter")
         assert client.loaded[-1] == (tiny_models.target, tiny_models.draft)
     broken.unlink()
 
 
-async def test_a_target_and_its_draft_are_chosen_one_after_the_other(
+async def test_a_target_is_found_and_its_draft_is_chosen_after_it(
     options: ChatOptions, tiny_models: TinyModels
 ) -> None:
     async with chatting(options) as (pilot, client):
-        await command(pilot, "/model")
+        await pilot.press("f8")
         await until(pilot, lambda: "stranger" in shown(pilot))
-        await choose(pilot, "stranger")
+        await pilot.press(*"strang")
+        await until(pilot, lambda: "target " not in shown(pilot))
+        await press(pilot, "enter")
+        assert client.loaded[-1] == (tiny_models.stranger, None)
+        await command(pilot, "/model")
+        await until(pilot, lambda: "target " in shown(pilot))
+        await choose(pilot, "target ")
         await pilot.press("f4")
         await until(pilot, lambda: "no draft model" in shown(pilot) and "+" in shown(pilot))
         await choose(pilot, "no draft model")
-        await pilot.press("enter")
-        await quiet(pilot)
-        assert client.loaded[-1] == (tiny_models.stranger, None)
+        await press(pilot, "enter")
+        assert client.loaded[-1] == (tiny_models.target, None)
 
 
 async def test_a_model_of_the_hub_is_found_judged_and_downloaded_in_the_background(
@@ -163,27 +151,16 @@ async def test_a_model_of_the_hub_is_found_judged_and_downloaded_in_the_backgrou
         await until(pilot, lambda: "here" in shown(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: "Ctrl+G loads it" in str(bar.render()))
-        await pilot.press("ctrl+g")
-        await quiet(pilot)
+        await press(pilot, "ctrl+g")
         target, draft = client.loaded[-1]
         assert target.read_bytes() == model
         assert draft is None
         await until(pilot, lambda: not bar.display)
 
 
-async def test_an_unreachable_hub_is_reported_in_one_line(
-    options: ChatOptions, hub: Hub, monkeypatch: pytest.MonkeyPatch
+async def test_a_gated_model_and_an_unreachable_hub_are_explained(
+    options: ChatOptions, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    async with chatting(options) as (pilot, _):
-        await pilot.press("f8", "tab", "tab", *"tiny", "enter")
-        await until(pilot, lambda: "HF_HUB_OFFLINE is set" in shown(pilot))
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is screen(pilot))
-        assert "builtin-guide" in header(pilot)
-
-
-async def test_a_gated_model_is_explained(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
     model = write_tiny_model(tmp_path / "m.gguf").read_bytes()
     hub.repositories["a/gated-GGUF"] = Repository({"g-F16.gguf": model}, gated=True)
     async with chatting(options) as (pilot, _):
@@ -195,25 +172,12 @@ async def test_a_gated_model_is_explained(options: ChatOptions, hub: Hub, tmp_pa
         await until(pilot, lambda: "hf auth login" in shown(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: "Enter lists its models" in shown(pilot))
-
-
-async def test_quitting_keeps_a_running_download(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
-    model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
-    hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
-    hub.slow = 0.05
-    async with chatting(options) as (pilot, _):
-        await pilot.press("f8", "tab", "tab", *"a/tiny-GGUF", "enter")
-        await until(pilot, lambda: "tiny-F16.gguf" in shown(pilot))
-        await pilot.press("enter")
-        await until(pilot, lambda: "As the target" in shown(pilot))
-        await pilot.press("enter")
-        await until(pilot, lambda: any(0 < view.percent < 100 for view in pilot.app.downloads.views()))
-        app = pilot.app
-    assert isinstance(app, SpecchatApp)
-    ((name, percent),) = app.unfinished
-    assert name == "a/tiny-GGUF:F16"
-    assert 0 < percent < 100
-    assert [*(tmp_path / "home").rglob("*.part")]
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        await pilot.press("ctrl+u", *"tiny", "enter")
+        await until(pilot, lambda: "HF_HUB_OFFLINE is set" in shown(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen(pilot))
+        assert "builtin-guide" in header(pilot)
 
 
 async def test_a_pair_of_the_hub_is_judged_before_the_download_and_downloaded_together(
@@ -242,14 +206,13 @@ async def test_a_pair_of_the_hub_is_judged_before_the_download_and_downloaded_to
         await pilot.press("enter")
         await until(pilot, lambda: "a/pair-big-GGUF:F16 + a/pair-small-GGUF:F16" in shown(pilot))
         await until(pilot, lambda: "here" in shown(pilot))
-        await pilot.press("enter")
-        await quiet(pilot)
+        await press(pilot, "enter")
         target, draft = client.loaded[-1]
         assert draft is not None
         assert (target.read_bytes(), draft.read_bytes()) == (big, small)
 
 
-async def test_an_interrupted_download_is_offered_at_the_next_start_and_resumes(
+async def test_quitting_interrupts_a_download_which_is_offered_at_the_next_start_and_resumes(
     options: ChatOptions, hub: Hub, tmp_path: Path
 ) -> None:
     model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
@@ -262,6 +225,11 @@ async def test_an_interrupted_download_is_offered_at_the_next_start_and_resumes(
         await until(pilot, lambda: "As the target" in shown(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: any(0 < view.percent < 100 for view in pilot.app.downloads.views()))
+        app = pilot.app
+    assert isinstance(app, SpecchatApp)
+    ((name, percent),) = app.unfinished
+    assert name == "a/tiny-GGUF:F16"
+    assert 0 < percent < 100
     (part,) = (tmp_path / "home").rglob("*.part")
     have = part.stat().st_size
     hub.slow = 0.0
@@ -275,25 +243,5 @@ async def test_an_interrupted_download_is_offered_at_the_next_start_and_resumes(
         await pilot.press("enter")
         await until(pilot, lambda: "here" in shown(pilot))
         assert [asked.headers["Range"] for asked in hub.transfers()] == [f"bytes={have}-"]
-        await pilot.press("enter")
-        await quiet(pilot)
-        assert client.loaded[-1][0].read_bytes() == model
-
-
-async def test_a_key_of_the_chat_resumes_a_download(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
-    model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
-    hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
-    hub.slow = 0.05
-    async with chatting(options) as (pilot, _):
-        downloads = pilot.app.downloads.all
-        key = downloads.start(Wanted("it", HubClient().model("a/tiny-GGUF")))
-        await until(pilot, lambda: 0 < downloads.view(key).percent < 100)
-    hub.slow = 0.0
-    async with chatting(options) as (pilot, client):
-        bar = pilot.app.screen.query_one(DownloadBar)
-        await until(pilot, lambda: bar.display and "it · interrupted at" in str(bar.render()))
-        await pilot.press("ctrl+g")
-        await until(pilot, lambda: "Ctrl+G loads it" in str(bar.render()))
-        await pilot.press("ctrl+g")
-        await quiet(pilot)
+        await press(pilot, "enter")
         assert client.loaded[-1][0].read_bytes() == model

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tui.chatting import Chat, ask, chat, command, note, quiet, screen, shown, text_at, wait_until
+from app.tui.chatting import Chat, ask, chat, command, note, press, screen, shown, text_at, wait_until
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.engine_process.protocol import TaskFailed
 from specchat.traces.timeline import Race
@@ -44,8 +44,7 @@ async def test_both_answers_use_the_last_answers_noise_and_leave_the_conversatio
         assert client.noises[-1] != client.noises[0]
         assert "texts equal" in text_at(pilot, "verdict")
         assert "6 tok" in text_at(pilot, "plain-title")
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert shown(pilot) == before
         assert screen(pilot).state.session.conversation.session == head
         assert await screen(pilot).state.archive.do(lambda store: store.messages(head.id)) == stored
@@ -58,8 +57,7 @@ async def test_escape_stops_the_recording_and_the_chat_continues() -> None:
         client.hold_after, client.go = 1, threading.Event()
         await pilot.press("f6")
         await wait_until(lambda: "Esc stops it" in text_at(pilot, "recording"))
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert client.stopped
         assert len(client.asked) == 2
         client.hold_after = None
@@ -67,31 +65,21 @@ async def test_escape_stops_the_recording_and_the_chat_continues() -> None:
         assert shown(pilot)[-1] == " one two three four five six"
 
 
-async def test_the_verdict_names_the_first_difference_of_the_texts() -> None:
+async def test_the_verdict_names_the_first_difference_of_the_texts_or_a_failure_of_the_engine() -> None:
     client = ScriptedClient(ROUNDS)
     async with chat(client) as pilot:
+        await pilot.press("f6")
+        assert "no answer yet" in note(pilot)
         await ask(pilot, "Who?")
         client.variants = [script("> one| two> 2"), script("> one| two> 3")]
         await pilot.press("f6")
         await raced(pilot)
         assert "the texts differ from character 9" in text_at(pilot, "verdict")
-
-
-async def test_an_engine_failure_is_shown_in_the_window() -> None:
-    client = ScriptedClient(ROUNDS)
-    async with chat(client) as pilot:
-        await ask(pilot, "Who?")
+        await press(pilot, "escape")
         client.failure = TaskFailed("no memory left")
         await pilot.press("f6")
-        await pilot.pause(0.5)
+        await wait_until(lambda: "no memory left" in text_at(pilot, "recording"))
         assert isinstance(pilot.app.screen, RaceScreen)
-        assert "no memory left" in text_at(pilot, "recording")
-
-
-async def test_without_an_answer_there_is_nothing_to_race() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await pilot.press("f6")
-        assert "no answer yet" in note(pilot)
 
 
 FAST, SLOW = sample_trace(step_ms=100.0), sample_trace(step_ms=200.0)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.tui.chatting import Chat, ask, chat, command, note, quiet, text_at
+from app.tui.chatting import Chat, ask, chat, command, note, press, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.screens.help import HelpScreen
@@ -24,7 +24,7 @@ def controls(pilot: Chat) -> str:
     return str(pilot.app.screen.query_one(DeckBar).render())
 
 
-async def test_the_last_answer_plays_forward_and_back_round_by_round() -> None:
+async def test_the_last_answer_plays_forward_and_back_round_by_round_and_is_explained() -> None:
     async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
         await ask(pilot, "Who?")
         await command(pilot, "/replay")
@@ -34,6 +34,14 @@ async def test_the_last_answer_plays_forward_and_back_round_by_round() -> None:
         assert "Who?" in rows(pilot)
         assert "one twobad three four" in rows(pilot)
         assert "round 3 of 3" in controls(pilot)
+        await pilot.press("f12")
+        await pilot.pause(0.2)
+        assert isinstance(pilot.app.screen, ExplainScreen)
+        assert "4 tokens in" in text_at(pilot, "text")
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        assert isinstance(pilot.app.screen, HelpScreen)
+        await pilot.press("escape", "escape")
         await pilot.press("left")
         await pilot.pause(0.2)
         assert "one twobad three▌" in rows(pilot)
@@ -41,16 +49,21 @@ async def test_the_last_answer_plays_forward_and_back_round_by_round() -> None:
         await pilot.pause(0.2)
         assert "round 0 of 3" in controls(pilot)
         assert "one" not in rows(pilot)
-        await pilot.press("escape")
-        await quiet(pilot)
+        await press(pilot, "escape")
         assert not pilot.app.screen.query(Played)
 
 
-async def test_a_file_with_several_turns_plays_turn_by_turn(tmp_path: Path) -> None:
+async def test_a_file_with_several_turns_plays_turn_by_turn_and_another_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "two.jsonl"
     turns = [sample_trace(question="First?"), sample_trace(CAT[:1], question="Second?", ended=False)]
     file.write_text("".join(line for turn in turns for line in encoded(turn)))
+    broken = tmp_path / "x.jsonl"
+    broken.write_text("{}\n")
     async with chat(ScriptedClient()) as pilot:
+        await command(pilot, "/replay")
+        assert "no answer yet" in note(pilot)
+        await command(pilot, f"/replay {broken}")
+        assert "is no trace" in note(pilot)
         await command(pilot, f"/replay {file}")
         await pilot.press("end")
         await pilot.pause(0.2)
@@ -59,28 +72,3 @@ async def test_a_file_with_several_turns_plays_turn_by_turn(tmp_path: Path) -> N
         await pilot.pause(0.2)
         assert "Second?" in rows(pilot)
         assert "the recording stops here" in rows(pilot)
-
-
-async def test_the_figures_of_the_rounds_shown_are_explained() -> None:
-    async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
-        await ask(pilot, "Who?")
-        await command(pilot, "/replay")
-        await pilot.press("end")
-        await pilot.pause(0.2)
-        await pilot.press("f12")
-        await pilot.pause(0.2)
-        assert isinstance(pilot.app.screen, ExplainScreen)
-        assert "4 tokens in" in text_at(pilot, "text")
-        await pilot.press("enter")
-        await pilot.pause(0.2)
-        assert isinstance(pilot.app.screen, HelpScreen)
-
-
-async def test_a_file_that_is_not_a_trace_is_reported_in_one_line(tmp_path: Path) -> None:
-    file = tmp_path / "x.jsonl"
-    file.write_text("{}\n")
-    async with chat(ScriptedClient()) as pilot:
-        await command(pilot, f"/replay {file}")
-        assert "is no trace" in note(pilot)
-        await command(pilot, "/replay")
-        assert "no answer yet" in note(pilot)

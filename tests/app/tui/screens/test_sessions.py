@@ -79,7 +79,7 @@ async def test_changes_repeat_the_search_but_not_while_a_title_is_edited() -> No
             await until(pilot, ["three", "two", "one"])
 
 
-async def test_the_applications_own_changes_are_not_reported() -> None:
+async def test_a_new_title_replaces_the_old_one_and_is_not_reported_as_anothers_change() -> None:
     async with chat(ScriptedClient()) as pilot:
         await ask(pilot, "Who?")
         await pilot.press("ctrl+o")
@@ -90,13 +90,6 @@ async def test_the_applications_own_changes_are_not_reported() -> None:
         await until(pilot, ["Who?!"])
         await pilot.pause(0.3)
         assert told(pilot) == "1"
-
-
-async def test_what_is_typed_replaces_the_old_title() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await ask(pilot, "Who?")
-        await pilot.press("ctrl+o")
-        await until(pilot, ["Who?"])
         await pilot.press("f2", *"People", "enter")
         await until(pilot, ["People"])
 
@@ -118,16 +111,7 @@ async def test_keys_act_in_the_order_in_which_they_were_typed() -> None:
         await until(pilot, ["two", "Once more"])
         burst(pilot, *"two", "f2", *"Second", "enter")
         await until(pilot, ["Second"])
-
-
-async def test_enter_opens_what_was_typed_before_it() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        with Store.open(sessions_db()) as other:
-            begun(other, "one")
-            begun(other, "two")
-        await pilot.press("ctrl+o")
-        await until(pilot, ["two", "one"])
-        burst(pilot, *"one", "enter")
+        burst(pilot, *["backspace"] * 3, *"once", "enter")
         await quiet(pilot)
         assert shown(pilot) == ["the first words of one"]
 

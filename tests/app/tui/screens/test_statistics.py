@@ -116,8 +116,12 @@ def page(pilot: Chat) -> str:
     return str(pane.query_one(".page", Static).render())
 
 
-async def test_the_window_opens_at_the_requested_page_and_arrows_change_it() -> None:
+async def test_the_window_opens_at_the_requested_page_arrows_change_it_and_a_key_copies_it() -> None:
     async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
+        await pilot.press("f7")
+        await pilot.pause(0.3)
+        assert "Nothing recorded yet" in page(pilot)
+        await pilot.press("escape")
         await ask(pilot, "Who?")
         await command(pilot, "/why")
         await pilot.pause(0.3)
@@ -131,7 +135,14 @@ async def test_the_window_opens_at_the_requested_page_and_arrows_change_it() -> 
         assert "answers         1" in page(pilot)
         await pilot.press("escape", "f7")
         await pilot.pause(0.3)
-        assert "What if" in page(pilot)
+        await pilot.press("c")
+        assert "What if" in pilot.app.clipboard
+        assert pilot.app.clipboard.splitlines() == [line.rstrip() for line in page(pilot).rstrip().splitlines()]
+        panel = pilot.app.screen.query_one("#panel")
+        assert str(panel.border_subtitle).endswith("C copies: sent to the terminal")
+        await pilot.press("right")
+        await pilot.pause(0.3)
+        assert str(panel.border_subtitle).endswith("C copies")
 
 
 async def test_learn_opens_the_page_about_what_the_draft_has_learned() -> None:
@@ -149,27 +160,5 @@ async def test_learn_opens_the_page_about_what_the_draft_has_learned() -> None:
         assert "Learning is on: 5,000 tokens recorded" in page(pilot)
         assert "free  ○ 0.75" in page(pilot)
         await pilot.press("right")
-        await pilot.pause(0.3)
-        assert "Nothing recorded yet" in page(pilot)
-
-
-async def test_a_page_is_copied_as_plain_text() -> None:
-    async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
-        await ask(pilot, "Who?")
-        await pilot.press("f7")
-        await pilot.pause(0.3)
-        await pilot.press("c")
-        assert "What if" in pilot.app.clipboard
-        assert pilot.app.clipboard.splitlines() == [line.rstrip() for line in page(pilot).rstrip().splitlines()]
-        panel = pilot.app.screen.query_one("#panel")
-        assert str(panel.border_subtitle).endswith("C copies: sent to the terminal")
-        await pilot.press("right")
-        await pilot.pause(0.3)
-        assert str(panel.border_subtitle).endswith("C copies")
-
-
-async def test_before_the_first_answer_the_window_says_so() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await pilot.press("f7")
         await pilot.pause(0.3)
         assert "Nothing recorded yet" in page(pilot)

@@ -29,7 +29,7 @@ async def result_text(pilot: Chat) -> str:
     raise AssertionError(text)
 
 
-async def test_equal_texts_are_reported_and_the_conversation_is_unchanged() -> None:
+async def test_equal_texts_are_reported_the_conversation_is_unchanged_and_a_difference_is_inspected() -> None:
     client = ScriptedClient(script("> one| two> three"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -39,12 +39,6 @@ async def test_equal_texts_are_reported_and_the_conversation_is_unchanged() -> N
         assert client.noises[0] == client.noises[1]
         await pilot.press("escape")
         assert shown(pilot) == ["Who?", " one two three"]
-
-
-async def test_the_first_difference_is_inspected() -> None:
-    client = ScriptedClient(script("> one| two> three"))
-    async with chat(client) as pilot:
-        await ask(pilot, "Who?")
         client.variants = [script("> one|> two")]
         await command(pilot, "/verify")
         text = await result_text(pilot)

@@ -6,11 +6,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
 from typing import Any
 
-import httpx2
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -19,7 +16,6 @@ from app.watching.samples import end, failure, made, start, state
 from specchat.remote.address import read_address
 from specchat.remote.servers import EngineKind
 from specchat.settings.paths import sessions_db
-from specchat.settings.server import Serving
 from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.screens.watch import Watched
 from specchat.tui.transcript.answer import TranscriptAnswer
@@ -32,7 +28,6 @@ from specchat.tui.widgets.prompt import PromptInput
 from specchat.tui.widgets.watch_bar import WatchBar
 from specchat.watching.client import WatchClient
 from specchat.watching.events import Away, Connected, TurnedAway, WatchEvent, read_message
-from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
 
 SERVER = server(EngineKind.SPECCHAT, draft="draft", version="0.1.0")
 
@@ -125,7 +120,7 @@ def keys(pilot: Watch) -> str:
 
 
 async def test_the_header_names_the_server_and_says_that_it_watches_and_nothing_can_be_typed() -> None:
-    async with watching() as (pilot, _):
+    async with watching() as (pilot, client):
         assert head(pilot).startswith("watching host:8080   guide ⇠ draft")
         assert "nothing runs now" in bar(pilot)
         assert "Nothing can be asked here" in bar(pilot)
@@ -133,6 +128,9 @@ async def test_the_header_names_the_server_and_says_that_it_watches_and_nothing_
         assert not pilot.app.screen.query(PromptInput)
         await pilot.press(*"hello", "enter")
         assert questions(pilot) == []
+        client.tell(TurnedAway("host answers 403: watching is off here"))
+        await drawn(pilot, client)
+        assert bar(pilot).startswith("✕ host answers 403: watching is off here"), "a refusal stays"
 
 
 async def test_a_live_request_is_a_turn_with_its_question_its_tokens_and_its_figures() -> None:
@@ -215,13 +213,6 @@ async def test_after_a_loss_the_answer_that_is_followed_goes_on_without_a_gap() 
         assert "others" not in bar(pilot)
 
 
-async def test_a_server_that_refuses_stays_the_status() -> None:
-    async with watching() as (pilot, client):
-        client.tell(TurnedAway("host answers 403: watching is off here"))
-        await drawn(pilot, client)
-        assert bar(pilot).startswith("✕ host answers 403: watching is off here")
-
-
 async def test_a_very_long_question_is_shortened_and_control_characters_are_not_drawn() -> None:
     async with watching(start(1, "x" * 100_000 + "\x1b[2J")) as (pilot, _):
         (question,) = questions(pilot)
@@ -236,20 +227,16 @@ async def test_the_figures_are_explained_also_on_a_narrow_screen() -> None:
         assert pilot.app.focused is not None
         assert pilot.app.focused.id == "panel"
         assert pilot.app.focused.size.width > 70
+        for key in ("question_mark", "f12"):
+            await pilot.press(key)
+            await drawn(pilot, client)
+            assert isinstance(pilot.app.screen, ExplainScreen), key
+            assert "tokens in" in str(pilot.app.screen.query_one("#text", Static).render())
+            await pilot.press("escape")
         await pilot.press("escape")
         assert pilot.app.focused is None
         await pilot.press("f3")
         assert answers(pilot)[0].view is not View.TRACE
-
-
-@pytest.mark.parametrize("keys", [["f12"], ["f9", "question_mark"]])
-async def test_the_figures_have_whole_explanations(keys: list[str]) -> None:
-    async with watching(start(1), made(1, 0), size=(80, 24)) as (pilot, client):
-        for key in keys:
-            await pilot.press(key)
-            await drawn(pilot, client)
-        assert isinstance(pilot.app.screen, ExplainScreen)
-        assert "tokens in" in str(pilot.app.screen.query_one("#text", Static).render())
 
 
 async def test_leaving_closes_the_connection_and_nothing_was_stored(isolated_machine: Path) -> None:
@@ -259,16 +246,3 @@ async def test_leaving_closes_the_connection_and_nothing_was_stored(isolated_mac
     assert not sessions_db().exists()
     kept = [file.read_bytes() for file in isolated_machine.rglob("*") if file.is_file()]
     assert not any(b"secret question" in content for content in kept)
-
-
-async def test_answers_of_a_real_server_appear() -> None:
-    with on_loopback(scripted_app(ScriptedEngine(), Serving(watch="on"))) as url:
-        client = WatchClient(read_address(url))
-        async with WatchApp(client, client.connect()).run_test(size=(100, 30)) as pilot:
-            body = {"messages": [{"role": "user", "content": "Who?"}]}
-            asking = Thread(target=lambda: httpx2.post(f"{url}/v1/chat/completions", json=body, trust_env=False))
-            asking.start()
-            await until(pilot, lambda: any(not answer.live for answer in answers(pilot)))
-            asking.join()
-            assert questions(pilot) == ["Who?"]
-            assert answers(pilot)[0].raw == "Hello world"
