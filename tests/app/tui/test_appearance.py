@@ -15,7 +15,6 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import DARK_NAME, LIGHT_NAME, Appearance, _holders, all_bindings, read_appearance
 from specchat.tui.keymap import read_keymap
 from specchat.tui.widgets.knobs import Knobs
-from specchat.tui.widgets.prompt import PromptInput
 from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 
@@ -28,24 +27,24 @@ def test_textuals_themes_and_ours_can_be_configured(name: str) -> None:
     assert read_appearance(name, {}).theme == name
 
 
-NAMES = (DARK_NAME, LIGHT_NAME, "textual-dark", "textual-light")
 ROLES = ("quiet", *(f"outcome-{each.value}" for each in (*Outcome, *TokenKind)))
 
 
-@pytest.mark.parametrize("name", NAMES)
-async def test_of_sixteen_colours_every_role_stands_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_sixteen_colours_every_role_stands_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("COLORTERM", raising=False)
-    app = SpecchatApp(chat_options(), ScriptedClient(), Appearance(name))
-    async with app.run_test(size=(100, 30)):
-        shown = {role: in_sixteen(app.theme_variables[role]) for role in (*ROLES, "background", "surface")}
-        placeholder = app.screen.query_one(PromptInput).get_component_rich_style("text-area--placeholder").color
-    assert placeholder is not None
-    for ground in (shown.pop("background"), shown.pop("surface")):
-        for colour in (*shown.values(), in_sixteen(placeholder.get_truecolor().hex)):
-            assert contrast(colour, ground) >= 3
-    assert shown["outcome-rejected"] == shown["outcome-correction"] == in_sixteen("#ff5555"), "in every theme"
-    assert len({shown[f"outcome-{each}"] for each in ("accepted", "rejected", "discarded", "plain")}) == 4
+    async with chat(ScriptedClient(), (100, 30)) as pilot:
+        for name in ("textual-dark", "textual-light", LIGHT_NAME, DARK_NAME):
+            pilot.app.theme = name
+            await pilot.pause()
+            shown = {role: in_sixteen(pilot.app.theme_variables[role]) for role in (*ROLES, "background", "surface")}
+            placeholder = prompt(pilot).get_component_rich_style("text-area--placeholder").color
+            assert placeholder is not None
+            for ground in (shown.pop("background"), shown.pop("surface")):
+                for colour in (*shown.values(), in_sixteen(placeholder.get_truecolor().hex)):
+                    assert contrast(colour, ground) >= 3, name
+            assert shown["outcome-rejected"] == shown["outcome-correction"] == in_sixteen("#ff5555"), name
+            assert len({shown[f"outcome-{each}"] for each in ("accepted", "rejected", "discarded", "plain")}) == 4, name
 
 
 def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
@@ -109,6 +108,7 @@ async def test_a_configured_theme_and_key_are_in_force() -> None:
         app.post_message(Key("alt+k", "k"))  # as terminals without kitty's protocol send it
         await pilot.pause()
         assert app.screen.query_one(Knobs).display
+    assert chosen_theme() is None, "a theme for this time is not kept"
 
 
 async def test_the_help_names_the_users_own_keys_and_the_command_that_was_asked_about() -> None:
@@ -123,14 +123,6 @@ async def test_the_help_names_the_users_own_keys_and_the_command_that_was_asked_
         assert rows[rows.index("Alt+K") + 1].startswith("knobs")
         assert "F2" not in rows
         assert "F3" in rows
-
-
-async def test_a_theme_is_chosen_by_command() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await pilot.press(*"/theme nord", "enter")
-        await pilot.pause(0.1)
-        assert pilot.app.theme == "nord"
-        assert prompt(pilot).text == ""
 
 
 @pytest.mark.parametrize("how", ["command", "palette"])
@@ -148,14 +140,6 @@ async def test_a_theme_that_was_chosen_is_the_next_starts_theme_too(how: str) ->
         await pilot.pause(0.3)
         assert pilot.app.theme == "nord"
     assert read_appearance(None, {}, chosen=chosen_theme(), light=True).theme == "nord"
-
-
-async def test_a_theme_for_this_time_is_not_kept() -> None:
-    app = SpecchatApp(chat_options(), ScriptedClient(), read_appearance("nord", {}, chosen="dracula"))
-    async with app.run_test() as pilot:
-        await pilot.pause(0.2)
-        assert app.theme == "nord"
-    assert chosen_theme() is None
 
 
 async def test_who_chooses_beside_the_configuration_is_told_which_comes_first() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from textual.pilot import Pilot
 
-from app.tui.chatting import quiet
+from app.tui.chatting import press, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from specchat.tui.app import SpecchatApp
 
@@ -25,8 +25,7 @@ async def nothing(pilot: Pilot[None]) -> None:
 
 async def ask(pilot: Pilot[None]) -> None:
     await quiet(pilot)
-    await pilot.press(*"Why?", "enter")
-    await quiet(pilot)
+    await press(pilot, *"Why?", "enter")
 
 
 def app() -> SpecchatApp:

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tui.chatting import answer, ask, chat, command, note, quiet, seen
-from app.tui.scripted_client import ScriptedClient, chat_options, script
+from app.tui.chatting import answer, ask, chat, command, note, press, seen
+from app.tui.scripted_client import ScriptedClient, script
 from specchat.terminal.pieces import shown
 from specchat.terminal.word_wrap import Line
-from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import Appearance
 from specchat.tui.transcript.markdown import MarkdownRows
 
@@ -92,8 +91,7 @@ async def test_copies_and_the_coloured_view_have_the_text_of_the_model() -> None
         await ask(pilot)
         assert any("α²" in row for row in seen(pilot))
         assert answer(pilot).raw == " $\\alpha^2$"
-        await pilot.press("f3")
-        await quiet(pilot)
+        await press(pilot, "f3")
         assert any("$\\alpha^2$" in row for row in seen(pilot))
 
 
@@ -106,9 +104,6 @@ async def test_a_setting_shows_them_as_they_are_written() -> None:
         assert "as they are written" in note(pilot)
         await command(pilot, "/math")
         assert any("α²" in row for row in seen(pilot))
-    async with SpecchatApp(
-        chat_options(), ScriptedClient(script("> $x^2$")), Appearance(math=False)
-    ).run_test() as pilot:
-        await quiet(pilot)
+    async with chat(client, appearance=Appearance(math=False)) as pilot:
         await ask(pilot)
-        assert any("$x^2$" in row for row in seen(pilot))
+        assert any("$\\alpha^2$" in row for row in seen(pilot))

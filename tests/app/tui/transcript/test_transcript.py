@@ -73,23 +73,19 @@ def numbered(count: int) -> UserMessage:
     return UserMessage("\n".join(f"line {number}" for number in range(count)))
 
 
-async def test_a_long_conversation_lays_out_only_its_end() -> None:
+async def test_a_long_conversation_lays_out_only_its_end_until_the_user_scrolls_up() -> None:
     entries = conversation(1000)
-    async with stage(*entries) as (_, transcript):
+    async with stage(*entries) as (pilot, transcript):
         assert "  ok" in rows(transcript)
         assert "  answer 999" in rows(transcript)
         assert sum(entry._rows is not None for entry in entries) < 60
-
-
-async def test_entries_above_are_laid_out_when_the_user_scrolls_there() -> None:
-    async with stage(*conversation(300)) as (pilot, transcript):
         transcript.move("home")
         await pilot.pause()
         assert rows(transcript)[1] == "▌ question 0"
         for _ in range(5):
             transcript.move("page_down")
         transcript.move("end")
-        assert "  answer 299" in rows(transcript)
+        assert "  answer 999" in rows(transcript)
 
 
 async def test_scrolling_up_over_estimated_heights_never_jumps() -> None:
@@ -107,7 +103,7 @@ async def test_scrolling_up_over_estimated_heights_never_jumps() -> None:
             before = now
 
 
-async def test_a_hint_counts_new_lines_and_a_click_goes_to_the_end() -> None:
+async def test_a_hint_counts_new_lines_and_a_click_or_the_key_goes_to_the_end() -> None:
     async with stage(numbered(60)) as (pilot, transcript):
         assert transcript.following
         transcript.move("page_up")
@@ -122,6 +118,14 @@ async def test_a_hint_counts_new_lines_and_a_click_goes_to_the_end() -> None:
         await pilot.pause()
         assert transcript.following
         assert rows(transcript)[-2] == "▌ line 4"
+        transcript.entries[-1].remove()
+        assert rows(transcript)[-2] == "▌ line 59", "what is removed has no rows"
+        transcript.focus()
+        transcript.move("home")
+        await pilot.pause()
+        assert rows(transcript)[-1] == "  ↓ jump to end (End)"
+        await pilot.press("end")
+        assert transcript.following
 
 
 async def test_sending_a_message_goes_to_the_end_even_while_an_answer_grows() -> None:
@@ -152,16 +156,6 @@ async def test_the_screen_shows_what_an_answer_adds_in_place_and_while_it_scroll
         await pilot.pause()
         assert "w0" not in pilot.app.export_screenshot()
         assert transcript.scroll_y > 0
-
-
-async def test_the_end_key_goes_to_the_end() -> None:
-    async with stage(numbered(60)) as (pilot, transcript):
-        transcript.focus()
-        transcript.move("home")
-        await pilot.pause()
-        assert rows(transcript)[-1] == "  ↓ jump to end (End)"
-        await pilot.press("end")
-        assert transcript.following
 
 
 async def test_a_new_width_keeps_the_readers_place_even_while_an_answer_grows() -> None:
@@ -214,17 +208,14 @@ async def test_a_thought_streams_unfolded_then_folds_and_unfolds_on_a_click() ->
         at = next(y for y, row in enumerate(rows(transcript)) if "▸" in row)
         await pilot.click(Transcript, offset=(4, at))
         assert any("well" in row for row in rows(transcript))
-
-
-async def test_a_thought_that_nothing_follows_stays_readable_and_can_be_folded() -> None:
-    thinking = TranscriptAnswer("guide")
-    async with stage(thinking) as (_, transcript):
-        thinking.begin_inside("</think>")
-        thinking.append(script("> well|> then"))
+        alone = TranscriptAnswer("guide")
+        transcript.load([alone])
+        alone.begin_inside("</think>")
+        alone.append(script("> well|> then"))
         assert any(row.startswith("  ▾ thinking …") for row in rows(transcript))
-        thinking.finish("")
-        assert any("well then" in row for row in rows(transcript))
-        thinking.toggle_thought()
+        alone.finish("")
+        assert any("well then" in row for row in rows(transcript)), "nothing follows it"
+        alone.toggle_thought()
         assert not any("well then" in row for row in rows(transcript))
 
 
@@ -269,16 +260,22 @@ async def test_keys_select_messages_and_post_what_to_do_with_them() -> None:
         assert transcript.selected is None
 
 
-async def test_arrows_and_clicks_ask_for_other_versions() -> None:
+async def test_arrows_and_clicks_ask_for_other_versions_and_a_link_opens_nothing() -> None:
     question = UserMessage("Why?", siblings=Siblings(2, 3))
-    async with stage(question) as (pilot, transcript):
+    answer = TranscriptAnswer.stored("guide", "see [here](http://x.y/z)", "ok")
+    async with stage(question, answer) as (pilot, transcript):
         assert rows(transcript)[1] == "▌ ‹2/3›"
         transcript.focus()
-        await pilot.press("left")
+        await pilot.press("up", "left")
         await pilot.click(Transcript, offset=(6, 1))
+        await pilot.click(Transcript, offset=(7, 5))
         await pilot.pause()
         assert described(posted(pilot)) == described(
-            [Transcript.Sibling(question, -1), Transcript.Sibling(question, 1)]
+            [
+                Transcript.Sibling(question, -1),
+                Transcript.Sibling(question, 1),
+                Transcript.LinkClicked("http://x.y/z"),
+            ]
         )
 
 
@@ -296,13 +293,6 @@ async def test_the_token_cursor_goes_over_every_token_and_is_marked() -> None:
         assert marks == [(1, 0), (0, 3), (0, 2), (0, 1), (0, 1)]
         await pilot.press("escape")
         assert answer.cursor is None
-
-
-async def test_a_click_on_a_link_opens_nothing_and_posts_its_address() -> None:
-    async with stage(TranscriptAnswer.stored("guide", "see [here](http://x.y/z)", "ok")) as (pilot, _):
-        await pilot.click(Transcript, offset=(7, 2))
-        await pilot.pause()
-        assert described(posted(pilot)) == described([Transcript.LinkClicked("http://x.y/z")])
 
 
 async def test_text_selected_with_the_mouse_has_no_soft_line_breaks() -> None:
@@ -324,11 +314,3 @@ async def test_hostile_text_stays_inside_its_box() -> None:
                 assert strip.cell_length == transcript.size.width
                 assert not set(strip.text) & set("\x1b\x07\u202e\u200d\t\r\ud800")
                 assert strip.text.count("\u0301") <= 4
-
-
-async def test_removing_an_entry_removes_its_rows() -> None:
-    gone = UserMessage("gone")
-    async with stage(UserMessage("stays"), gone) as (_, transcript):
-        gone.remove()
-        assert transcript.entries == [transcript.entries[0]]
-        assert not any("gone" in row for row in rows(transcript))

@@ -54,20 +54,14 @@ async def test_what_is_typed_meanwhile_lands_after_the_image(desktop: FakeDeskto
     async with prompting(sources_in(tmp_path)) as at:
         await pasted(at, "alt+v", *"ok?")
         assert at.text == f"{mention()} ok?"
-
-
-async def test_an_image_in_the_middle_stands_between_blanks(desktop: FakeDesktop, tmp_path: Path) -> None:
-    async with prompting(sources_in(tmp_path)) as at:
+        at.prompt.write("")
+        await at.paste("")
+        await pasted(at, "b", "left", "left")
+        assert at.text == f"{mention()} b", "an empty paste stands for an image"
+        at.prompt.write("")
         await at.press(*"ab", "left")
         await pasted(at, "alt+v")
-        assert at.text == f"a {mention()} b"
-
-
-async def test_an_empty_paste_stands_for_an_image(desktop: FakeDesktop, tmp_path: Path) -> None:
-    async with prompting(sources_in(tmp_path)) as at:
-        await at.paste("")
-        await pasted(at)
-        assert at.text == f"{mention()} "
+        assert at.text == f"a {mention()} b", "in the middle it stands between blanks"
 
 
 async def test_without_an_image_one_line_says_so_and_the_message_stays(desktop: FakeDesktop, tmp_path: Path) -> None:

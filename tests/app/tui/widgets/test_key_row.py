@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -25,33 +24,18 @@ def test_as_many_keys_as_fit_are_shown_whole_and_the_first_come_first(words: lis
     assert len(fit) == sum(need <= width for need in needed)
 
 
-@pytest.mark.parametrize("width", [60, 80])
-async def test_no_key_is_cut_and_the_help_is_always_there(width: int) -> None:
-    async with chat(ScriptedClient(), (width, 24)) as pilot:
-        row = shown(pilot)
-        assert row.startswith("F1 Help F2 Knobs F3 View F8 Models ^o Sessions ^n New")
-        assert row.endswith(" New" if width == 60 else " Race")
-
-
-async def test_while_an_answer_is_written_its_key_comes_first() -> None:
+async def test_no_key_is_cut_a_click_presses_one_and_behind_a_window_there_are_none() -> None:
     async with chat(ScriptedClient(hold_after=1), (60, 24)) as pilot:
-        await ask(pilot)
-        assert shown(pilot).startswith("esc Stop F1 Help")
-        assert shown(pilot).endswith("^o Sessions")
-
-
-async def test_a_click_presses_the_key_under_the_pointer() -> None:
-    async with chat(ScriptedClient(), (80, 24)) as pilot:
-        place = shown(pilot).index("F2 Knobs")
-        await pilot.click(KeyRow, offset=(place + 4, 0))
+        for width, last in ((60, " New"), (80, " Race")):
+            await pilot.resize_terminal(width, 24)
+            assert shown(pilot).startswith("F1 Help F2 Knobs F3 View F8 Models ^o Sessions ^n New")
+            assert shown(pilot).endswith(last)
+        await pilot.click(KeyRow, offset=(shown(pilot).index("F2 Knobs") + 4, 0))
         await pilot.pause(0.2)
         assert pilot.app.screen.query_one(Knobs).display
         assert shown(pilot).startswith("esc Back")
         await pilot.click(KeyRow, offset=(79, 0))
-
-
-async def test_behind_a_window_no_key_is_offered() -> None:
-    async with chat(ScriptedClient(), (80, 24)) as pilot:
+        await pilot.press("escape")
         row = pilot.app.screen.query_one(KeyRow)
         await pilot.press("f1")
         await pilot.pause(0.3)
@@ -59,3 +43,5 @@ async def test_behind_a_window_no_key_is_offered() -> None:
         await pilot.press("escape")
         await pilot.pause(0.3)
         assert shown(pilot).startswith("F1 Help")
+        await ask(pilot)
+        assert shown(pilot).startswith("esc Stop F1 Help"), "while an answer is written its key comes first"

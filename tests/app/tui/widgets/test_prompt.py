@@ -15,28 +15,21 @@ async def test_a_message_goes_out_once_and_leaves_an_empty_prompt() -> None:
         assert at.sent == ["Hi"]
         assert at.host.submitted[0].shown == "Hi"
         assert at.text == ""
+        await at.press(*"/k @gone.py", "enter")
+        assert at.sent == ["Hi", "/k @gone.py"], "where nothing completes them, these signs are text"
+        assert at.offered == []
 
 
-async def test_keys_behind_enter_belong_to_the_next_message() -> None:
+async def test_keys_and_pastes_behind_enter_belong_to_the_next_message() -> None:
     async with prompting() as at:
         at.host.go.clear()
-        await at.hurry(*"one", "enter", *"twx", "backspace", "o", "enter", *"three")
+        await at.hurry(*"one", "enter", *"twx", "backspace", "o", "enter", *"three", Paste(" four"))
         text = at.text
         at.host.go.set()
         await at.pilot.pause(0.1)
         assert text == "one"
         assert at.sent == ["one", "two"]
-        assert at.text == "three"
-
-
-async def test_a_paste_behind_enter_belongs_to_the_next_message() -> None:
-    async with prompting() as at:
-        at.host.go.clear()
-        await at.hurry(*"one", "enter", Paste("two"))
-        at.host.go.set()
-        await at.pilot.pause(0.1)
-        assert at.sent == ["one"]
-        assert at.text == "two"
+        assert at.text == "three four"
 
 
 async def test_a_message_that_is_not_taken_stays_and_keys_go_on_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,36 +60,26 @@ async def test_moving_and_deleting_keys_land_in_order_too() -> None:
         assert at.text == "yaxbdz\nw"
 
 
-@pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
-async def test_a_new_line_is_a_key_away(key: str) -> None:
+async def test_a_new_line_is_a_key_away() -> None:
     async with prompting() as at:
-        await at.press("a", key, "b", "enter")
-        assert at.sent == ["a\nb"]
+        for key in ("ctrl+j", "alt+enter", "shift+enter"):
+            await at.press("a", key, "b", "enter")
+            assert at.sent.pop() == "a\nb", key
 
 
-async def test_a_backslash_before_enter_starts_a_new_line_and_goes() -> None:
+@pytest.mark.parametrize(
+    ("keys", "sent"),
+    [
+        (("a", "\\", "enter", "b", "enter"), "a\nb"),
+        (("a", "\\", "\\", "enter"), "a\\\\"),
+        (("a", "\\", "left", "left", "enter"), "a\\"),
+    ],
+    ids=["before the cursor", "two of them", "elsewhere"],
+)
+async def test_a_backslash_before_enter_starts_a_new_line_and_goes(keys: tuple[str, ...], sent: str) -> None:
     async with prompting() as at:
-        await at.hurry("a", "\\", "enter", "b", "enter")
-        assert at.sent == ["a\nb"]
-
-
-async def test_two_backslashes_are_meant() -> None:
-    async with prompting() as at:
-        await at.press("a", "backslash", "backslash", "enter")
-        assert at.sent == ["a\\\\"]
-
-
-async def test_a_backslash_away_from_the_cursor_is_only_a_character() -> None:
-    async with prompting() as at:
-        await at.press("a", "backslash", "left", "left", "enter")
-        assert at.sent == ["a\\"]
-
-
-async def test_a_slash_and_an_at_sign_are_text_where_nothing_completes_them() -> None:
-    async with prompting() as at:
-        await at.press(*"/k @gone.py", "enter")
-        assert at.sent == ["/k @gone.py"]
-        assert at.offered == []
+        await at.hurry(*keys)
+        assert at.sent == [sent]
 
 
 async def test_a_command_goes_out_as_what_it_asks_for(tmp_path: Path) -> None:
@@ -125,10 +108,14 @@ async def test_two_slashes_send_a_message_with_one(tmp_path: Path) -> None:
         assert at.text == "//k is what?"
 
 
-async def test_a_named_file_goes_with_the_message(tmp_path: Path) -> None:
+async def test_a_named_file_goes_with_the_message_if_it_is_there(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     async with prompting(sources_in(tmp_path)) as at:
-        await at.press(*"What is @a.py?", "enter")
+        await at.press(*"What is @b.py?", "enter")
+        assert at.host.refusals[0].startswith("there is no file b.py")
+        assert (at.sent, at.text) == ([], "What is @b.py?")
+        at.prompt.write("What is @a.py?")
+        await at.press("enter")
         assert at.sent == ["What is @a.py?\n\na.py:\n\n```py\nx = 1\n```"]
         assert at.host.submitted[0].shown == "What is @a.py?\n[a.py: about 1 token]"
         await at.press("up")
@@ -142,14 +129,6 @@ async def test_a_file_named_in_a_long_paste_stays_where_it_is(tmp_path: Path) ->
         await at.paste(text)
         await at.press("enter")
         assert at.sent == [text]
-
-
-async def test_a_file_that_cannot_go_with_it_keeps_the_message(tmp_path: Path) -> None:
-    async with prompting(sources_in(tmp_path)) as at:
-        await at.press(*"What is @a.py?", "enter")
-        assert at.sent == []
-        assert at.host.refusals[0].startswith("there is no file a.py")
-        assert at.text == "What is @a.py?"
 
 
 async def test_a_document_is_read_before_the_message_goes(tmp_path: Path) -> None:
@@ -202,14 +181,10 @@ async def test_the_path_of_a_dropped_file_attaches_it(tmp_path: Path, pasted: st
     async with prompting(sources_in(tmp_path)) as at:
         await at.paste(pasted.format(folder=tmp_path))
         assert at.text == expected.format(folder=tmp_path)
-
-
-async def test_the_path_of_a_file_that_is_dropped_behind_a_word_keeps_its_distance(tmp_path: Path) -> None:
-    (tmp_path / "a.pdf").touch()
-    async with prompting(sources_in(tmp_path)) as at:
-        await at.press(*"Sum up")
-        await at.paste(f"{tmp_path}/a.pdf")
-        assert at.text == f"Sum up @{tmp_path}/a.pdf "
+        at.prompt.write("See")
+        await at.paste(pasted.format(folder=tmp_path))
+        gap = " " if expected.startswith("@") else ""
+        assert at.text == f"See{gap}{expected.format(folder=tmp_path)}", "a file keeps its distance"
 
 
 async def test_a_message_that_comes_back_is_as_it_was_typed(tmp_path: Path) -> None:
@@ -235,14 +210,10 @@ async def test_up_and_down_walk_through_what_was_sent_and_back_to_the_draft() ->
         assert at.text == "a"
         await at.press("down", "down", "down")
         assert at.text == "d"
-
-
-async def test_up_within_several_lines_moves_the_cursor() -> None:
-    async with prompting() as at:
-        await at.press("a", "enter", "b", "ctrl+j", "c", "up")
-        assert at.text == "b\nc"
+        await at.press("ctrl+j", "e", "up")
+        assert at.text == "d\ne", "within several lines the cursor moves"
         await at.press("up")
-        assert at.text == "a"
+        assert at.text == "b"
 
 
 async def test_what_was_sent_is_there_at_the_next_start(tmp_path: Path) -> None:
@@ -259,25 +230,13 @@ async def test_what_was_sent_is_there_at_the_next_start(tmp_path: Path) -> None:
         assert at.text == "a"
 
 
-async def test_control_c_copies_the_selection_and_else_belongs_to_the_screen() -> None:
-    async with prompting() as at:
-        await at.press("a", "b", "shift+left", "ctrl+c")
-        assert at.host.clipboard == "b"
-
-
 async def test_keys_can_be_others() -> None:
     async with prompting() as at:
-        at.host.set_keymap({"prompt.send": "ctrl+s", "prompt.new_line": "enter"})
+        at.host.set_keymap({"prompt.send": "ctrl+s,alt+s", "prompt.new_line": "enter"})
         await at.hurry("a", "enter", "b", "ctrl+s", "c")
         assert at.sent == ["a\nb"]
         assert at.text == "c"
-
-
-async def test_alt_with_a_letter_is_a_key_and_not_the_letter() -> None:
-    async with prompting() as at:
-        at.host.set_keymap({"prompt.send": "alt+s"})
-        await at.press("a")
         at.host.post_message(Key("alt+s", "s"))  # as terminals without kitty's protocol send it
         await at.pilot.pause()
-        assert at.sent == ["a"]
+        assert at.sent == ["a\nb", "c"]
         assert at.text == ""
