@@ -31,7 +31,6 @@ from specchat.settings.paths import sessions_db
 from specchat.store.records import ToolUse
 from specchat.store.store import Store
 from specchat.terminal.filter import clean
-from specchat_assets import TARGET_NAME
 from specchat_engine.decoding.rounds import PromptProgress, Round
 from specchat_engine.prompt.messages import ToolCall
 from support.clipboards import NO_IMAGE, FakeDesktop
@@ -59,11 +58,11 @@ def chat() -> Iterator[Chat]:
     archive.close()
 
 
-def test_an_answer_is_its_text_alone_and_the_figures_go_to_the_notes(chat: Chat) -> None:
-    assert chat("Hi", "More") == 0
-    assert chat.answers.getvalue() == " Hello there world\n Hello there world\n"
-    assert chat.notes.getvalue().count(" tokens, ") == 2
-    assert [len(messages) for messages in chat.client.asked] == [1, 3]
+def test_an_answer_is_its_text_alone_the_figures_go_to_the_notes_and_another_answer_replaces_it(chat: Chat) -> None:
+    assert chat("Hi", "/regen", "More") == 0
+    assert chat.answers.getvalue() == " Hello there world\n" * 3
+    assert chat.notes.getvalue().count(" tokens, ") == 3
+    assert [len(messages) for messages in chat.client.asked] == [1, 1, 3]
 
 
 def test_a_notice_during_an_answer_waits_for_its_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,11 +159,6 @@ def test_a_command_that_cannot_be_done_says_why_and_the_chat_continues(chat: Cha
     assert chat.answers.getvalue() == " Hello there world\n"
 
 
-def test_another_answer_replaces_the_last(chat: Chat) -> None:
-    chat("Hi", "/regen", "More")
-    assert [len(messages) for messages in chat.client.asked] == [1, 1, 3]
-
-
 def test_the_statistics_are_sentences(chat: Chat) -> None:
     chat("Hi", "/stats")
     assert not any(sign in chat.notes.getvalue() for sign in "●○◆◇")
@@ -198,30 +192,16 @@ def test_an_answer_that_breaks_off_is_saved_as_far_as_it_went(chat: Chat) -> Non
         assert (answer.figures or "").startswith("the answer broke off")
 
 
-def test_presets_are_listed_saved_and_applied_line_by_line(chat: Chat) -> None:
-    chat("/temp 0.3", "/preset save calm", "/temp 1", "/preset calm", "/preset", "Hi")
-    assert [settings.sampling.temperature for settings in chat.client.settings] == [0.3]
-    lines = chat.notes.getvalue().splitlines()
-    assert "saved: /preset calm is temperature 0.3" in lines
-    assert "calm: temperature 0.3" in lines
-
-
 def test_a_model_that_cannot_be_loaded_ends_the_chat(chat: Chat) -> None:
     chat.client.load_events = (TaskFailed("guide.gguf is not there"),)
     assert chat("Hi") == 1
     assert "guide.gguf is not there" in chat.notes.getvalue()
 
 
-def test_a_context_that_memory_shortened_is_said(chat: Chat) -> None:
-    chat.client.load_events = (replace(LOADED, shortened_because="4,096 tokens fit"),)
+def test_what_is_special_about_a_loaded_pair_is_said(chat: Chat) -> None:
+    chat.client.load_events = (replace(LOADED, shortened_because="4,096 tokens fit", base_because="it goes on"),)
     chat("Hi")
-    assert "4,096 tokens fit" in chat.notes.getvalue().splitlines()
-
-
-def test_a_base_model_is_said_to_continue_texts(chat: Chat) -> None:
-    chat.client.load_events = (replace(LOADED, base_because="it continues texts"),)
-    chat("Hi")
-    assert "it continues texts" in chat.notes.getvalue().splitlines()
+    assert {"4,096 tokens fit", "it goes on"} <= set(chat.notes.getvalue().splitlines())
 
 
 def test_a_listener_hears_the_roles_and_words_instead_of_signs(chat: Chat) -> None:
@@ -233,11 +213,7 @@ def test_a_listener_hears_the_roles_and_words_instead_of_signs(chat: Chat) -> No
     )
     assert "1 of 2 drafted tokens accepted.]" in notes
     assert not set("×ατ⇠·") & set(notes)
-
-
-def test_the_last_line_is_ended_if_nobody_writes_on_it(chat: Chat) -> None:
-    chat("/seed", roles=True)
-    assert chat.notes.getvalue().endswith("\nYou: \n")
+    assert notes.endswith("\nYou: \n"), "the last line is ended if nobody writes on it"
     chat("/quit", roles=True)
     assert chat.notes.getvalue().endswith("\nYou: ")
 
@@ -255,19 +231,14 @@ def test_rejected_tokens_are_listed_only_on_request(chat: Chat) -> None:
     ]
 
 
-def test_a_session_is_continued_by_its_listed_number(chat: Chat) -> None:
-    chat("First", "/new", "Second", "/sessions", "/sessions 2", "More")
-    assert "1: Second\n2: First\n/sessions and a number continues that one.\nContinuing “First”: 2 messages." in (
+def test_a_session_is_continued_by_its_listed_number_and_found_by_its_tag(chat: Chat) -> None:
+    chat("First", "/tag work", "/new", "Second", "/sessions", "/sessions 2", "More", "/sessions #work", "/sessions #no")
+    assert "1: Second\n2: First #work\n/sessions and a number continues that one.\nContinuing “First”: 2 messages." in (
         chat.notes.getvalue()
     )
     assert [message.content for message in chat.client.asked[-1]] == ["First", " Hello there world", "More"]
-
-
-def test_help_explains_one_command_on_request(chat: Chat) -> None:
-    chat("/help replay")
-    assert chat.notes.getvalue().splitlines()[1:] == [
-        "/replay [FILE]: What the target rejected of the last answer's drafts, or of a trace's, round by round."
-    ]
+    assert "1: First #work\n/sessions and" in chat.notes.getvalue()
+    assert "No session has these words." in chat.notes.getvalue()
 
 
 def written_as(*pieces: str) -> list[str]:
@@ -332,34 +303,6 @@ def test_a_server_lists_its_models_and_says_what_it_cannot_do(chat: Chat) -> Non
     assert "learning from chats needs a model on this machine: start specchat without --remote" in told
 
 
-def test_a_stored_prompt_is_read_out_and_sent(chat: Chat) -> None:
-    saved_prompts().save("translate", "Into {{language}}: {{text}}")
-    chat("/prompt translate German good morning", "/prompt translate")
-    assert [messages[-1].content for messages in chat.client.asked] == ["Into German: good morning"]
-    notes = chat.notes.getvalue()
-    assert "Into German: good morning\n" in notes
-    assert "It needs language, text: /prompt translate and a word for each" in notes
-
-
-def test_a_role_is_the_system_message(chat: Chat) -> None:
-    chat("/system Be brief.", "/role save brief", "/role none", "Hi", "/role brief", "Hi")
-    assert [messages[0].content for messages in chat.client.asked] == ["Hi", "Be brief."]
-
-
-def test_tags_are_set_and_listed(chat: Chat) -> None:
-    chat("/tag work", "Hi", "/tag draft", "/sessions #work", "/sessions #home")
-    notes = chat.notes.getvalue()
-    assert "tags: #draft #work" in notes
-    assert "1: Hi #draft #work" in notes
-    assert "No session has these words." in notes
-
-
-def test_the_last_message_becomes_a_prompt(chat: Chat) -> None:
-    chat("/prompt save first", "Explain", "/prompt save first", "/prompt")
-    assert "there is no message of yours yet" in chat.notes.getvalue()
-    assert "first: Explain" in chat.notes.getvalue()
-
-
 def test_a_shell_command_runs_when_it_is_confirmed_and_goes_with_the_next_message(
     chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,31 +320,30 @@ def test_a_shell_command_runs_when_it_is_confirmed_and_goes_with_the_next_messag
     assert "hello\nexit code 2; the next message" in chat.notes.getvalue()
 
 
-def test_a_page_is_fetched_when_a_line_with_only_a_sign_says_so(chat: Chat) -> None:
-    chat("Sum up @http://127.0.0.1:9/a", "@", "@", "Hi")
+def test_a_page_that_a_message_names_is_fetched_when_a_line_with_only_a_sign_says_so(chat: Chat) -> None:
+    chat("Sum up @http://127.0.0.1:9/a", "@", "@", "/system Sum up @http://127.0.0.1:9/b", "@", "Hi")
     notes = chat.notes.getvalue()
     assert "This fetches http://127.0.0.1:9/a. A line with only @ does it." in notes
     assert notes.count("http://127.0.0.1:9/a cannot be fetched") == 1
-    assert "Name a file or a page, such as @notes.txt." in notes
+    assert "This fetches http://127.0.0.1:9/b" not in notes, "only messages fetch pages"
+    assert notes.count("Name a file or a page, such as @notes.txt.") == 2
     assert [messages[-1].content for messages in chat.client.asked] == ["Hi"]
 
 
-def test_only_messages_fetch_pages(chat: Chat) -> None:
-    chat("/system Sum up @http://127.0.0.1:9/a", "@", "Hi")
-    assert "This fetches" not in chat.notes.getvalue()
-    assert [messages[0].content for messages in chat.client.asked] == ["Sum up @http://127.0.0.1:9/a"]
-
-
-def test_a_stored_prompt_takes_the_files_along_that_it_names(
+def test_a_stored_prompt_is_read_out_and_sent_with_the_files_that_it_names(
     chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("a note")
-    saved_prompts().save("sum", "Sum up @notes.txt, and @http://127.0.0.1:9/a")
-    saved_prompts().save("short", "Sum up @notes.txt")
-    chat("/prompt sum", "/prompt short")
+    saved_prompts().save("page", "Sum up @notes.txt, and @http://127.0.0.1:9/a")
+    saved_prompts().save("short", "Sum up @notes.txt in {{language}}")
+    chat("/prompt page", "/prompt short German", "/prompt short")
     assert chat.notes.getvalue().count("This fetches http://127.0.0.1:9/a") == 1
-    assert ["a note" in messages[-1].content for messages in chat.client.asked] == [True]
+    assert "Sum up @notes.txt in German\n" in chat.notes.getvalue()
+    assert "It needs language: /prompt short and a word for each" in chat.notes.getvalue()
+    (sent,) = (messages[-1].content for messages in chat.client.asked)
+    assert sent.startswith("Sum up @notes.txt in German\n")
+    assert "a note" in sent
 
 
 def test_an_image_goes_to_a_model_that_sees_it(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -473,38 +415,12 @@ def test_a_call_is_made_once_it_is_allowed_and_the_model_reads_the_result(chat: 
     assert "calculate returned: 42\n" in notes
 
 
-def test_a_tool_is_asked_about_once_in_a_chat_that_allows_it(chat: Chat) -> None:
-    chat.client.calls = [CALL, NO_CALL, CALL, NO_CALL, CALL]
-    typed(chat, "/tools on builtin", "One", "a", "Two", "/new", "Three", "n")
-    assert chat.notes.getvalue().count("Allow it") == 2
-    assert chat.notes.getvalue().count("returned: 42") == 2
-
-
 def test_nothing_is_allowed_if_nobody_can_be_asked(chat: Chat) -> None:
     chat.client.calls = [CALL]
     chat("/tools on builtin", "One", "always")
     assert "the input is no terminal" in chat.notes.getvalue()
     assert "returned: 42" not in chat.notes.getvalue()
     assert chat.client.asked[2][-1].content == "always"
-
-
-def test_the_guide_says_once_that_it_never_learned_tools_and_answers_from_the_help(chat: Chat) -> None:
-    paper = Paper(chat.answers, chat.notes)
-    plain = PlainChat(chat_options(target=Path(TARGET_NAME)), chat.client, chat.archive, paper)
-    plain.run(io.StringIO("/tools on builtin\n/tools off builtin\n/tools on builtin\nHow do I quit?\n"))
-    assert chat.notes.getvalue().count("never learned to call tools") == 1
-    assert "Ctrl+Q" in chat.client.asked[0][-1].content
-
-
-def test_tools_are_listed_and_unknown_ones_refused(chat: Chat) -> None:
-    chat("/tools", "/tools on nothing", "/tools on builtin", "/tools off builtin")
-    told = chat.notes.getvalue().splitlines()[1:]
-    assert told == [
-        "builtin (part of specchat): off",
-        "there is no server 'nothing' in config.toml: known are builtin",
-        "builtin (part of specchat): current_time, calculate",
-        "builtin (part of specchat): off",
-    ]
 
 
 def test_only_a_named_file_is_read_and_only_in_this_chat(
@@ -565,20 +481,14 @@ def test_the_last_answer_is_edited_by_a_text_or_in_the_editor(
     editor.write_text("#!/bin/sh\nprintf '%s, or so' \"$(cat $1)\" > $1\n")
     editor.chmod(0o755)
     monkeypatch.setenv("EDITOR", str(editor))
-    chat("Hi", "/edit answer Well", "/edit answer", "/edit answer ")
+    chat("/edit answer", "Hi", "/edit answer Well", "/edit answer", "/edit answer ")
+    assert "There is no answer yet." in chat.notes.getvalue()
     assert chat.client.prefixes[1:3] == ["Well", "Well Hello there world, or so"]
     assert chat.answers.getvalue().splitlines()[1] == "Well Hello there world"
     assert all(len(messages) == 1 for messages in chat.client.asked)
-
-
-def test_an_answer_without_an_editor_or_an_answer_is_not_edited(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.delenv("EDITOR", raising=False)
-    monkeypatch.setenv("PATH", "")
-    chat("/edit answer", "Hi", "/edit answer")
-    assert "There is no answer yet." in chat.notes.getvalue()
-    assert "no editor is set" in chat.notes.getvalue()
-    assert len(chat.client.asked) == 1
+    monkeypatch.setenv("EDITOR", "false")
+    chat("Hi", "/edit answer")
+    assert "false ended with exit code 1" in chat.notes.getvalue()
 
 
 def test_an_export_replaces_a_file_only_when_the_command_is_given_again_at_once(chat: Chat, tmp_path: Path) -> None:
@@ -590,11 +500,6 @@ def test_an_export_replaces_a_file_only_when_the_command_is_given_again_at_once(
     assert path.read_text() == "mine"
     chat("Hi", export, export)
     assert "Hi" in path.read_text()
-
-
-def test_an_export_is_imported(chat: Chat, tmp_path: Path) -> None:
-    chat(f"/import {tmp_path / 'missing.json'}")
-    assert "nothing was imported: there is no" in chat.notes.getvalue()
 
 
 def test_every_command_does_something_or_says_that_it_needs_the_screen(

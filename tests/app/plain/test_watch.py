@@ -35,19 +35,14 @@ def test_a_request_is_printed_with_its_question_its_answer_and_its_figures() -> 
 
 
 def test_one_is_printed_to_its_end_and_then_the_one_that_runs_longest() -> None:
-    answers, notes = printed(
-        CONNECTED,
-        state(),
-        start(1, "First?"),
-        start(2, "Second?"),
-        made(2, 0, "cd"),
-        made(1, 0, "ab"),
-        end(1, "ab"),
-        made(2, 1, "ef"),
-        end(2, "cdef"),
-    )
-    assert answers == "ab\ncdef\n"
-    assert [note for note in notes if note.startswith("Request")] == ["Request 1: First?", "Request 2: Second?"]
+    first, second = (start(1, "First\x1b[2J?"), made(1, 0, "ab\x1b")), (start(2, "Second?"), made(2, 0, "cd"))
+    lost = (state(1, 2, lost=2), *first, *second)
+    answers, notes = printed(CONNECTED, state(), *first, *second, *lost, end(1, "ab"), made(2, 1, "ef"), end(2, "cdef"))
+    assert answers == "ab\ufffd\ncdef\n", "what is told again is printed once"
+    assert [note for note in notes if note.startswith("Request")] == [
+        "Request 1: First\ufffd[2J?",
+        "Request 2: Second?",
+    ]
 
 
 def test_how_answers_end_and_what_becomes_of_the_connection_is_said_once() -> None:
@@ -75,14 +70,3 @@ def test_how_answers_end_and_what_becomes_of_the_connection_is_said_once() -> No
         "4 events came too fast and were left out.",
         "it refuses",
     ]
-
-
-def test_what_is_told_again_after_a_loss_is_printed_once() -> None:
-    lines = (start(1), made(1, 0, "ab"))
-    answers, _ = printed(CONNECTED, state(), *lines, state(1, lost=2), *lines, made(1, 1, "cd"), end(1, "abcd"))
-    assert answers == "abcd\n"
-
-
-def test_control_characters_do_not_reach_the_terminal() -> None:
-    answers, notes = printed(CONNECTED, state(), start(1, "a\x1b[2J"), made(1, 0, "x\x1b[2Jy"), end(1, ""))
-    assert "\x1b" not in answers + "".join(notes)
