@@ -75,8 +75,8 @@ def test_json_is_one_document_with_everything(capsys: pytest.CaptureFixture[str]
     found = document(capsys)
     assert (found["type"], found["schema"], found["complete"], found["seed"]) == ("bench", SCHEMA, True, 9)
     assert found["arms"] == ["none", "model:3", "lookup:4"]
-    assert found["temperatures"] == [0.0, 0.5]
-    assert (found["max_tokens"], found["repeats"], found["sampling"]["top_k"]) == (8, 2, 5)
+    assert (found["temperatures"], found["max_tokens"], found["repeats"]) == ([0.0, 0.5], 8, 2)
+    assert found["sampling"]["top_k"] == 5
     assert found["prompts"] == {"facts": ["What?", "Why is that?"], "copy": ["Say no no no no."]}
     assert found["options"]["threads"] == found["machine"]["threads"] == 1
     assert found["versions"]["llama.cpp"]

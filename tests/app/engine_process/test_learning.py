@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from app.engine_process.conftest import HELLO, OPTIONS, SHORT, answer, last_of, text_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import Generate, Loaded, Notice
-from specchat.learning import Learning
+from specchat.learning import Learned, Learning
 from specchat_engine import Round
 from support.tiny_models import TinyModels
+
+
+def adopt_a_copy(learned: Learned, draft: Path) -> None:
+    """Adopts a draft that drafts as the original does."""
+    new = learned.folder / "new.gguf"
+    shutil.copyfile(draft, new)
+    learned.adopt(new, 0.5, 0.6)
 
 
 def test_turns_are_recorded_from_the_answer_after_the_switch_on(own: LocalClient, tiny_models: TinyModels) -> None:
@@ -35,9 +43,7 @@ def test_an_adopted_draft_drafts_beside_the_one_that_it_came_from_until_that_is_
     Learning().turn(on=True)
     plain = text_of(answer(own))
     learned = Learning().of(tiny_models.target, tiny_models.draft)
-    new = learned.folder / "new.gguf"
-    shutil.copyfile(tiny_models.draft, new)
-    learned.adopt(new, 0.5, 0.6)
+    adopt_a_copy(learned, tiny_models.draft)
     events = list(answer(own))
     assert text_of(events) == plain
     (notice,) = [event.text for event in events if isinstance(event, Notice)]
@@ -78,9 +84,7 @@ def test_what_was_accepted_of_the_original_and_of_the_learned_draft_is_kept_by_k
     accepted = sum(event.num_accepted for event in rounds)
     assert first.num_accepted_tokens == accepted
     assert first.num_rejected_tokens > 0
-    new = learned.folder / "new.gguf"
-    shutil.copyfile(tiny_models.draft, new)
-    learned.adopt(new, 0.5, 0.6)
+    adopt_a_copy(learned, tiny_models.draft)
     list(answer(own, replace(SHORT, k=0)))
     list(answer(own, replace(settings, drafter="model-2")))
     by_draft = {entry.learned: entry for entry in learned.history.alphas}

@@ -59,15 +59,21 @@ class Listener:
         self._came.put(None)
 
 
-def answer(client: LocalClient, settings: Settings, *, frozen: bool = False) -> Listener:
-    return Listener(client.generate(Generate(HELLO, seed=7, settings=settings, frozen=frozen)))
+def answer(client: LocalClient, settings: Settings) -> Listener:
+    return Listener(client.generate(Generate(HELLO, seed=7, settings=settings)))
+
+
+def frozen(client: LocalClient, settings: Settings) -> Listener:
+    """An answer that has started and waits for its first step."""
+    heard = Listener(client.generate(Generate(HELLO, seed=7, settings=settings, frozen=True)))
+    assert isinstance(heard.next(), Started)
+    return heard
 
 
 def test_a_frozen_answer_starts_and_waits_for_each_step(loaded: LocalClient) -> None:
     plain = text_of(answer(loaded, SHORT).rest())
     began = time.perf_counter()
-    heard = answer(loaded, SHORT, frozen=True)
-    assert isinstance(heard.next(), Started)
+    heard = frozen(loaded, SHORT)
     assert heard.silent()
     loaded.step()
     first = heard.rounds(1)
@@ -104,8 +110,7 @@ def test_an_answer_freezes_in_mid_stream_and_new_settings_count_for_the_next_ste
 
 
 def test_a_cancel_ends_a_frozen_answer(loaded: LocalClient) -> None:
-    heard = answer(loaded, ENDLESS, frozen=True)
-    assert isinstance(heard.next(), Started)
+    heard = frozen(loaded, ENDLESS)
     loaded.cancel()
     loaded.freeze(True)
     events = heard.rest()
@@ -116,23 +121,20 @@ def test_a_cancel_ends_a_frozen_answer(loaded: LocalClient) -> None:
 
 
 def test_closing_ends_a_frozen_answer(own: LocalClient) -> None:
-    heard = answer(own, ENDLESS, frozen=True)
-    assert isinstance(heard.next(), Started)
+    heard = frozen(own, ENDLESS)
     own.close()
     assert isinstance(heard.rest()[-1], Ended | TaskFailed)
 
 
 def test_a_process_killed_while_an_answer_is_frozen_is_one_failure(own: LocalClient) -> None:
-    heard = answer(own, ENDLESS, frozen=True)
-    assert isinstance(heard.next(), Started)
+    heard = frozen(own, ENDLESS)
     process_of(own).kill()
     failure = only(TaskFailed, heard.rest())
     assert failure.died
 
 
 def test_nothing_is_inspected_while_a_frozen_answer_waits(loaded: LocalClient) -> None:
-    heard = answer(loaded, SHORT, frozen=True)
-    assert isinstance(heard.next(), Started)
+    heard = frozen(loaded, SHORT)
     refused = Listener(loaded.inspect(Inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT))).next()
     assert isinstance(refused, TaskFailed)
     assert not refused.died
@@ -149,15 +151,15 @@ def test_freezing_while_no_answer_runs_does_nothing(loaded: LocalClient) -> None
 
 
 def test_settings_that_are_set_before_the_answer_is_heard_of_count_from_its_first_round(loaded: LocalClient) -> None:
-    frozen = loaded.generate(Generate(HELLO, seed=7, settings=ENDLESS, frozen=True))
+    waiting = loaded.generate(Generate(HELLO, seed=7, settings=ENDLESS, frozen=True))
     loaded.set(replace(ENDLESS, k=0))
-    assert isinstance(next(frozen), Started)
+    assert isinstance(next(waiting), Started)
     loaded.step()
-    first = next(frozen)
+    first = next(waiting)
     assert isinstance(first, Round)
     assert (first.k, first.reason) == (0, "k is 0")
     loaded.cancel()
-    list(frozen)
+    list(waiting)
     following = loaded.generate(Generate(HELLO, seed=7, settings=SHORT))
     rounds = [event for event in following if isinstance(event, Round)]
     assert rounds[0].k == SHORT.k, "what was set for one answer is not set for the next"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 
-from app.engine_process.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, last_of, process_of, text_of
+from app.engine_process.conftest import ENDLESS, OPTIONS, SHORT, answer, last_of, only, process_of, text_of
 from specchat.engine_process.local_client import LocalClient
-from specchat.engine_process.protocol import DraftTimed, DraftTrial, Generate, Loaded, Started, TaskFailed
-from specchat_engine.decoding.rounds import Round
+from specchat.engine_process.protocol import DraftTimed, DraftTrial, Ended, Loaded, Started, TaskFailed
 from support.tiny_models import TinyModels
 
 
@@ -56,23 +54,10 @@ def test_a_draft_that_cannot_be_loaded_and_one_whose_process_dies_are_failures_o
 
 
 def test_no_draft_is_timed_while_an_answer_is_given(loaded: LocalClient, tiny_models: TinyModels) -> None:
-    running = loaded.generate(Generate(HELLO, seed=7, settings=ENDLESS))
-    begun = threading.Event()
-    events = []
-
-    def read() -> None:
-        for event in running:
-            events.append(event)
-            if isinstance(event, Round):
-                begun.set()
-
-    thread = threading.Thread(target=read)
-    thread.start()
-    assert begun.wait(30)
-    (refused,) = loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 1.0)
-    loaded.cancel()
-    thread.join(30)
-    assert isinstance(refused, TaskFailed)
+    running = answer(loaded, ENDLESS)
+    assert isinstance(next(running), Started)
+    refused = only(TaskFailed, loaded.time_draft(tiny_models.target, tiny_models.draft, OPTIONS, 1.0))
     assert "an answer is being given" in refused.message
-    assert isinstance(events[0], Started)
-    assert text_of(answer(loaded, SHORT)) is not None
+    loaded.cancel()
+    assert last_of(Ended, running).reason == "cancelled"
+    assert last_of(Ended, answer(loaded, SHORT))

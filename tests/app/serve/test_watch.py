@@ -89,26 +89,21 @@ def test_a_watcher_needs_a_key_as_everybody_does(served: Served) -> None:
         pass
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_an_answer_to_anyone_is_told_round_by_round(served: Served, stream: bool) -> None:
+def test_each_answer_to_anyone_is_told_round_by_round_with_its_number(served: Served) -> None:
     url = served(WATCHED)
     with watching(url) as lines, asking(url) as client:
-        answer = client.chat.completions.create(**ASKED, stream=stream)
-        if stream:
-            list(answer)
-        told = through(lines, "end")
-    assert [line["type"] for line in told] == ["start", "round", "round", "round", "end"]
-    assert {line["request"] for line in told} == {1}
-    assert told[-1]["text"] == "Hello world"
-    assert "/secret" not in json.dumps(told)
-
-
-def test_each_of_several_answers_to_one_request_has_its_number(served: Served) -> None:
-    url = served(WATCHED)
-    with watching(url) as lines:
+        client.chat.completions.create(**ASKED)
+        told = [through(lines, "end")]
+        list(client.chat.completions.create(**ASKED, stream=True))
+        told.append(through(lines, "end"))
         ask(url, n=2)
         ended = {through(lines, "end")[-1]["request"] for _ in range(2)}
-    assert ended == {1, 2}
+    for number, answer in enumerate(told, 1):
+        assert [line["type"] for line in answer] == ["start", "round", "round", "round", "end"]
+        assert {line["request"] for line in answer} == {number}
+        assert answer[-1]["text"] == "Hello world"
+    assert "/secret" not in json.dumps(told)
+    assert ended == {3, 4}
 
 
 def test_a_client_that_leaves_ends_its_answer_for_watchers_too(served: Served, engine: ScriptedEngine) -> None:

@@ -10,7 +10,7 @@ from specchat.errors import ConfigError
 from specchat.settings.config import read_config
 from specchat.settings.paths import config_file
 from specchat.settings.schema import SETTINGS
-from specchat_engine.settings import DRAFTERS, Settings
+from specchat_engine.settings import DRAFTERS
 
 
 def write_config(text: str | bytes) -> Path:
@@ -132,20 +132,6 @@ def test_what_cannot_be_used_is_rejected(flags: dict[str, object], words: str) -
     assert words in complaint(**flags)
 
 
-def test_k_is_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_config({}).k == "auto"
-    monkeypatch.setenv("SPECCHAT_K", "3")
-    assert read_config({}).k == 3
-    assert read_config({"k": "auto"}).k == "auto"
-
-
-def test_threads_are_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (read_config({}).threads, read_config({}).threads_draft) == (0, 0)
-    monkeypatch.setenv("SPECCHAT_THREADS", "3")
-    write_config("threads_draft = 1\n")
-    assert (read_config({}).threads, read_config({}).threads_draft) == (3, 1)
-
-
 def test_settings_of_older_versions_mean_nothing_and_auto_threads_the_usual_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -154,26 +140,6 @@ def test_settings_of_older_versions_mean_nothing_and_auto_threads_the_usual_numb
     config = read_config({})
     assert (config.k, config.threads, config.threads_draft) == (3, 0, 0)
     assert read_config({"threads": "auto"}).threads == 0
-
-
-def test_the_verifier_can_be_set_in_every_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_config({}).verifier == Settings().verifier == "coupled"
-    write_config('verifier = "rejection"\n')
-    assert read_config({}).verifier == "rejection"
-    monkeypatch.setenv("SPECCHAT_VERIFIER", "block")
-    assert read_config({}).verifier == "block"
-    assert read_config({"verifier": "typical"}).verifier == "typical"
-
-
-def test_thoughts_have_the_rule_of_the_answer_and_no_limit_unless_told_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert read_config({}).thought_verifier == Settings().thought_verifier == "same"
-    assert read_config({}).think_tokens == 0
-    write_config('thought_verifier = "typical"\n')
-    monkeypatch.setenv("SPECCHAT_THINK_TOKENS", "300")
-    config = read_config({})
-    assert (config.thought_verifier, config.of(Settings)["think_tokens"]) == ("typical", 300)
 
 
 def test_biases_are_read_with_commas_or_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
