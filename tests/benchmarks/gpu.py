@@ -1,0 +1,205 @@
+"""Measures specchat on a GPU, part by part: `PYTHONPATH=tests python -m benchmarks.gpu FOLDER --server LLAMA_SERVER`.
+
+Each part is a program of its own with a time limit: one that fails or takes too long does not cost the others. Their
+output goes to files in FOLDER; the table at the end says how each ended. Models are grown first, into FOLDER/models:
+they compute what the built-in pair computes at a real model's cost, and their drafts guess less well by noise. With the
+default sizes all parts together take about ten minutes on an H100; `--small` rehearses them on two CPU cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from specchat_assets import builtin_heads
+
+VOCABULARY = 151_936
+"""Qwen's."""
+
+_LEAST_S = 5.0
+"""With less time than this no part is begun."""
+
+NOISE = {"90": 0.0, "75": 0.16, "60": 0.22}
+"""Relative to the spread of the draft's weights, by the α in per cent that it leaves on the benchmark's prompts."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A program, its arguments and its limit in seconds."""
+
+    name: str
+    limit_s: int
+    words: Sequence[str]
+    beside: bool = False
+    """Whether it runs beside the part before it."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Parameters of the targets and their draft, and how much is measured."""
+
+    middle: str
+    large: str
+    mixture: str
+    draft: int
+    vocabulary: int
+    depths: Sequence[int]
+    tokens: int
+
+    def share(self, target: str) -> str:
+        """The draft's share of a target."""
+        return f"{self.draft / (float(target[:-1]) * {'M': 1e6, 'B': 1e9}[target[-1]]):.4f}"
+
+
+REAL = Sizes("8B", "32B", "1.5B", 600_000_000, VOCABULARY, (100, 4000, 16_000), 128)
+SMALL = Sizes("150M", "200M", "100M", 8_000_000, 4096, (100, 400), 24)
+
+
+class Models:
+    """The grown files: `folder` has what the parts printed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def listed(self, name: str) -> list[str]:
+        """The paths that a part of growing printed; none if it was not made."""
+        try:
+            lines = (self.folder / f"{name}.txt").read_text().splitlines()
+        except OSError:
+            return []
+        return [line.split("\t")[0] for line in lines if line.count("\t") == 2]
+
+
+def growing(sizes: Sizes, models: Path) -> Iterator[Part]:
+    """The parts that write the models."""
+    base = ("-m", "benchmarks.scaled_pair", "--out", str(models), "--type", "Q4_K_M")
+    base = (*base, "--vocabulary", str(sizes.vocabulary))
+    middle = ("--target-size", sizes.middle, "--draft-share", sizes.share(sizes.middle))
+    large = ("--target-size", sizes.large, "--draft-share", sizes.share(sizes.large))
+    mixture = ("--target-size", sizes.mixture, "--draft-share", "0.1", "--experts", "16")
+    head = ("--head", *(str(path) for path in builtin_heads() if "eagle3" in path.name))
+    yield Part("grow-90", 120, (*base, *middle, *head))
+    yield Part("grow-large", 120, (*base, *large), beside=True)
+    yield Part("grow-mixture", 120, (*base, *mixture), beside=True)
+    for place, alpha in enumerate([*NOISE][1:]):
+        yield Part(f"grow-{alpha}", 60, (*base, *middle, "--draft-noise", str(NOISE[alpha])), beside=place > 0)
+
+
+def measuring(sizes: Sizes, models: Models, server: Path | None) -> Iterator[Part]:
+    """The parts that measure, the most telling ones first."""
+    tokens, depths = str(sizes.tokens), ("--depths", *map(str, sizes.depths))
+    pairs = {name: models.listed(f"grow-{name}") for name in (*NOISE, "large", "mixture")}
+    pairs = {name: files for name, files in pairs.items() if files}
+    yield Part("doctor", 30, ("-m", "specchat", "doctor"))
+    for name in [name for name in ("90", "large", "mixture") if name in pairs]:
+        yield Part(f"widths-{name}", 60, ("-m", "benchmarks.widths", "-m", pairs[name][0], *depths))
+    if server:
+        for name in pairs:
+            words = (
+                "-m",
+                "benchmarks.peers",
+                *_pair(pairs[name]),
+                "--server",
+                str(server),
+                "--each",
+                "1",
+                "-n",
+                tokens,
+            )
+            only = ("--server-only", "plain", "draft 4", "draft 8", "draft 16", "ngram-mod")
+            written = ("--json", str(models.folder / f"peers-{name}.jsonl"))
+            yield Part(f"peers-{name}", 120, (*words, *only, "--without", "llama-cpp-python", "transformers", *written))
+    if files := pairs.get("90"):
+        yield Part("widths-draft", 30, ("-m", "benchmarks.widths", "-m", files[1], *depths))
+        yield Part("overhead", 60, ("-m", "benchmarks.overhead", *_pair(files), "--repeats", "1"))
+        yield Part("placements", 60, ("-m", "benchmarks.placements", *_pair(files)))
+        bench = ("-m", "specchat", "bench", "-n", tokens, "--repeats", "1")
+        heads = ("--head", files[2], "--arms", "none,eagle3:4,eagle3:auto,hybrid:auto")
+        yield Part("heads", 60, (*bench, *_pair(files), *heads))
+        yield Part("trees", 60, (*bench, *_pair(files), "--arms", "none,model:auto", "--tree", "auto"))
+    if files := pairs.get("75"):
+        yield Part("verify", 60, ("-m", "specchat", "verify", *_pair(files), "-n", "64"))
+        if server:
+            yield Part("parallel", 90, ("-m", "benchmarks.parallel", *_pair(files), "--server", str(server)))
+    if files := pairs.get("mixture"):
+        for experts in ("0", "-1"):
+            words = ("-m", "specchat", "bench", *_pair(files), "-ncmoe", experts, "-n", tokens, "--repeats", "1")
+            yield Part(f"experts{experts}", 60, (*words, "--arms", "none,hybrid:auto"))
+    yield Part("app", 60, ("-m", "benchmarks.drawing", *_pair(pairs.get("90", []))))
+    yield Part("tests", 240, ("-m", "pytest", "-q", "-n", "8", "tests/engine", "--ignore", "tests/engine/training"))
+
+
+def _pair(files: Sequence[str]) -> tuple[str, ...]:
+    """The flags for a pair; none for the built-in one."""
+    return ("-m", files[0], "-d", files[1]) if files else ()
+
+
+class Running:
+    """A part that runs."""
+
+    def __init__(self, part: Part, folder: Path, left_s: float) -> None:
+        self.part, self._limit_s, self._begun = part, min(part.limit_s, left_s), time.monotonic()
+        with (folder / f"{part.name}.txt").open("w") as out:
+            environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+            self._process = subprocess.Popen(
+                [sys.executable, *part.words],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+
+    def wait(self) -> bool:
+        """Waits for its end, or ends it with all that it started; prints how it ended, and says whether well."""
+        try:
+            code = self._process.wait(max(0.0, self._begun + self._limit_s - time.monotonic()))
+            ended = "done" if code == 0 else f"exit code {code}"
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            ended = f"stopped after {self._limit_s:.0f} s"
+        print(f"{self.part.name:16} {time.monotonic() - self._begun:6.1f} s  {ended}", flush=True)
+        return ended == "done"
+
+
+def main() -> int:
+    """Runs all parts and prints how they ended."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--server", type=Path, help="llama-server, built for the same device")
+    parser.add_argument("--seconds", type=float, default=570.0, help="for all parts together [570]")
+    parser.add_argument("--small", action="store_true", help="small models, to rehearse on a CPU")
+    parser.add_argument("--only", nargs="*", default=[], help="parts whose names begin so")
+    asked = parser.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    end, sizes, failed = time.monotonic() + asked.seconds, SMALL if asked.small else REAL, 0
+    models, running = Models(asked.folder), list[Running]()
+
+    def parts() -> Iterator[Part]:
+        yield from growing(sizes, asked.folder / "models")
+        yield from measuring(sizes, models, asked.server)
+
+    for part in parts():
+        if asked.only and not part.name.startswith((*asked.only, "grow")):
+            continue
+        if not part.beside:
+            failed += sum(not each.wait() for each in running)
+            running.clear()
+        if (left := end - time.monotonic()) < _LEAST_S:
+            print(f"{part.name:16} left out: the time is over")
+            failed += 1
+        else:
+            running.append(Running(part, asked.folder, left))
+    failed += sum(not each.wait() for each in running)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
