@@ -8,7 +8,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from sse_starlette import EventSourceResponse
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
@@ -34,6 +34,12 @@ T = TypeVar("T")
 
 PATIENCE = 60.0
 """Seconds in which a client has to send its body, and to take each part of an answer."""
+
+SOON_S = 0.5
+"""Most refusals are known this soon. Then a stream begins, also while it waits, so that no proxy takes it for dead."""
+
+PING_S = 5
+"""A stream in which nothing else was sent gets a comment this often."""
 
 _RETRY_SECONDS = 5
 """When a watcher should come again if too many watch."""
@@ -97,9 +103,11 @@ class Endpoints:
         shape = shape_of(body, requests, self.offer.model)
         shape.figures = [reader.figures for reader in readers]
         events = self._events(request.url.path, given, shape, self.runner.run(requests, readers))
-        first = await while_there(request, anext(events))
         if body.stream:
-            return EventSourceResponse(_stream(first, events, shape), sep="\n", send_timeout=PATIENCE)
+            first = await _begun(request, events)
+            return EventSourceResponse(
+                _stream(first, events, shape), sep="\n", send_timeout=PATIENCE, ping=PING_S, ping_message_factory=_ping
+            )
         await while_there(request, _exhaust(events))
         return JSONResponse(shape.whole())
 
@@ -144,13 +152,40 @@ def shape_of(body: Answerable, requests: Sequence[Generate], model: str) -> Shap
             return MessagesShape(body, requests, model)
 
 
+async def _begun(request: Request, events: AsyncGenerator[list[bytes], None]) -> asyncio.Task[list[bytes]]:
+    """The first events of a stream. After `SOON_S` it still waits for them.
+
+    Raises ApiError for a request that is refused by then, and ClientDisconnect.
+    """
+
+    async def begin() -> list[bytes]:
+        return await anext(events)
+
+    first = asyncio.create_task(begin())
+    try:
+        await while_there(request, asyncio.wait((first,), timeout=SOON_S))
+        if first.done():
+            first.result()
+    except BaseException:
+        first.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await first
+        raise
+    return first
+
+
+def _ping() -> ServerSentEvent:
+    """A comment, which clients skip."""
+    return ServerSentEvent(comment="waiting", sep="\n")
+
+
 async def _stream(
-    first: list[bytes], deltas: AsyncGenerator[list[bytes], None], shape: Shape
+    first: asyncio.Task[list[bytes]], deltas: AsyncGenerator[list[bytes], None], shape: Shape
 ) -> AsyncGenerator[bytes, None]:
     """All events of a stream; an error becomes the last one."""
     async with aclosing(deltas):
         try:
-            for event in first:
+            for event in await first:
                 yield event
             async for events in deltas:
                 for event in events:

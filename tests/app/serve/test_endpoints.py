@@ -149,6 +149,27 @@ def test_an_error_before_the_first_token_is_a_status(
     assert http.post(CHAT, json=ASKED).status_code == 200
 
 
+def test_a_stream_that_has_to_wait_has_its_headers_and_then_comments(
+    http: httpx2.Client, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat.serve.endpoints.PING_S", 0.05)
+    engine.scripts = [Script(HELLO.rounds, waits_at=0)]
+    with http.stream("POST", CHAT, json=ASKED | {"stream": True}) as answer:
+        assert answer.status_code == 200
+        assert next(answer.iter_lines()) == ": waiting"
+    assert engine.freed.wait(10)
+
+
+def test_an_error_that_comes_late_is_the_last_event_of_the_stream(
+    served: Served, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat.serve.endpoints.SOON_S", 0.01)
+    engine.scripts = [Script(HELLO.rounds, waits_at=0)]
+    answer = httpx2.post(f"{served(Serving(timeout=0.5))}{CHAT}", json=ASKED | {"stream": True}, trust_env=False)
+    assert answer.status_code == 200
+    assert "took longer than 0.5 seconds" in answer.text
+
+
 def test_an_answer_that_the_engine_gave_up_is_no_answer(http: httpx2.Client, engine: ScriptedEngine) -> None:
     engine.scripts = [Script(HELLO.rounds, reason="error")]
     assert http.post(CHAT, json=ASKED).status_code == 500
