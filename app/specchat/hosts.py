@@ -13,3 +13,11 @@ def is_loopback(host: str) -> bool:
     except ValueError:
         name = name.lower().rstrip(".")
         return name == "localhost" or name.endswith(".localhost")
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an address, which may be in brackets, and no name."""
+    try:
+        return bool(ip_address(host.strip("[]").partition("%")[0]))
+    except ValueError:
+        return False

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from specchat.errors import ConfigError
-from specchat.hosts import is_loopback
+from specchat.hosts import is_address, is_loopback
 from specchat.serve.api_errors import ApiError
 from specchat.settings.server import Serving
 from specchat.settings.values import api_key
@@ -70,18 +70,26 @@ class Guard:
     def __init__(self, serving: Serving, keys: Keys) -> None:
         self._keys = keys
         self._local_only = is_loopback(serving.host)
+        self._hosts = frozenset(host.lower() for host in serving.allow_host)
         self.origins = frozenset(origin.lower().rstrip("/") for origin in serving.cors)
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
         """Raises ApiError for a web page that may not use the server, also one that pretends to be this machine.
 
-        A page can make its own name point to this machine (DNS rebinding); the name is then in the header Host.
+        A page can make its own name point to this machine (DNS rebinding); the name is then in the header Host. It
+        knows no key, and it cannot leave the header out.
         """
         host = headers.get("host", "")
-        if self._local_only and not is_loopback(_name(host)):
-            raise ApiError(403, f"this server answers to localhost only, not to {host[:100]!r}", code="host_refused")
+        name = _name(host).lower()
+        has_key = bool(self._keys) and self._keys.allow(_given_key(headers))
+        if self._local_only and host and not (has_key or is_loopback(name) or name in self._hosts):
+            message = (
+                f"this server answers to localhost only, not to {host[:100]!r}; --allow-host {name[:100]} lets it in"
+            )
+            raise ApiError(403, message, code="host_refused")
         origin = headers.get("origin", "").lower()
-        own = {f"{scheme}://{host.lower()}" for scheme in ("http", "https") if host}
+        is_known = host and (has_key or is_address(name) or is_loopback(name) or name in self._hosts)
+        own = {f"{scheme}://{host.lower()}" for scheme in ("http", "https") if is_known}
         if origin and not {"*", origin} & (self.origins | own):
             message = f"pages of {origin[:100]!r} may not use this server; --cors allows them"
             raise ApiError(403, message, code="origin_refused")
@@ -90,13 +98,18 @@ class Guard:
         """Raises ApiError if there are keys and the request has none of them."""
         if not self._keys:
             return
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        key = given.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+        key = _given_key(headers)
         if not key:
             message = "this server asks for a key: send `Authorization: Bearer KEY`, or `x-api-key: KEY`"
             raise ApiError(401, message, code="missing_api_key")
         if not self._keys.allow(key):
             raise ApiError(401, "this API key is not known here", code="invalid_api_key")
+
+
+def _given_key(headers: Mapping[str, str]) -> str:
+    """The key of a request; empty without one."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
 
 
 def _name(host: str) -> str:

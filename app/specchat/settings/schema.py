@@ -25,6 +25,7 @@ from specchat.settings.values import (
     api_key,
     bias,
     device_name,
+    host_name,
     origin,
     share,
 )
@@ -460,6 +461,13 @@ class Config:
         of=(Serving, "api_key_file"),
         kind=File(),
         usual="",
+    )
+    allow_host: tuple[str, ...] = setting(
+        SettingGroup.SERVING,
+        "Name by which a proxy calls the server, such as chat.example.org; repeatable",
+        "--allow-host",
+        of=(Serving, "allow_host"),
+        kind=ListOf("NAME", "use a name without a port, such as chat.example.org", host_name, repeated=True),
     )
     cors: tuple[str, ...] = setting(
         SettingGroup.SERVING,

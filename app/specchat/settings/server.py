@@ -20,9 +20,10 @@ LARGEST_WITH_IMAGES: Final = 32.0
 class Serving:
     """`parallel` requests are answered at a time and `queue` more may wait; port 0 is any free one.
 
-    `timeout` is in seconds, and `max_body` in MiB, 0 for the usual. `alias` is what the API calls the model, empty for
-    the file's name. With `watch` on, whoever may use the server may see what all others ask. Raises SettingError for a
-    value that is not allowed.
+    A server of this machine alone also answers to the names `allow_host`, by which a proxy calls it. `timeout` is in
+    seconds, and `max_body` in MiB, 0 for the usual. `alias` is what the API calls the model, empty for the file's name.
+    With `watch` on, whoever may use the server may see what all others ask. Raises SettingError for a value that is not
+    allowed.
     """
 
     host: str = "127.0.0.1"
@@ -33,6 +34,7 @@ class Serving:
     max_body: float = setting(0, Range(0, 1024, "in MiB, 0 is the usual"))
     api_key: tuple[str, ...] = ()
     api_key_file: Path | None = None
+    allow_host: tuple[str, ...] = ()
     cors: tuple[str, ...] = ()
     alias: str = ""
     watch: str = setting("off", OneOf(("off", "on")))

@@ -15,6 +15,8 @@ from specchat_engine.sampling.params import SamplingParams
 
 _BIAS = re.compile(r"\s*(\d+)\s*(?:=|(?=[+-]))\s*(\S+)\s*")
 
+_HOST = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s]+", re.IGNORECASE)
 
 
@@ -187,6 +189,13 @@ def share(part: str | float) -> float:
 def api_key(part: object) -> str:
     """A key for clients of the server. Raises ValueError for an empty one, and for one that no header can hold."""
     if not isinstance(part, str) or not part.isascii() or not part.isprintable() or " " in part or not part:
+        raise ValueError(part)
+    return part
+
+
+def host_name(part: object) -> str:
+    """The name of a host. Raises ValueError for anything else, also for one with a port."""
+    if not isinstance(part, str) or not _HOST.fullmatch(part):
         raise ValueError(part)
     return part
 

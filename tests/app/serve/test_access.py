@@ -81,11 +81,31 @@ def refused(guard: Guard, **headers: str) -> bool:
 
 def test_a_name_that_was_made_to_point_here_is_refused() -> None:
     local, reachable = Guard(Serving(), Keys(())), Guard(Serving(host="0.0.0.0"), Keys(["k"]))
-    for host in ("evil.example:8080", "evil.example", "", "127.0.0.1.evil.example"):
+    for host in ("evil.example:8080", "evil.example", "127.0.0.1.evil.example"):
         assert refused(local, host=host)
         assert not refused(reachable, host=host)
-    for host in ("localhost", "127.0.0.1:8080", "[::1]:8080", "[::1]", "localhost:1"):
+    for host in ("", "localhost", "127.0.0.1:8080", "[::1]:8080", "[::1]", "localhost:1"):
         assert not refused(local, host=host)
+
+
+def test_a_proxy_comes_in_by_its_name_or_with_a_key_and_is_told_so() -> None:
+    proxied = {"host": "chat.example:443"}
+    told = Guard(Serving(allow_host=("Chat.example",)), Keys(()))
+    assert not refused(told, **proxied)
+    assert not refused(told, **proxied, origin="https://chat.example:443")
+    assert refused(told, host="other.example")
+    with_key = Guard(Serving(), Keys(["k"]))
+    assert not refused(with_key, **proxied, authorization="Bearer k")
+    assert refused(with_key, **proxied, authorization="Bearer j")
+    with pytest.raises(ApiError, match=r"--allow-host chat\.example lets it in"):
+        with_key.check_origin(proxied)
+
+
+def test_a_page_does_not_come_in_by_a_name_that_it_gave_the_server_itself() -> None:
+    open_to_all = Guard(Serving(host="0.0.0.0"), Keys(()))
+    assert refused(open_to_all, host="evil.example", origin="http://evil.example")
+    assert not refused(open_to_all, host="192.168.1.2:8080", origin="http://192.168.1.2:8080")
+    assert not refused(open_to_all, host="gpu-box.local"), "which is no page"
 
 
 def test_web_pages_need_leave() -> None:
