@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence, Set
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ __all__ = ["ByteTokenizer", "ScriptedModel", "peaked", "random_law"]
 
 END_OF_TEXT, START, END = 256, 257, 258
 _TEXTS = {END_OF_TEXT: "<|endoftext|>", START: "<|im_start|>", END: "<|im_end|>"}
+
+_KEPT_ROWS = 4096
 
 Law = Callable[[tuple[int, ...]], NDArray[np.float32]]
 """The logits [V] that follow a sequence of tokens."""
@@ -156,13 +159,18 @@ class ScriptedModel:
 
 
 def random_law(n_vocab: int, *, seed: int = 0, order: int = 2, spread: float = 2.0) -> Law:
-    """Random but fixed logits that depend on the last `order` tokens; `spread` is their standard deviation."""
+    """Random but fixed logits that depend on the last `order` tokens; `spread` is their standard deviation.
 
-    def law(tokens: tuple[int, ...]) -> NDArray[np.float32]:
-        key = [seed, *tokens[-order:]]
-        return (np.random.default_rng(key).standard_normal(n_vocab) * spread).astype(np.float32)
+    The arrays are not to be written to.
+    """
 
-    return law
+    @lru_cache(maxsize=_KEPT_ROWS)
+    def row(last: tuple[int, ...]) -> NDArray[np.float32]:
+        drawn = (np.random.default_rng([seed, *last]).standard_normal(n_vocab) * spread).astype(np.float32)
+        drawn.flags.writeable = False
+        return drawn
+
+    return lambda tokens: row(tokens[-order:])
 
 
 def peaked(script: Sequence[int], n_vocab: int, *, prompt_length: int, peak: float = 20.0) -> Law:
