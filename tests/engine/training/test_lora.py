@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import gguf
 import pytest
@@ -13,31 +11,16 @@ from torch import Tensor
 
 from specchat_engine import Engine, LoadOptions, SettingError, Settings
 from specchat_engine.gguf import read_model
-from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.training import draft_pupils
-from specchat_engine.training.documents import documents_of
 from specchat_engine.training.draft_pupils import AdaptedPupil, DraftPupil, draft_from
 from specchat_engine.training.gguf import Precision, read_gguf, write_draft
 from specchat_engine.training.lora import adapt
 from specchat_engine.training.model import TorchLlama
-from specchat_engine.training.packing import TokenDocument
-from specchat_engine.training.runs import Progress, Training, needed_bytes
+from specchat_engine.training.runs import needed_bytes
 from support.tiny_models import write_tiny_model
+from support.trainings import train
 
-WORDS = ("hello", "there", "again", "tell", "me", "a", "story", "of", "old", "times")
 RANK = 4
-
-
-def documents(vocabulary: Vocabulary, template: ChatTemplate, longest: int) -> Iterator[TokenDocument]:
-    random = Random(0)
-    texts = [" ".join(random.choice(WORDS) for _ in range(90)) for _ in range(60)]
-    return documents_of(texts, vocabulary, template, longest)
-
-
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_model(tmp_path_factory.mktemp("lora") / "target.gguf", layers=3)
 
 
 @pytest.fixture(scope="module")
@@ -64,19 +47,6 @@ def changed(pupil: DraftPupil) -> DraftPupil:
         for weight in pupil.model.parameters():
             weight.normal_(std=0.1, generator=generator)
     return pupil
-
-
-def train(pupil: DraftPupil, folder: Path, steps: int) -> Path:
-    """Some steps, from where a training in this folder was left."""
-    training = Training(pupil, documents, folder, minutes=60, threads=1)
-    done: list[int] = []
-
-    def hear(progress: Progress) -> None:
-        done.extend([1] * (progress.step > 0))  # while the target reads there is no step
-        if len(done) == steps:
-            training.stop()
-
-    return training.run(folder / "out.gguf", "adapted", "F32", hear).path
 
 
 def test_adapters_change_nothing_before_the_first_step(target: Path, draft: Path) -> None:

@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from random import Random
 
 import numpy as np
 import pytest
 
 from specchat_engine import Engine, LoadOptions, PairError, SettingError, Settings
 from specchat_engine.gguf import read_model
-from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.stores.recorded_turns import KEPT, RecordedTurn
 from specchat_engine.training import runs
 from specchat_engine.training.documents import documents_of
 from specchat_engine.training.draft_pupils import draft_config, draft_pupil
 from specchat_engine.training.packing import TokenDocument
-from specchat_engine.training.pupils import (
-    KINDS,
-    EaglePupil,
-    LearningPace,
-    MtpPupil,
-    Pupil,
-    medusa_pupil,
-    speculator_pupil,
-)
+from specchat_engine.training.pupils import KINDS, EaglePupil, MtpPupil, Pupil, medusa_pupil, speculator_pupil
 from specchat_engine.training.runs import LONGEST, Progress, Training
 from specchat_engine.training.teacher import Lesson, RecordedTeacher, Teacher, TeacherOfBoth
-from support.tiny_models import write_tiny_model
-
-WORDS = ("hello", "there", "again", "tell", "me", "a", "story", "of", "old", "times")
-
-
-def texts(count: int = 60) -> list[str]:
-    random = Random(0)
-    return [" ".join(random.choice(WORDS) for _ in range(90)) for _ in range(count)]
-
-
-def documents(vocabulary: Vocabulary, template: ChatTemplate, longest: int) -> Iterator[TokenDocument]:
-    return documents_of(texts(), vocabulary, template, longest)
-
-
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_model(tmp_path_factory.mktemp("training") / "target.gguf", layers=3)
+from support.trainings import TEXTS, documents, train
 
 
 def pupil_of(kind: str, target: Path, folder: Path) -> Pupil:
@@ -60,24 +33,12 @@ def pupil_of(kind: str, target: Path, folder: Path) -> Pupil:
     return makers[kind]()
 
 
-@pytest.fixture(autouse=True)
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Pupil, "pace", LearningPace(0.01, 0.002, step_tokens=512))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_trained_beats_its_beginning_and_drafts(kind: str, target: Path, tmp_path: Path) -> None:
     heard: list[Progress] = []
-    training = Training(pupil_of(kind, target, tmp_path), documents, tmp_path, minutes=60, threads=1)
     steps = 150 if kind == "medusa" else 50  # it has to unlearn the target's own prediction first
-
-    def hear(progress: Progress) -> None:
-        heard.append(progress)
-        if progress.step == steps:
-            training.stop()
-
-    suffix = "safetensors" if kind in ("medusa", "mlp") else "gguf"
-    trained = training.run(tmp_path / f"out.{suffix}", "a pupil", "F16", hear)
+    file = f"out.{'safetensors' if kind in ('medusa', 'mlp') else 'gguf'}"
+    trained = train(pupil_of(kind, target, tmp_path), tmp_path, steps, file=file, hear=heard.append)
     assert trained.after[0] > trained.before[0] + 0.1
     assert len(trained.after) == (1 if kind == "draft" else 4)
     assert heard[-1].share > heard[0].share
@@ -90,53 +51,10 @@ def test_what_was_trained_beats_its_beginning_and_drafts(kind: str, target: Path
         assert session.stats.num_draft_tokens > 0
 
 
-def test_a_training_that_is_stopped_keeps_the_best_so_far_and_goes_on_later(target: Path, tmp_path: Path) -> None:
-    steps: list[int] = []
-    training = Training(EaglePupil(target, 64, 1), documents, tmp_path, minutes=10, threads=1)
-
-    def stop(progress: Progress) -> None:
-        if progress.step:
-            steps.append(progress.step)
-        if progress.step == 3:
-            training.stop()
-
-    training.run(tmp_path / "one.gguf", "a head", "F16", stop)
-    assert steps == [1, 2, 3]
-    assert (tmp_path / "one.gguf").exists()
-    again = Training(EaglePupil(target, 64, 1), documents, tmp_path, minutes=10, threads=1)
-
-    def go_on(progress: Progress) -> None:
-        if progress.step:
-            steps.append(progress.step)
-            again.stop()
-
-    again.run(tmp_path / "two.gguf", "a head", "F16", go_on)
-    assert steps == [1, 2, 3, 4]
-
-
-def one_step(pupil: Pupil, folder: Path) -> None:
-    """Trains for a step, and writes `out.gguf`."""
-    training = Training(pupil, documents, folder, minutes=60, threads=1)
-    training.run(folder / "out.gguf", "a head", "F16", lambda progress: training.stop() if progress.step else None)
-
-
-def test_a_head_of_a_large_vocabulary_drafts_its_likeliest_tokens(
+def test_a_training_that_is_stopped_keeps_the_best_so_far_and_goes_on_later_without_reading_again(
     target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat_engine.training.pupils._HEAD_VOCABULARY", 100)
-    pupil = EaglePupil(target, 64, 1)
-    one_step(pupil, tmp_path)
-    kept = pupil.model.vocabulary
-    assert kept is not None
-    assert len(kept) == 100
-    with Engine.load(target, tmp_path / "out.gguf", LoadOptions(threads=1)) as engine:
-        session = engine.session(settings=Settings(k=2, drafter="eagle3", max_tokens=40), seed=1)
-        drafted = {token.id for made in session.generate("hello there") for token in made.drafted}
-    assert drafted
-    assert drafted <= set(kept.tolist())
-
-
-def test_the_target_reads_a_text_once(target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
     read: list[TokenDocument] = []
     teach = Teacher.teach
 
@@ -145,9 +63,27 @@ def test_the_target_reads_a_text_once(target: Path, tmp_path: Path, monkeypatch:
         return teach(self, document)
 
     monkeypatch.setattr(Teacher, "teach", noted)
-    for _ in range(2):
-        one_step(EaglePupil(target, 64, 1), tmp_path)
-    assert len(read) == len(texts())
+    for more, file in ((3, "one.gguf"), (1, "two.gguf")):
+        train(EaglePupil(target, 64, 1), tmp_path, more, file=file, hear=lambda progress: steps.append(progress.step))
+        assert (tmp_path / file).exists()
+    assert [step for step in steps if step] == [1, 2, 3, 4]
+    assert len(read) == TEXTS
+
+
+def test_a_head_of_a_large_vocabulary_drafts_its_likeliest_tokens(
+    target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.training.pupils._HEAD_VOCABULARY", 100)
+    pupil = EaglePupil(target, 64, 1)
+    train(pupil, tmp_path, 1)
+    kept = pupil.model.vocabulary
+    assert kept is not None
+    assert len(kept) == 100
+    with Engine.load(target, tmp_path / "out.gguf", LoadOptions(threads=1)) as engine:
+        session = engine.session(settings=Settings(k=2, drafter="eagle3", max_tokens=40), seed=1)
+        drafted = {token.id for made in session.generate("hello there") for token in made.drafted}
+    assert drafted
+    assert drafted <= set(kept.tolist())
 
 
 def test_texts_that_there_is_no_time_to_read_are_left_out(target: Path, tmp_path: Path) -> None:
@@ -164,14 +100,8 @@ def test_checkpoints_of_another_training_are_left_alone(target: Path, tmp_path: 
 
 
 def test_too_little_text_is_refused(target: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="the data has 3 tokens: give at least 20,000"):
-        Training(
-            EaglePupil(target, 64, 1),
-            partial(documents_of, ["hello"]),
-            tmp_path,
-            minutes=1,
-            threads=1,
-        )
+    with pytest.raises(SettingError, match="the data has 3 tokens: give at least 1,000"):
+        Training(EaglePupil(target, 64, 1), partial(documents_of, ["hello"]), tmp_path, minutes=1, threads=1)
 
 
 def turns(count: int) -> list[RecordedTurn]:

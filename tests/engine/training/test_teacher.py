@@ -18,12 +18,6 @@ from specchat_engine.training.packing import TokenDocument
 from specchat_engine.training.teacher import Lesson, TaughtLessons, Teacher, TeacherOfBoth, likeliest, pack_lessons
 from support.heads import layer_inputs
 from support.quantise import quantise
-from support.tiny_models import write_tiny_model
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return write_tiny_model(tmp_path / "target.gguf", layers=3)
 
 
 @pytest.fixture
