@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import gguf
 import numpy as np
 
 from specchat_engine.errors import ModelFileError
+from specchat_engine.llama import model
 from specchat_engine.llama.model import LlamaModel
 from support.tiny_models import byte_vocabulary, write_vocabulary
 
@@ -69,15 +72,38 @@ def grow_predicting(
 def _grow(
     path: Path, architecture: str, sizes: Mapping[str, Any], shapes: dict[str, tuple[int, ...]], *, own_head: bool
 ) -> None:
+    """Gives a layer all tensors of the one before it; where that is too much, those that llama.cpp asks for."""
+    for whole_layers in (True, False):
+        grown = dict(shapes)
+        try:
+            _grow_by_messages(path, architecture, sizes, grown, own_head=own_head, whole_layers=whole_layers)
+        except ModelFileError as error:
+            if not whole_layers or "wrong number of tensors" not in str(error):
+                raise
+        else:
+            shapes.update(grown)
+            return
+
+
+def _grow_by_messages(
+    path: Path,
+    architecture: str,
+    sizes: Mapping[str, Any],
+    shapes: dict[str, tuple[int, ...]],
+    *,
+    own_head: bool,
+    whole_layers: bool,
+) -> None:
     for _ in range(_MOST_TRIES):
         _write(path, architecture, sizes, shapes)
         try:
-            LlamaModel(path, gpu_layers=0, own_head=own_head).close()
+            with patch.object(model, "in_huge_pages", nullcontext):
+                LlamaModel(path, gpu_layers=0, own_head=own_head).close()
             return
         except ModelFileError as error:
             missing, wrong = _MISSING.search(str(error)), _SHAPE.search(str(error))
             if missing and (name := missing[1] or missing[2]) not in shapes:
-                shapes[name] = _as_in_another_layer(name, shapes)
+                shapes |= _as_in_another_layer(name, shapes, whole=whole_layers)
                 continue
             if not wrong:
                 raise
@@ -90,11 +116,22 @@ def _grow(
     raise ModelFileError(f"{path} does not load after {_MOST_TRIES} tries")
 
 
-def _as_in_another_layer(name: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape that a tensor probably has: that of its namesake in the latest layer, else a wrong one."""
-    *_, part = name.split(".", 2)
-    alike = [shape for other, shape in shapes.items() if other.split(".", 2)[-1] == part]
-    return alike[-1] if alike else (1,)
+def _as_in_another_layer(
+    name: str, shapes: Mapping[str, tuple[int, ...]], *, whole: bool
+) -> dict[str, tuple[int, ...]]:
+    """A tensor with the shape that it probably has: that of its namesake in the latest layer, else a wrong one.
+
+    With `whole`, all other tensors of that layer too.
+    """
+    *block, part = name.split(".", 2)
+    alike = [other for other in shapes if block and other.split(".", 2)[-1] == part]
+    if not alike:
+        return {name: (1,)}
+    latest, here = (".".join(one.split(".", 2)[:2]) for one in (alike[-1], name))
+    layer = {
+        f"{here}.{other.split('.', 2)[2]}": shape for other, shape in shapes.items() if other.startswith(f"{latest}.")
+    }
+    return {name: shapes[alike[-1]]} | (layer if whole else {})
 
 
 def _write(path: Path, architecture: str, sizes: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:

@@ -159,7 +159,7 @@ def run(target: Path, head: Path | str, drafter: str) -> None:
         assert drafter in engine.drafters, engine.drafters
         texts = {}
         for name in ("none", drafter):
-            session = engine.session(settings=Settings(drafter=name, k=3, max_tokens=40), seed=1)
+            session = engine.session(settings=Settings(drafter=name, k=3, max_tokens=24), seed=1)
             texts[name] = []
             for prompt in ("Hello", "And?"):
                 for _ in session.generate(prompt):
@@ -168,9 +168,8 @@ def run(target: Path, head: Path | str, drafter: str) -> None:
         assert texts["none"] == texts[drafter]
         assert session.stats.num_draft_tokens > 0
         if engine.can_branch:
-            settings = Settings(drafter=drafter, k=3, tree=3, max_tokens=40)
-            cases = [Case("greeting", prompt, settings) for prompt in ("Hello", "And?")]
-            found = audit(lambda one: engine.session(settings=one, seed=1), engine.memory, engine.vocabulary, cases)
+            case = Case("greeting", "Hello", Settings(drafter=drafter, k=3, tree=3, max_tokens=24))
+            found = audit(lambda one: engine.session(settings=one, seed=1), engine.memory, engine.vocabulary, [case])
             assert not found.unexplained, [finding.reason for finding in found.unexplained]
 
 

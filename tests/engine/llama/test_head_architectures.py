@@ -15,7 +15,7 @@ from specchat_engine.architectures import ARCHITECTURES
 TESTS = Path(__file__).parents[2]
 
 
-BATCH = 8
+BATCH = 10
 """A process tries several architectures, since it takes longer to start than to try one."""
 
 
