@@ -402,20 +402,6 @@ def test_while_plain_passes_take_longer_drafts_are_expected_to_as_well() -> None
     assert costs.current.at(4, 0) == pytest.approx(2.0, rel=0.01)
 
 
-def test_other_thread_counts_have_their_own_costs() -> None:
-    controller = knowing(0.1)
-    controller.use_threads(2, 1)
-    assert controller.target.at(1, 0) == pytest.approx(1.0)
-    controller.use_threads(4, 4)
-    assert not controller.target.measured(0)
-    assert not controller.costs_of("model").by_threads.current.measured(0)
-    for _ in range(8):
-        controller.target.observe(1, 0, 3.0)
-    assert controller.target.at(1, 0) == pytest.approx(3.0)
-    controller.use_threads(2, 1)
-    assert controller.target.at(1, 0) == pytest.approx(1.0)
-
-
 def test_costs_belong_to_a_thread_count_and_come_back_with_it() -> None:
     controller = Controller()
     controller.use_threads(2, 1)
@@ -433,15 +419,6 @@ def test_costs_belong_to_a_thread_count_and_come_back_with_it() -> None:
     assert controller.target.at(1, 0) == pytest.approx(6.0)
     assert kept.targets.of(2).at(1, 0) == pytest.approx(10.0)
     assert kept.targets.of(4).at(1, 0) == pytest.approx(6.0)
-
-
-def test_what_was_learned_before_a_count_was_named_belongs_to_the_first_that_has_no_costs() -> None:
-    controller = Controller()
-    controller.target.observe(1, 0, 10.0)
-    controller.use_threads(2, 0)
-    assert controller.target.at(1, 0) == pytest.approx(10.0)
-    controller.use_threads(4, 0)
-    assert not controller.target.measured(0)
 
 
 def test_a_decision_to_draft_nothing_ends_with_the_number_of_threads() -> None:
@@ -482,12 +459,6 @@ def test_records_with_other_fields_are_read_as_far_as_they_are_known() -> None:
 def test_a_damaged_record_is_rejected(kept: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="no record of a pair"):
         Controller.from_json(kept)
-
-
-def test_measured_costs_are_those_of_this_depth() -> None:
-    costs = knowing(0.1, plain_ms=2.0).measured_costs(100)
-    assert dict(costs.verify)[1] == pytest.approx(2.0)
-    assert costs.draft_step == pytest.approx(0.2)
 
 
 def test_the_step_in_measured_costs_is_the_draft_models_whatever_else_drafts() -> None:

@@ -294,18 +294,15 @@ def test_in_whatever_order_depths_are_asked_for_each_has_the_costs_of_its_own() 
     assert deep.curve(0, 4) == pytest.approx(shallow.curve(0, 4))
 
 
-def test_before_a_draft_was_timed_a_step_costs_a_tenth_of_a_plain_pass() -> None:
-    assert DraftCosts().expected(MODEL, 0, 3, 10.0) == pytest.approx([0, 1, 2, 3])
+HEADS = DrafterTraits("heads", evidence="nothing", cost="draft")
+LOOKUP = DrafterTraits("lookup", evidence="match", cost="nothing")
 
 
-def test_a_drafter_with_one_pass_a_draft_costs_the_same_for_any_length() -> None:
-    costs = DraftCosts().expected(DrafterTraits("heads", evidence="nothing", cost="draft"), 0, 3, 10.0)
-    assert costs[1:] == pytest.approx([1, 1, 1])
-
-
-def test_a_drafter_without_passes_costs_nothing() -> None:
-    lookup = DrafterTraits("lookup", evidence="match", cost="nothing")
-    assert DraftCosts().expected(lookup, 0, 3, 10.0) == [0, 0, 0, 0]
+@pytest.mark.parametrize(("traits", "costs"), [(MODEL, [0, 1, 2, 3]), (HEADS, [0, 1, 1, 1]), (LOOKUP, [0, 0, 0, 0])])
+def test_before_a_draft_was_timed_each_of_its_passes_costs_a_tenth_of_a_plain_one(
+    traits: DrafterTraits, costs: list[float]
+) -> None:
+    assert DraftCosts().expected(traits, 0, 3, 10.0)[1:] == pytest.approx(costs[1:])
 
 
 def test_one_slow_draft_does_not_make_a_drafter_expensive() -> None:
@@ -342,7 +339,7 @@ def test_a_damaged_record_is_rejected(kept: dict[str, object]) -> None:
 
 
 def test_a_draft_of_one_pass_costs_the_same_at_any_length() -> None:
-    heads, costs = DrafterTraits("heads", evidence="nothing", cost="draft"), DraftCosts()
+    costs = DraftCosts()
     for _ in range(10):
-        costs.observe(heads, 4, 0, 3.0)
-    assert costs.expected(heads, 0, 6, 10.0) == pytest.approx([0, 3, 3, 3, 3, 3, 3])
+        costs.observe(HEADS, 4, 0, 3.0)
+    assert costs.expected(HEADS, 0, 6, 10.0) == pytest.approx([0, 3, 3, 3, 3, 3, 3])
