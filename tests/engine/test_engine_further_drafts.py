@@ -13,11 +13,12 @@ from specchat_engine.errors import DecodeError, ModelFileError
 from specchat_engine.llama import context
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.pairing import several
+from support import conversations
+from support.conversations import PROMPTS
 from support.heads import random_eagle
 from support.tiny_models import EngineFiles, write_tiny_model
 
 OPTIONS = LoadOptions(threads=1)
-PROMPTS = ("Hello there", "And again: hello there, hello there")
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +30,7 @@ def engine(files: EngineFiles) -> Iterator[Engine]:
 
 def answers(engine: Engine, drafter: str, **changes: object) -> list[str]:
     settings = Settings(**({"k": 4, "max_tokens": 50, "drafter": drafter} | changes))  # type: ignore[arg-type]
-    session = engine.session(settings=settings, seed=5)
-    texts = []
-    for prompt in PROMPTS:
-        list(session.generate(prompt))
-        texts.append(session.text)
-    return texts
+    return conversations.answers(engine.session(settings=settings, seed=5))
 
 
 def test_each_draft_model_has_a_name_and_its_own_description(engine: Engine, files: EngineFiles) -> None:

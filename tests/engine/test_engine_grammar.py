@@ -49,14 +49,13 @@ def test_the_text_under_a_grammar_does_not_depend_on_the_drafter(engine: Engine,
     """But where a near-tie falls the other way, since a pass over several tokens computes other last bits."""
     sampling = SamplingParams(temperature=temperature, grammar=GRAMMARS[name])
     cases = [
-        Case(name, PROMPT, Settings(drafter=drafter, k=k, ngram_min=1, sampling=sampling, max_tokens=80))
+        Case(name, PROMPT, Settings(drafter=drafter, k=k, ngram_min=1, sampling=sampling, max_tokens=40))
         for drafter, k in (("model", 5), ("lookup", 8))
     ]
-    for seed in (2, 3):
-        found = audit(partial(engine.session, None, seed=seed), engine.memory, engine.vocabulary, cases)
-        assert found.compared == len(cases)
-        assert [difference.reason for difference in found.unexplained] == []
-        assert temperature > 0 or not found.findings
+    found = audit(partial(engine.session, None, seed=2), engine.memory, engine.vocabulary, cases)
+    assert found.compared == len(cases)
+    assert [difference.reason for difference in found.unexplained] == []
+    assert temperature > 0 or not found.findings
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -83,15 +83,11 @@ def test_strange_names_load_or_are_refused_in_one_line(files: EngineFiles, tmp_p
     refusal(ModelFileError, "no\0such.gguf")
 
 
-def test_a_bad_draft_is_refused_like_a_bad_target(files: EngineFiles, tmp_path: Path) -> None:
-    assert "missing.gguf does not exist" in refusal(ModelFileError, files.target, tmp_path / "missing.gguf")
-
-
 def test_what_the_headers_rule_out_is_refused_before_any_model_is_loaded(
     files: EngineFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LlamaModel, "__init__", lambda *_, **__: pytest.fail("a model was loaded"))
-    refusal(ModelFileError, files.target, tmp_path / "missing.gguf")
+    assert "missing.gguf does not exist" in refusal(ModelFileError, files.target, tmp_path / "missing.gguf")
 
 
 def test_a_broken_chat_template_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from specchat_engine import Engine, LoadOptions, Message, Prompt, SamplingParams, Session, Settings
 from specchat_engine.answers.parser import Answer, parse_answer
-from specchat_engine.decoding.stats import ReasoningStats
 from support.thinking_models import write_harmony_pair, write_thinking_pair
 
 QUESTION = [Message("user", "hello")]
@@ -82,35 +81,3 @@ def test_a_grammar_holds_after_the_thought_under_each_rule(
         session, answer = answered(engine, seed=seed, thinking="high", sampling=WORD, thought_verifier=rule)
         assert (answer.content, session.end_reason) == ("yes", "end")
         assert answer.reasoning
-
-
-def test_the_relaxed_rule_verifies_thoughts_alone_and_accepts_more_of_them(thinker: Engine) -> None:
-    rules: set[str] = set()
-    counted = {"same": ReasoningStats(), "typical": ReasoningStats()}
-    for rule in counted:
-        for seed in range(10):
-            session = thinker.session(
-                settings=replace(BASE, thinking="on", sharpness=1.0, thought_verifier=rule), seed=seed
-            )
-            said = ""
-            for event in session.answer(Prompt(QUESTION, shown=thinker.answer_format.reasoning_marks), 0):
-                if "</think>" in said:
-                    assert event.verifier in ("coupled", "")
-                rules.add(event.verifier)
-                said += event.text
-            assert session.stats.reasoning is not None
-            counted[rule] += session.stats.reasoning
-    assert {"typical", "coupled"} <= rules
-    relaxed, strict = counted["typical"].alpha, counted["same"].alpha
-    assert relaxed is not None
-    assert strict is not None
-    assert relaxed > strict
-
-
-def test_an_earlier_thought_does_not_go_back_to_the_model(thinker: Engine, harmony: Engine) -> None:
-    for engine in (thinker, harmony):
-        earlier = [*QUESTION, Message("assistant", "Yes.", reasoning_content="zebra"), Message("user", "and now?")]
-        session, _ = answered(engine, earlier)
-        read = b"".join(engine.vocabulary.piece(token) for token in session.prompt_ids).decode()
-        assert "Yes." in read
-        assert "zebra" not in read

@@ -18,7 +18,6 @@ from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.drafters.translated_text import Entries, GrowingText
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.settings import UNAIDED
 from support.conversations import ask
 from support.memory_models import write_memory_model
 from support.other_tokens import OtherTokens, write_other_tokens, write_shuffled_draft
@@ -54,7 +53,7 @@ def check_memory(session: Session) -> None:
     assert said.tokens == memory.model.vocabulary.tokenize(said.text, special=False)
 
 
-@pytest.mark.parametrize(("temperature", "k"), product([0.0, 0.8], [1, 4, 11]))
+@pytest.mark.parametrize(("temperature", "k"), product([0.0, 0.8], [1, 11]))
 def test_the_text_is_that_of_plain_decoding(engine: Engine, temperature: float, k: int) -> None:
     """But where a near-tie falls the other way, since a pass over several tokens computes other last bits."""
     sampling = SamplingParams(temperature=temperature, repeat_penalty=1.3)
@@ -118,18 +117,6 @@ def test_the_target_alone_is_looked_at_more_closely(engine: Engine) -> None:
     assert all(token.q is None and token.raw_q is None for token in found.tokens)
     session.messages = []
     assert ask(session) == whole
-
-
-def test_the_reason_is_given(files: EngineFiles) -> None:
-    for draft, words in (
-        (files.stranger, "the vocabularies differ from token 50 on: '/' in the target, '8' in the draft"),
-        (files.bigger, "the vocabularies differ in size: 261 entries in the target, 861 in the draft"),
-    ):
-        with Engine.load(files.target, draft, ONE_THREAD) as engine:
-            assert engine.translated_because.startswith(f"{words}; drafting through text")
-            assert engine.drafters == ("hybrid", "model", "lookup", *UNAIDED, "none")
-    with Engine.load(files.target, files.draft, ONE_THREAD) as engine:
-        assert engine.translated_because == ""
 
 
 def test_a_draft_that_writes_the_same_in_other_ids_is_accepted_as_often(shuffled: Path) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, SettingError, Settings
+from support.tiny_models import EngineFiles
 
 USUAL = LoadOptions(n_ctx=512, threads=1)
 
@@ -33,7 +34,7 @@ def test_a_coarser_cache_changes_the_logits_a_little(changed: LoadOptions) -> No
     assert 0 < difference < 1
 
 
-def test_every_way_of_loading_speculates_without_changing_the_text() -> None:
+def test_every_way_of_loading_speculates_without_changing_the_text(files: EngineFiles) -> None:
     options = LoadOptions(
         n_ctx=512,
         threads=1,
@@ -45,11 +46,11 @@ def test_every_way_of_loading_speculates_without_changing_the_text() -> None:
         cache_type_v="bf16",
     )
     texts = []
-    with Engine.load(*builtin_pair(), options) as engine:
+    with Engine.load(files.target, files.draft, options) as engine:
         for k in (0, 4, "auto"):
             settings = Settings(k=k, sampling=SamplingParams(temperature=0), max_tokens=40)  # type: ignore[arg-type]
             session = engine.session(settings=settings, seed=1)
-            for _ in session.generate("What is speculative decoding? " * 8):
+            for _ in session.generate("What is speculative decoding? " * 4):
                 pass
             texts.append(session.text)
             engine.forget()

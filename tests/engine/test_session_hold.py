@@ -17,14 +17,6 @@ from support.conversations import ask, conversation, letters
 HELD_MS = 5000.0
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    for module in ("session", "decoding.recorder", "policy.planner", "policy.calibration"):
-        monkeypatch.setattr(f"specchat_engine.{module}.perf_counter_ns", clock)
-    return clock
-
-
 def speaking(hold: Callable[[], None] | None, controller: Controller, k: int | str) -> Session:
     """A session that is held so before each of its rounds."""
     target, draft = ScriptedModel(letters(3, end=-50)), letters(3, end=-50, order=1)

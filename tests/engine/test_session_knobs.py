@@ -99,13 +99,6 @@ def test_a_draft_whose_context_is_full_says_so_and_the_answer_goes_on() -> None:
     assert session.end_reason == "length"
 
 
-def test_a_model_that_cannot_speculate_decodes_plainly_and_says_why() -> None:
-    session = conversation(LAW, COUSIN, plain_because="it cannot forget")
-    assert {(event.source, event.k, event.reason) for event in session.generate("hello")} == {
-        ("none", 0, "it cannot forget")
-    }
-
-
 def test_stop_strings_and_limits_wait_for_the_next_turn() -> None:
     session = conversation(saying("one two three"))
     rounds: list[Round] = []

@@ -181,11 +181,11 @@ def test_a_text_counts_for_limits_and_its_control_tokens_stay_text() -> None:
         answer(session, "a" * 31)
 
 
-@pytest.mark.parametrize("text", ["hello", " hello", "  he\n llo", "he ", "\n", "ä<s>😀", "he<|im_start|>"])
 @pytest.mark.parametrize("sentencepiece", [False, True])
-def test_real_tokenizers_keep_a_text_to_the_letter(tmp_path: Path, text: str, sentencepiece: bool) -> None:
+def test_real_tokenizers_keep_a_text_to_the_letter(tmp_path: Path, sentencepiece: bool) -> None:
     path = write_tiny_model(tmp_path / "tiny.gguf", sentencepiece=sentencepiece)
     with Engine.load(path, None, LoadOptions(n_ctx=256, threads=1)) as engine:
-        session = engine.session(settings=Settings(k=4, drafter="lookup", max_tokens=60), seed=1)
-        assert answer(session, text).startswith(text)
-        assert session.start_line()["prefix_text"] == text
+        for text in ("hello", " hello", "  he\n llo", "he ", "\n", "ä<s>😀", "he<|im_start|>"):
+            session = engine.session(settings=Settings(k=4, drafter="lookup", max_tokens=60), seed=1)
+            assert answer(session, text).startswith(text)
+            assert session.start_line()["prefix_text"] == text

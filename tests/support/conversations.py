@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from specchat_engine.testing import END, ByteTokenizer, Law, ScriptedModel, rand
 N_VOCAB = ByteTokenizer.size
 LETTERS = np.array([*range(97, 105), 32, 10, END])
 GREEDY = SamplingParams(temperature=0)
+PROMPTS = ("Hello there", "And again: hello there, hello there")
 
 
 def letters(seed: int = 0, *, end: float = -1.0, order: int = 2) -> Law:
@@ -74,6 +76,11 @@ def ask(session: Session, prompt: str = "hello") -> str:
     for _ in session.generate(prompt):
         pass
     return session.text
+
+
+def answers(session: Session, prompts: Sequence[str] = PROMPTS) -> list[str]:
+    """The whole answers to several messages."""
+    return [ask(session, prompt) for prompt in prompts]
 
 
 def model_of(session: Session, name: str = "target") -> ScriptedModel:

@@ -31,6 +31,10 @@ def tabled(seed: int, spread: float = 1.0) -> Law:
     return law
 
 
+LAWS = ((tabled(1), tabled(2)), (tabled(1, 3), tabled(2, 0.5)))
+"""Targets and drafters: one that is nearly as sure as its target, and one that is much less so."""
+
+
 def exact(law: Law) -> dict[tuple[int, ...], float]:
     """The probability of every text of `WANTED` tokens after the prompt."""
     found = {}

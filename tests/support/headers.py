@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,7 @@ import gguf
 import numpy as np
 from hypothesis import strategies as st
 
-from specchat_engine.gguf import GgufHeader, PrefixSource, TextArray, read_header
+from specchat_engine.gguf import GgufHeader, PrefixSource, TextArray, Value, read_header
 
 Kind = gguf.GGUFValueType
 Typed = tuple[Any, Kind, Kind | None]
@@ -78,6 +79,12 @@ def write_header(
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def changed(header: GgufHeader, **keys: Value) -> GgufHeader:
+    """The header with other values; `__` in a name stands for a dot."""
+    values = {key.replace("__", "."): value for key, value in keys.items()}
+    return replace(header, metadata={**header.metadata, **values})
 
 
 def parse(data: bytes) -> GgufHeader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,10 +13,8 @@ from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.grammar import tool_grammar
 from specchat_engine.answers.notations import NOTATIONS
 from specchat_engine.answers.parser import parse_answer
-from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from support.grammar_walks import allows, random_text
-from support.tiny_models import EngineFiles
 
 FORMATS = ("harmony", *(name for name, notation in NOTATIONS.items() if notation.written))
 MARKS: dict[str, tuple[str, ...]] = dict.fromkeys(FORMATS, ("</think>",)) | {
@@ -45,13 +43,6 @@ TOOLS = (
 )
 
 
-@pytest.fixture(scope="module")
-def vocabulary(files: EngineFiles) -> Iterator[Vocabulary]:
-    model = LlamaModel(files.target)
-    yield model.vocabulary
-    model.close()
-
-
 def is_weather(value: Any) -> bool:
     assert list(value) == [key for key in WEATHER["properties"] if key in value]  # type: ignore[attr-defined]
     return (
@@ -69,7 +60,7 @@ def test_every_answer_is_a_call_that_the_parser_reads(vocabulary: Vocabulary, ca
     written = AnswerFormat(calls)
     grammar = tool_grammar(written, TOOLS, thinking=thinking)
     seen = set()
-    for seed in range(12):
+    for seed in range(6):
         text = random_text(vocabulary, grammar, seed, MARKS[calls])
         if len(text.encode()) >= 2000:
             continue
@@ -150,7 +141,7 @@ def test_what_models_write_is_allowed(vocabulary: Vocabulary, calls: str) -> Non
 @pytest.mark.parametrize("calls", FORMATS)
 def test_a_choice_allows_one_call_of_that_tool_alone(vocabulary: Vocabulary, calls: str) -> None:
     written = AnswerFormat(calls)
-    for seed in range(4):
+    for seed in range(2):
         text = random_text(vocabulary, tool_grammar(written, TOOLS, "now"), seed, MARKS[calls] or ("<|end|>",))
         assert [call.name for call in parse_answer(text, written, TOOLS).tool_calls] == ["now"]
     text = WRITTEN[calls][0]
@@ -250,7 +241,7 @@ def test_what_a_grammar_cannot_express_is_left_out_unless_the_tool_is_strict(
     vocabulary: Vocabulary, calls: str
 ) -> None:
     grammar = tool_grammar(AnswerFormat(calls), as_tool(LOOSE))
-    for seed in range(4):
+    for seed in range(2):
         text = random_text(vocabulary, grammar, seed, MARKS[calls])
         (call, *_) = parse_answer(text, AnswerFormat(calls), as_tool(LOOSE)).tool_calls
         assert isinstance(json.loads(call.arguments)["pattern"], int)

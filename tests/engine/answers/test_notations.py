@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,7 +11,8 @@ from hypothesis import strategies as st
 from specchat_engine import ToolCall
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.parser import Answer, AnswerParser, parse_answer
-from specchat_engine.answers.parts import AnswerPart, PartKind, merged
+from specchat_engine.answers.parts import AnswerPart, PartKind
+from support.streamed_answers import JSON_VALUES, parts_however_cut
 
 PROPERTIES = {"city": {"type": "string"}, "days": {"type": "integer"}, "where": {"type": "object"}}
 TOOLS = (
@@ -243,15 +243,7 @@ def damaged(draw: st.DrawFn) -> str:
 @example("<|tool_call>call:" + "x" * 195 + "{}", [*range(300)], GEMMA)
 @example("<|tool_call>call:" + "x" * 196 + "{}", [*range(300)], GEMMA)
 def test_it_does_not_matter_where_the_text_is_cut(text: str, cuts: list[int], answer_format: AnswerFormat) -> None:
-    def parts(pieces: list[str]) -> list[AnswerPart]:
-        parser = AnswerParser(answer_format, TOOLS)
-        told = [part for piece in pieces for part in parser.feed(piece)]
-        return merged([*told, *parser.finish()])
-
-    whole = parts([text])
-    places = [0, *sorted({min(cut, len(text)) for cut in cuts}), len(text)]
-    assert parts([text[one:other] for one, other in pairwise(places)]) == whole
-    assert parts([*text]) == whole
+    parts_however_cut(text, cuts, answer_format, TOOLS)
 
 
 def in_gemma(value: object) -> str:
@@ -265,16 +257,7 @@ def in_gemma(value: object) -> str:
     return json.dumps(value)
 
 
-@given(
-    st.dictionaries(
-        st.from_regex("[a-z_]{1,8}", fullmatch=True),
-        st.recursive(
-            st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-            max_leaves=8,
-        ),
-    )
-)
+@given(st.dictionaries(st.from_regex("[a-z_]{1,8}", fullmatch=True), JSON_VALUES))
 def test_all_arguments_in_python_come_back(arguments: dict[str, object]) -> None:
     written = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
     (call,) = parsed(f"<|tool_call_start|>[now({written})]<|tool_call_end|>").tool_calls

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,7 +11,8 @@ from hypothesis import strategies as st
 from specchat_engine import ToolCall
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.parser import Answer, AnswerParser, parse_answer
-from specchat_engine.answers.parts import AnswerPart, PartKind, merged
+from specchat_engine.answers.parts import AnswerPart, PartKind
+from support.streamed_answers import JSON_VALUES, parts_however_cut
 
 PROPERTIES = {
     "city": {"type": "string"},
@@ -296,15 +296,7 @@ PIECES = st.lists(
 @example(" to=functions.now<|message|> <|end|>", [], False, "harmony")
 @example("<function=" + "x" * 129 + ">", [*range(500)], False, "hermes")
 def test_it_does_not_matter_where_the_text_is_cut(text: str, cuts: list[int], thinking: bool, calls: str) -> None:
-    def parts(pieces: list[str]) -> list[AnswerPart]:
-        parser = AnswerParser(AnswerFormat(calls), TOOLS, thinking=thinking)
-        told = [part for piece in pieces for part in parser.feed(piece)]
-        return merged([*told, *parser.finish()])
-
-    whole = parts([text])
-    places = [0, *sorted({min(cut, len(text)) for cut in cuts}), len(text)]
-    assert parts([text[one:other] for one, other in pairwise(places)]) == whole
-    assert parts([*text]) == whole
+    whole = parts_however_cut(text, cuts, AnswerFormat(calls), TOOLS, thinking=thinking)
     for before, part in zip([None, *whole], whole, strict=False):
         if part.kind is PartKind.ARGUMENTS:
             assert before is not None
@@ -312,14 +304,7 @@ def test_it_does_not_matter_where_the_text_is_cut(text: str, cuts: list[int], th
 
 
 @given(
-    st.dictionaries(
-        st.text(),
-        st.recursive(
-            st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-            max_leaves=8,
-        ),
-    ),
+    st.dictionaries(st.text(), JSON_VALUES),
     st.sampled_from([None, 1, 4]),
     st.booleans(),
     st.text("ab<to_[{\n ", max_size=8),

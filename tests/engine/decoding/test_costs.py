@@ -101,13 +101,8 @@ def test_the_processors_tell_nothing_of_a_machine_that_computes_elsewhere() -> N
     assert (times.plain_ms, times.cpu_share) == (pytest.approx(2.0), None)
 
 
-def test_the_load_of_an_earlier_answer_does_not_change_the_speed_up_of_this_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_load_of_an_earlier_answer_does_not_change_the_speed_up_of_this_one(clock: Clock) -> None:
     """`0.13 × plain, 87 % slower`: plain passes from before other programs began, drafted ones from after that."""
-    clock = Clock()
-    for module in ("session", "decoding.recorder", "policy.planner", "policy.calibration"):
-        monkeypatch.setattr(f"specchat_engine.{module}.perf_counter_ns", clock)
     target = Loaded(letters(3, end=-50), clock)
     session = conversation(target, letters(3, end=-50), on_cpu=False)
     ask(session)

@@ -82,10 +82,10 @@ def test_a_round_without_a_draft_names_no_rule() -> None:
     assert {event.verifier for event in events} == {""}
 
 
-@pytest.mark.parametrize("k", [1, 3, 4, 7, 16])
+@pytest.mark.parametrize("k", [1, 4, 16])
 @pytest.mark.parametrize("template", [FALLBACK, OPENING])
 def test_no_token_of_the_answer_is_judged_by_the_rule_of_the_thought(k: int, template: str) -> None:
-    for seed in range(20):
+    for seed in range(8):
         session, events = rounds("typical", k=k, template=template, seed=seed)
         said = ""
         for event in events:
@@ -107,12 +107,12 @@ def test_the_round_that_closes_the_thought_ends_with_the_targets_own_token() -> 
 @pytest.mark.parametrize("verifier", ["coupled", "rejection", "block"])
 def test_the_answer_after_the_thought_is_distributed_like_the_targets(verifier: str) -> None:
     doubts = letters = 0
-    for seed in range(60):
+    for seed in range(30):
         session, _ = rounds("typical", verifier=verifier, seed=seed, doubt=0.3, max_tokens=100)
         answer = session.text.partition("</think>")[2]
         doubts += answer.count("b")
         letters += len(answer)
-    assert letters == 60 * len(ANSWER)
+    assert letters == 30 * len(ANSWER)
     assert abs(doubts / letters - 0.3) < 5 * (0.3 * 0.7 / letters) ** 0.5
 
 

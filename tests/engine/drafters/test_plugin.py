@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import Draft, Drafter, Engine, EngineError, LoadOptions, SettingError, Settings, Verdict
@@ -76,6 +76,7 @@ def test_its_rounds_and_statistics_have_its_name(k: DraftLength, verifier: str) 
     assert model_of(session).tokens == read_by_a_fresh_session(session)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.integers(0, 258), max_size=6), min_size=1, max_size=8), st.integers(1, 6), st.data())
 def test_nonsense_changes_no_text(proposals: list[list[int]], k: int, data: st.DataObject) -> None:
     def nonsense(_context: Context, k: int) -> Draft:

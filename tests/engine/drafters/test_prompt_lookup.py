@@ -121,13 +121,6 @@ def test_what_was_said_long_ago_is_forgotten_with_the_next_turn(monkeypatch: pyt
     assert proposal_of(drafter, [7, 1, 2]) == ()
 
 
-def test_a_copied_passage_is_proposed_word_for_word() -> None:
-    drafter = PromptLookupDrafter()
-    tokens = [10, 11, 12, 13, 14, 15, 99, 10, 11]
-    drafter.begin(tokens, lambda: False)
-    assert proposal(drafter, tokens) == (12, 13, 14, 15)
-
-
 def test_a_copy_goes_on_after_an_edit_and_another_turn_knows_nothing_of_it() -> None:
     drafter, source = PromptLookupDrafter(), [*range(10, 30)]
     prompt = [*source, 1]
@@ -141,26 +134,6 @@ def test_a_copy_goes_on_after_an_edit_and_another_turn_knows_nothing_of_it() -> 
     drafter.begin([*edited, 98], lambda: False)
     assert not drafter.astray
     assert proposal(drafter, [*edited, 98, source[7]]) == ()
-
-
-def test_the_longest_match_wins_over_the_latest() -> None:
-    drafter = PromptLookupDrafter(1, 3)
-    tokens = [1, 2, 3, 7, 9, 3, 8, 1, 2, 3]
-    drafter.begin(tokens, lambda: False)
-    assert proposal(drafter, tokens, 1) == (7,)
-
-
-def test_of_equal_matches_the_latest_wins() -> None:
-    drafter = PromptLookupDrafter()
-    tokens = [1, 2, 3, 1, 2, 4, 1, 2]
-    drafter.begin(tokens, lambda: False)
-    assert proposal(drafter, tokens, 1) == (4,)
-
-
-def test_a_repetition_goes_on_as_long_as_wanted() -> None:
-    drafter = PromptLookupDrafter()
-    drafter.begin([5, 6, 5, 6], lambda: False)
-    assert proposal(drafter, [5, 6, 5, 6], 7) == (5, 6, 5, 6, 5, 6, 5)
 
 
 def test_a_draft_stops_after_a_token_that_ends_the_answer() -> None:

@@ -28,7 +28,7 @@ HELLO = Message("user", "hello")
 GREEDY = SamplingParams(temperature=0)
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10_000),
     k=st.integers(1, 12) | st.just("auto"),

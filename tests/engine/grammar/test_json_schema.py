@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -11,10 +11,8 @@ import pytest
 
 from specchat_engine import SettingError
 from specchat_engine.grammar.json_schema import schema_grammar
-from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from support.grammar_walks import allows, random_text
-from support.tiny_models import EngineFiles
 
 PERSON = {
     "type": "object",
@@ -30,13 +28,6 @@ TREE = {
     "$ref": "#/$defs/string",
     "$defs": {"string": {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}}},
 }
-
-
-@pytest.fixture(scope="module")
-def vocabulary(files: EngineFiles) -> Iterator[Vocabulary]:
-    model = LlamaModel(files.target)
-    yield model.vocabulary
-    model.close()
 
 
 def said(vocabulary: Vocabulary, schema: object, seed: int) -> str:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine.grammar.until import until
-from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from support.grammar_walks import allows
-from support.tiny_models import EngineFiles
-
-
-@pytest.fixture(scope="module")
-def vocabulary(files: EngineFiles) -> Iterator[Vocabulary]:
-    model = LlamaModel(files.target)
-    yield model.vocabulary
-    model.close()
 
 
 @settings(max_examples=150, deadline=None)

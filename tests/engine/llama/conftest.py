@@ -11,7 +11,6 @@ from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
 from support.memory_models import ARCHITECTURES, Make, write_memory_model
-from support.tiny_models import EngineFiles
 
 
 @pytest.fixture(scope="session")
@@ -39,11 +38,3 @@ def make(memory_models: dict[str, LlamaModel]) -> Iterator[Make]:
     yield context
     for one in made:
         one.close()
-
-
-@pytest.fixture(scope="module")
-def model(files: EngineFiles) -> Iterator[LlamaModel]:
-    """The tiny target, loaded once for a file of tests."""
-    model = LlamaModel(files.target)
-    yield model
-    model.close()

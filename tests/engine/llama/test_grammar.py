@@ -19,11 +19,6 @@ from specchat_engine.sampling.sampler import Sampler, constraint_of
 from support.tiny_models import EngineFiles
 
 
-@pytest.fixture(scope="module")
-def vocabulary(model: LlamaModel) -> Vocabulary:
-    return model.vocabulary
-
-
 @pytest.fixture(autouse=True)
 def samplers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     """Counts the native samplers that were made and freed."""

@@ -72,7 +72,7 @@ def asked(session: Session) -> list[Message]:
 
 
 @pytest.mark.parametrize("sampling", [GREEDY, WARM], ids=["greedy", "warm"])
-@pytest.mark.parametrize("k", [1, 3, 8, 12])
+@pytest.mark.parametrize("k", [1, 8, 12])
 @pytest.mark.parametrize("drafter", ["model", "lookup"])
 def test_speculation_changes_no_token_in_any_turn(pair: Pair, drafter: str, k: int, sampling: SamplingParams) -> None:
     """On a GPU a near-tie may fall the other way, since kernels there depend on the number of tokens in a pass."""
@@ -94,7 +94,7 @@ def test_speculation_changes_no_token_in_any_turn(pair: Pair, drafter: str, k: i
         assert pair.both.controller.target.seen(1), "plain passes are timed on every memory"
 
 
-@pytest.mark.parametrize("k", [1, 3, 9])
+@pytest.mark.parametrize("k", [1, 9])
 def test_no_round_reads_the_prompt_again(pair: Pair, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     session = pair.both.session(settings=settings(WARM, k=k), seed=5)
     passes: list[int] = []

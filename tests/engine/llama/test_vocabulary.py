@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,6 @@ from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.prompt.encoding import encode
 from specchat_engine.prompt.template import ChatTemplate
 from support.tiny_models import SPECIALS, TEMPLATE, EngineFiles, byte_vocabulary, write_tiny_model
-
-
-@pytest.fixture(scope="module")
-def vocabulary(files: EngineFiles) -> Iterator[Vocabulary]:
-    model = LlamaModel(files.target)
-    yield model.vocabulary
-    model.close()
 
 
 @given(text=st.text())

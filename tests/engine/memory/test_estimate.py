@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,27 +22,29 @@ from support.resident import taken
 from support.roomy_models import KINDS
 
 WITHIN = 0.1
+PathOf = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
-def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def path_of(tmp_path_factory: pytest.TempPathFactory) -> PathOf:
+    """A model of a kind, written when it is needed."""
     folder = tmp_path_factory.mktemp("roomy")
-    return {kind: write(folder / f"{kind}.gguf") for kind, write in KINDS.items()}
+    return cache(lambda kind: KINDS[kind](folder / f"{kind}.gguf"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process takes is read from /proc")
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_estimate_is_within_a_tenth_of_what_a_process_takes(paths: dict[str, Path], kind: str) -> None:
+def test_the_estimate_is_within_a_tenth_of_what_a_process_takes(path_of: PathOf, kind: str) -> None:
     use = Use(n_ctx=1024, repacked=this_machine().repacked)
-    needed = estimate(read_model(paths[kind]), use).total
-    assert needed == pytest.approx(taken(paths[kind], use), rel=WITHIN)
+    needed = estimate(read_model(path_of(kind)), use).total
+    assert needed == pytest.approx(taken(path_of(kind), use), rel=WITHIN)
 
 
 @pytest.mark.parametrize("flash", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_cache_and_compute_buffer_are_what_llama_cpp_reserves(paths: dict[str, Path], kind: str, flash: bool) -> None:
+def test_cache_and_compute_buffer_are_what_llama_cpp_reserves(path_of: PathOf, kind: str, flash: bool) -> None:
     use = Use(n_ctx=4096, flash_attention=flash)
-    model = LlamaModel(paths[kind])
+    model = LlamaModel(path_of(kind))
     options = LoadOptions(flash_attention="on" if flash else "off")
     context = LlamaContext(NativeContext(model, n_ctx=use.n_ctx, max_rows=use.rows, threads=1, options=options))
     reserved = context.buffers
@@ -64,15 +68,15 @@ def test_keys_and_values_take_what_llama_cpp_reports() -> None:
     assert small == cache // 2 * 34 // 64 + cache // 2 * 18 // 64
 
 
-def test_a_window_does_not_shorten_the_cache_as_it_is_kept_whole(paths: dict[str, Path]) -> None:
-    header = read_model(paths["gemma3"])
+def test_a_window_does_not_shorten_the_cache_as_it_is_kept_whole(path_of: PathOf) -> None:
+    header = read_model(path_of("gemma3"))
     assert header.window == 512
     assert estimate(header, Use(n_ctx=4096)).host.cache == 16 * 2**20
 
 
 @pytest.mark.parametrize(("kind", "states"), [("mamba2", 2), ("jamba", 2), ("lfm2", 9), ("qwen35", 9)])
-def test_a_state_is_kept_once_for_each_way_back(paths: dict[str, Path], kind: str, states: int) -> None:
-    header = read_model(paths[kind])
+def test_a_state_is_kept_once_for_each_way_back(path_of: PathOf, kind: str, states: int) -> None:
+    header = read_model(path_of(kind))
     with_snapshots = estimate(header, Use(n_ctx=256)).host.cache
     as_a_draft = estimate(header, Use(n_ctx=256, rows=1)).host.cache
     tokens = 0 if kind == "mamba2" else 2 * 128 * 256 * 2 * 4

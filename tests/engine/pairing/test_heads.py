@@ -11,6 +11,7 @@ import pytest
 from specchat_engine import LoadOptions, PairError
 from specchat_engine.gguf import GgufHeader, TensorInfo, Value, read_model
 from specchat_engine.pairing import Grade, head_in, judge, own_head, trainable_head, what_drafts
+from support.headers import changed
 from support.heads import LAYERS, random_eagle, random_predicting
 from support.tiny_models import write_tiny_model
 
@@ -33,12 +34,6 @@ def target(folder: Path) -> GgufHeader:
 @pytest.fixture
 def head(folder: Path) -> GgufHeader:
     return read_model(folder / "head.gguf")
-
-
-def changed(header: GgufHeader, **keys: Value) -> GgufHeader:
-    return replace(
-        header, metadata={**header.metadata, **{key.replace("__", "."): value for key, value in keys.items()}}
-    )
 
 
 def test_a_head_says_which_layers_it_reads(folder: Path, target: GgufHeader, head: GgufHeader) -> None:

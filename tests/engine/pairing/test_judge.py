@@ -10,10 +10,11 @@ import pytest
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, PairError
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.gguf import GgufHeader, TensorInfo, Value, read_model
+from specchat_engine.gguf import GgufHeader, TensorInfo, read_model
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.pairing import Grade, PairFinding, PairVerdict, check_pair, judge
 from specchat_engine.pairing.judge import read_bytes
+from support.headers import changed
 from support.memory_models import write_memory_model
 from support.tiny_models import EngineFiles
 
@@ -25,12 +26,6 @@ ROOMY = Machine((DeviceMemory("CPU", "cpu", 2**34, 2**34),))
 def pair() -> tuple[GgufHeader, GgufHeader]:
     target, draft = (read_model(path) for path in builtin_pair())
     return target, draft
-
-
-def changed(header: GgufHeader, **keys: Value) -> GgufHeader:
-    return replace(
-        header, metadata={**header.metadata, **{key.replace("__", "."): value for key, value in keys.items()}}
-    )
 
 
 def about(verdict: PairVerdict, topic: str) -> PairFinding:

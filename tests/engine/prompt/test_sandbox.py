@@ -43,6 +43,8 @@ BOMBS = {
     "format_map": "{{ '{a:4000000000}'.format_map({'a': 1}) }}",
     "a product": "{{ 'x' * 4000000000 }}",
     "a product with a list": "{{ 400000000 * [1] }}",
+    "a list of a range": "{{ range(999999999) | list }}",
+    "an output of many parts": "{% for a in range(99999) %}{{ messages[0].content | center(999) }}{% endfor %}",
     "a product of texts": LARGE + "{{ large * large }}",
     "a product of numbers": "{% set n = namespace(i=9) %}{% for i in range(60) %}{% set n.i = n.i * n.i %}{% endfor %}",
     "a power": "{{ 9 ** 999999999 }}",

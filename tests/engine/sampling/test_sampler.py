@@ -116,17 +116,6 @@ def test_a_row_without_any_possible_token_is_an_error() -> None:
         Sampler(SamplingParams(), 1).candidates(np.full(8, -math.inf, np.float32), ())
 
 
-def test_greedy_ties_go_to_the_lowest_id() -> None:
-    row = np.array([1.0, 3.0, 3.0, 3.0], np.float32)
-    assert Sampler(SamplingParams(temperature=0), 1).candidates(row, ()).ids.tolist() == [1]
-
-
-def test_top_k_cuts_a_tie_at_the_lowest_ids() -> None:
-    row = np.array([1.0, 3.0, 2.0, 2.0, 2.0], np.float32)
-    params = SamplingParams(top_k=2, top_p=1, min_p=0)
-    assert Sampler(params, 1).candidates(row, ()).ids.tolist() == [1, 2]
-
-
 def test_a_long_tail_of_tokens_that_min_p_drops_counts_for_top_p() -> None:
     row = np.full(200_000, -13.0, np.float32)
     row[[7, 9]] = 0.0, -1.0
@@ -140,14 +129,6 @@ def test_penalties_leave_the_models_row_alone() -> None:
     row = np.array([1.0, 2.0, 3.0], np.float32)
     Sampler(SamplingParams(repeat_penalty=2.0), 1).candidates(row, (2, 2, 1))
     assert row.tolist() == [1.0, 2.0, 3.0]
-
-
-def test_the_penalty_window_covers_the_draft_before_the_prompt() -> None:
-    row = np.zeros(6, np.float32)
-    params = SamplingParams(temperature=1, top_k=0, top_p=1, min_p=0, presence_penalty=1, penalty_last_n=3)
-    found = as_dict(Sampler(params, 1).candidates(row, (0, 1, 2), (3, 4)))
-    lowered = {token for token, value in found.items() if value < max(found.values())}
-    assert lowered == {2, 3, 4}
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, SettingError, Settings
 from specchat_engine.threads.in_force import PairThreads
 from support.threaded import ThreadedScript
@@ -82,8 +81,8 @@ def test_threads_that_gave_way_come_back_with_a_number_of_the_user() -> None:
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    with Engine.load(*builtin_pair(), LoadOptions(threads=1, n_ctx=1024)) as engine:
+def engine(files: EngineFiles) -> Iterator[Engine]:
+    with Engine.load(files.target, files.draft, LoadOptions(threads=1, n_ctx=1024)) as engine:
         yield engine
 
 
@@ -115,7 +114,7 @@ def test_threads_show_in_no_logit_of_a_wide_pass_and_of_a_single_one_in_its_last
     memory = engine.memory
     for depth in (200, 400):
         rows: dict[int, list[np.ndarray]] = {}
-        memory.read([300 + place % 500 for place in range(depth)], bool)
+        memory.read([3 + place % 250 for place in range(depth)], bool)
         for threads in (1, 2):
             engine.use_threads(threads, 1)
             rows[threads] = []

@@ -6,16 +6,17 @@ import pytest
 
 from specchat_engine import ModelDrafter, PromptLookupDrafter
 from specchat_engine.decoding.verification import Verifier
-from specchat_engine.testing import ScriptedModel
+from specchat_engine.testing import Law, ScriptedModel
 from specchat_engine.verifiers import BLOCK, COUPLED, REJECTION, TYPICAL
-from support.frequencies import excess, tabled
+from support.frequencies import LAWS, excess
 
-TARGET, OTHER = tabled(1), tabled(2)
+TARGET, OTHER = LAWS[0]
 
 
+@pytest.mark.parametrize(("target", "other"), LAWS, ids=["alike", "apart"])
 @pytest.mark.parametrize("verifier", [COUPLED, REJECTION, BLOCK], ids=lambda verifier: verifier.name)
-def test_a_small_model_drafting_leaves_the_law_as_it_is(verifier: Verifier) -> None:
-    assert excess(TARGET, lambda: ModelDrafter(ScriptedModel(OTHER)), verifier) < 1
+def test_a_small_model_drafting_leaves_the_law_as_it_is(verifier: Verifier, target: Law, other: Law) -> None:
+    assert excess(target, lambda: ModelDrafter(ScriptedModel(other)), verifier) < 1
 
 
 @pytest.mark.parametrize("verifier", [COUPLED, REJECTION, BLOCK], ids=lambda verifier: verifier.name)
