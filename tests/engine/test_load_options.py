@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -64,9 +65,16 @@ def test_every_way_of_loading_speculates_without_changing_the_text(files: Engine
         ({"cache_type_v": ""}, "cache_type_v is ''"),
         ({"flash_attention": "yes"}, "flash_attention is 'yes': use auto, on or off"),
         ({"batch_size": 0}, "batch_size is 0: use a whole number from 1 to 65536"),
-        ({"threads_draft": -1}, "threads_draft is -1"),
-        ({"n_ctx": -1}, "n_ctx is -1"),
+        ({"threads_draft": -1}, "threads_draft is -1: use "),
+        ({"threads": 10**6}, "threads is 1000000: use "),
+        ({"n_ctx": -1}, "n_ctx is -1: use "),
+        ({"gpu_layers": -2}, "gpu_layers is -2: use "),
+        ({"main_gpu": -1}, "main_gpu is -1: use "),
+        ({"k_max": 0}, "k_max is 0: use "),
+        ({"k_max": 257}, "k_max is 257: use "),
         ({"tensor_split": (-1.0,)}, "tensor_split"),
+        ({"tensor_split": (0.5, math.nan)}, "tensor_split"),
+        ({"tensor_split": (math.inf,)}, "tensor_split"),
         ({"n_cpu_moe": -2}, "n_cpu_moe is -2"),
         ({"tensor_overrides": ("ffn",)}, "tensor_overrides has 'ffn': use PATTERN=DEVICE"),
         ({"tensor_overrides": ("(=CPU",)}, "tensor_overrides has '(=CPU'"),

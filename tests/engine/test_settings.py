@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from specchat_engine import EngineError, LoadOptions, SamplingParams, SettingError, Settings
+from specchat_engine import EngineError, SamplingParams, SettingError, Settings
 
 
 def refusal(kind: type, **values: Any) -> str:
@@ -60,27 +60,6 @@ def test_other_settings_out_of_range_are_rejected(values: dict[str, Any], named:
 )
 def test_sampling_out_of_range_is_rejected_by_name(name: str, value: Any) -> None:
     assert refusal(SamplingParams, **{name: value}).startswith(f"{name} is {value!r}: use a ")
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n_ctx", -1),
-        ("gpu_layers", -2),
-        ("main_gpu", -1),
-        ("threads", -1),
-        ("threads", 10**6),
-        ("k_max", 0),
-        ("k_max", 257),
-    ],
-)
-def test_load_options_out_of_range_are_rejected_by_name(name: str, value: int) -> None:
-    assert refusal(LoadOptions, **{name: value}).startswith(f"{name} is {value}: use ")
-
-
-@pytest.mark.parametrize("share", [-1.0, math.nan, math.inf])
-def test_a_tensor_split_needs_shares(share: float) -> None:
-    assert "tensor_split" in refusal(LoadOptions, tensor_split=(0.5, share))
 
 
 def test_the_defaults_are_llama_cpps() -> None:
