@@ -9,8 +9,6 @@ import pytest
 from specchat_engine.training import runs
 from support.tiny_models import write_tiny_model
 
-FEWEST_TOKENS = 1000
-
 
 @pytest.fixture(scope="session")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -19,4 +17,4 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def little_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "_FEWEST_TOKENS", FEWEST_TOKENS)
+    monkeypatch.setattr(runs, "_FEWEST_TOKENS", 1000)
