@@ -27,7 +27,7 @@ def test_a_head_guesses_most_tokens_of_an_answer(head: Path) -> None:
         drafter = engine.drafters[1]
         texts = []
         for name in ("none", drafter):
-            settings = Settings(drafter=name, k=2, max_tokens=60, sampling=SamplingParams(temperature=0))
+            settings = Settings(drafter=name, k=2, max_tokens=32, sampling=SamplingParams(temperature=0))
             session = engine.session(settings=settings, seed=1)
             for _ in session.generate("What is speculative decoding?"):
                 pass

@@ -190,19 +190,6 @@ def test_two_files_are_compared_without_a_model(
     assert "seed: 1 in A, 2 in B" in captured.out
     line = next(line for line in captured.out.splitlines() if "model 4" in line)
     assert line.split() == ["model", "4", "1.50", "1.50–1.50", "2.00", "3.00"]
-
-
-def test_a_comparison_as_json_is_one_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["bench", "--json", "--compare", *write_runs(tmp_path)]) == 0
-    found = document(capsys)
-    assert {change["arm"]: change["speed_ratio"]["value"] for change in found["changes"]} == {
-        "none": 1.0,
-        "model:4": 1.5,
-    }
-
-
-def test_a_file_of_another_schema_is_rejected_in_one_line(complaint: Complaint, tmp_path: Path) -> None:
-    first, second = write_runs(tmp_path)
-    Path(second).write_text(json.dumps({"type": "bench", "schema": 99}), "utf-8")
-    said = f"specchat: {second} has schema 99, this specchat reads {SCHEMA}: measure it again\n"
-    assert complaint("bench", "--compare", first, second) == said
+    changes = {change["arm"]: change["speed_ratio"]["value"] for change in document(capsys)["changes"]}
+    assert changes == {"none": 1.0, "model:4": 1.5}

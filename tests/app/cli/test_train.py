@@ -39,6 +39,14 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small steps, so that seconds have to do."""
+    from specchat_engine.training.pupils import LearningPace, Pupil
+
+    monkeypatch.setattr(Pupil, "pace", LearningPace(0.01, 0.002, step_tokens=512))
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -123,12 +131,10 @@ def test_without_torch_it_says_what_to_install(
     assert complaint in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_head_is_trained_and_drafts(
-    target: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    target: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from specchat_engine.training.pupils import LearningPace, Pupil
-
-    monkeypatch.setattr(Pupil, "pace", LearningPace(0.01, 0.002, step_tokens=512))
     out = tmp_path / "head.gguf"
     words = ["train", "eagle3", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.05"]
     assert main([*words, "--no-check"]) == 0
@@ -140,17 +146,15 @@ def test_a_head_is_trained_and_drafts(
     assert capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("quick")
 def test_the_result_is_verified_measured_and_remembered_where_it_gains(
     target: Path, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from specchat_engine.training.pupils import LearningPace, Pupil
-
-    monkeypatch.setattr(Pupil, "pace", LearningPace(0.01, 0.002, step_tokens=512))
     monkeypatch.setattr("specchat.cli.train_check._FEWEST_SECONDS", 6000.0)
     monkeypatch.setattr("specchat.cli.train_check._MAX_TOKENS", 8)
     monkeypatch.setenv("SPECCHAT_MAX_TOKENS", "8")
     out, target = tmp_path / "head.safetensors", write_tiny_model(tmp_path / "roomy.gguf", layers=3, n_ctx=2048)
-    words = ["train", "mlp", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.05"]
+    words = ["train", "mlp", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.03"]
     assert main(words) == 0
     captured = capfd.readouterr()
     assert "0 unexplained" in captured.out

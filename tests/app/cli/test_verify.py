@@ -30,6 +30,7 @@ FEW = ["verify", "--prompts", "1", "-n", "12", "-t", "1"]
 KINDS = 5
 
 Heard = Callable[[Case, Difference | None], None]
+Finds = Callable[..., None]
 
 
 @pytest.fixture
@@ -54,20 +55,24 @@ def difference(case: Case, *, explained: bool) -> Difference:
     )
 
 
-def finds(monkeypatch: pytest.MonkeyPatch, *, explained: bool, then: BaseException | None = None) -> None:
+@pytest.fixture
+def finds(monkeypatch: pytest.MonkeyPatch) -> Finds:
     """The audit tells of a difference in the first case and of none in the others, unless `then` ends it."""
 
-    def audit(
-        _sessions: object, _target: object, _vocabulary: object, cases: list[Case], heard: Heard, _adversary: object
-    ) -> Audit:
-        found = difference(cases[0], explained=explained)
-        for case in cases:
-            heard(case, found if case is cases[0] else None)
-            if then:
-                raise then
-        return Audit(len(cases), 12 * len(cases), [0.1, 0.3, 0.2], findings=[found], seconds=1.0)
+    def find(*, explained: bool, then: BaseException | None = None) -> None:
+        def audit(
+            _sessions: object, _target: object, _vocabulary: object, cases: list[Case], heard: Heard, _adversary: object
+        ) -> Audit:
+            found = difference(cases[0], explained=explained)
+            for case in cases:
+                heard(case, found if case is cases[0] else None)
+                if then:
+                    raise then
+            return Audit(len(cases), 12 * len(cases), [0.1, 0.3, 0.2], findings=[found], seconds=1.0)
 
-    monkeypatch.setattr("specchat.cli.verify.audit", audit)
+        monkeypatch.setattr("specchat.cli.verify.audit", audit)
+
+    return find
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:
@@ -87,10 +92,12 @@ def test_a_sound_pair_has_no_unexplained_difference(capsys: pytest.CaptureFixtur
     assert ", 0 unexplained\n" in captured.out
 
 
-def test_threads_do_not_change_while_texts_are_compared(tiny: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_do_not_change_while_texts_are_compared(
+    tiny: list[str], finds: Finds, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(Engine, "use_threads", lambda _, *counts: asked.append(counts))
-    finds(monkeypatch, explained=True)
+    finds(explained=True)
     main([*tiny, "-t", "0"])
     assert asked == [(read_processors().usual,) * 2]
 
@@ -200,9 +207,9 @@ def test_a_pair_that_cannot_speculate_says_why(
 
 
 def test_numerics_are_reported_with_their_rate_and_are_not_a_failure(
-    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
+    capsys: pytest.CaptureFixture[str], tiny: list[str], finds: Finds, trace_folder: Path
 ) -> None:
-    finds(monkeypatch, explained=True)
+    finds(explained=True)
     assert main([*tiny, "-k", "3", "--drafter", "model", "--temp", "0.8"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -214,9 +221,9 @@ def test_numerics_are_reported_with_their_rate_and_are_not_a_failure(
 
 
 def test_an_unexplained_difference_fails_and_writes_a_trace_to_repeat_it(
-    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
+    capsys: pytest.CaptureFixture[str], tiny: list[str], finds: Finds, trace_folder: Path
 ) -> None:
-    finds(monkeypatch, explained=False)
+    finds(explained=False)
     assert main([*tiny, "-k", "3", "--drafter", "model", "-s", "5"]) == 1
     captured = capsys.readouterr()
     assert "    ✗ model, k 3, coupled, token 2: the logits differ by 0.5, the measured noise is 0.01\n" in captured.out
@@ -236,10 +243,10 @@ def test_an_unexplained_difference_fails_and_writes_a_trace_to_repeat_it(
 
 
 def test_an_unwritable_trace_does_not_hide_a_failure(
-    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
+    capsys: pytest.CaptureFixture[str], tiny: list[str], finds: Finds, trace_folder: Path
 ) -> None:
     trace_folder.parent.write_text("a file where the folder should be")
-    finds(monkeypatch, explained=False)
+    finds(explained=False)
     assert main([*tiny, "--json"]) == 1
     captured = capsys.readouterr()
     assert json_lines(captured.out)[-1]["unexplained"] == 1
@@ -248,9 +255,9 @@ def test_an_unwritable_trace_does_not_hide_a_failure(
 
 
 def test_a_failing_model_ends_the_run_and_keeps_the_findings(
-    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
+    capsys: pytest.CaptureFixture[str], tiny: list[str], finds: Finds, trace_folder: Path
 ) -> None:
-    finds(monkeypatch, explained=False, then=DecodeError("the logits are not a number"))
+    finds(explained=False, then=DecodeError("the logits are not a number"))
     assert main([*tiny, "-k", "3", "--drafter", "model"]) == 1
     captured = capsys.readouterr()
     assert "    ✗ model, k 3" in captured.out
@@ -262,13 +269,9 @@ def test_a_failing_model_ends_the_run_and_keeps_the_findings(
 
 @pytest.mark.parametrize("explained", [True, False])
 def test_control_c_reports_the_progress_and_keeps_the_findings(
-    capsys: pytest.CaptureFixture[str],
-    tiny: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    trace_folder: Path,
-    explained: bool,
+    capsys: pytest.CaptureFixture[str], tiny: list[str], finds: Finds, trace_folder: Path, explained: bool
 ) -> None:
-    finds(monkeypatch, explained=explained, then=KeyboardInterrupt())
+    finds(explained=explained, then=KeyboardInterrupt())
     assert main([*tiny, "-k", "3", "--drafter", "model"]) == 130
     captured = capsys.readouterr()
     assert "coupled, token 2: " in captured.out

@@ -13,8 +13,6 @@ import pytest
 
 from specchat.cli import main
 from specchat.errors import LibraryError
-from specchat.settings.paths import sessions_db
-from specchat.store import Store, StoredMessage, StoredSession
 from specchat.texts import CHATS, Collections, vocabulary_key
 from specchat_engine.gguf import read_model
 from specchat_engine.stores import Suffixes
@@ -74,14 +72,8 @@ def test_only_what_changed_is_indexed_again(texts: Path) -> None:
     assert {*collections.get("mine").made} == {"key", "other key"}
 
 
-def test_past_chats_are_a_source(texts: Path) -> None:
-    with Store.open(sessions_db()) as store:
-        store.create(StoredSession(id=1))
-        store.add_message(StoredMessage(1, 1, None, "user", "Where is Paris?"))
-        store.add_message(StoredMessage(2, 1, 1, "assistant", "In France, of course."))
-    collections = Collections()
-    collections.add(CHATS, [CHATS])
-    made = collections.update(CHATS, "key", tokenize)
+def test_past_chats_are_a_source(chats: Collections) -> None:
+    made = chats.update(CHATS, "key", tokenize)
     assert found_in(made.index("key"), "In France, of") == len("In France, of")
 
 

@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from specchat.settings.paths import sessions_db
-from specchat.store import Store, StoredMessage, StoredSession
 from specchat.texts import CHATS, Collections, Refreshing
 from support.processes import wait_until
 from support.tiny_models import TinyModels
-
-
-@pytest.fixture
-def chats() -> Collections:
-    """A chat that was said, and a store of chats that has no index yet."""
-    with Store.open(sessions_db()) as store:
-        store.create(StoredSession(id=1))
-        store.add_message(StoredMessage(1, 1, None, "user", "Where is Paris?"))
-        store.add_message(StoredMessage(2, 1, 1, "assistant", "In France, of course."))
-    collections = Collections()
-    collections.add(CHATS, [CHATS])
-    return collections
 
 
 def test_after_an_answer_the_store_of_past_chats_is_brought_up_to_date(
