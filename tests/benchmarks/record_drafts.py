@@ -1,7 +1,7 @@
 """Records what the draft model proposes after every token of plain answers, for tests/support/replay.py.
 
     python -m benchmarks.record_drafts                                    the built-in pair, its benchmark prompts
-    python -m benchmarks.record_drafts OUT -m TARGET -d DRAFT             another pair, the prompts of `working_day`
+    python -m benchmarks.record_drafts OUT -m TARGET -d DRAFT             another pair, the prompts in real_prompts.toml
 
 It measures no times. Run it again when the built-in pair has changed.
 """
@@ -11,16 +11,15 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from benchmarks.working_day import WORKING_DAY
+from specchat.bench.plan import read_prompts
 from specchat_assets import builtin_pair
-from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, ModelDrafter, SamplingParams, Settings
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.llama.context import LlamaContext
@@ -90,7 +89,7 @@ def main() -> None:
     arguments = parser.parse_args()
     own = arguments.model and arguments.draft
     target, draft = (arguments.model, arguments.draft) if own else builtin_pair()
-    prompts: Mapping[str, Sequence[str]] = WORKING_DAY if own else benchmark_prompts()
+    prompts = read_prompts(Path(__file__).with_name("real_prompts.toml") if own else None)
     model = LlamaModel(draft)
     n_ctx = min(model.n_ctx_train, 4096)
     drafter = ModelDrafter(LlamaContext(NativeContext(model, n_ctx=n_ctx, max_rows=1, threads=2 if own else 1)))
