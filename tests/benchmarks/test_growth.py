@@ -29,9 +29,7 @@ IDS = [5, 200, 17, 3, 3, 251, 40, 99, 120]
 VOCABULARY = 261
 PADDED = 1000
 WISHES: dict[str, dict[str, int]] = {
-    "wider": {"width": 512},
     "deeper": {"layers": 5},
-    "more hidden channels": {"feed_forward": 768},
     "more query heads": {"heads": 8},
     "more heads of both kinds": {"heads": 12, "kv_heads": 3},
     "padded": {"width": 512, "vocabulary": PADDED},
@@ -72,7 +70,7 @@ def test_a_grown_model_computes_the_small_ones_logits(
     np.testing.assert_allclose(found[:, :VOCABULARY], expected, rtol=0, atol=3e-6 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("kind", ["F16", "BF16", "Q8_0", "Q4_K_M"])
+@pytest.mark.parametrize("kind", ["BF16", "Q4_K_M"])
 def test_a_grown_model_in_another_type_is_off_by_that_type_alone(
     tmp_path: Path, small: Path, expected: np.ndarray, kind: str
 ) -> None:
@@ -82,8 +80,7 @@ def test_a_grown_model_in_another_type_is_off_by_that_type_alone(
     assert np.abs(logits(tmp_path / "grown.gguf")[:, :VOCABULARY] - expected).max() <= error * 1.2
 
 
-@pytest.mark.parametrize("kind", ["F16", "Q8_0", "Q2_K", "Q4_0", "Q4_K_M", "IQ4_XS"])
-@pytest.mark.parametrize("sharpness", [0.003, 1.0])
+@pytest.mark.parametrize(("kind", "sharpness"), [("F16", 0.003), ("Q2_K", 1.0), ("Q4_K_M", 0.003), ("Q8_0", 1.0)])
 def test_new_tokens_have_far_lower_logits_than_all_others_in_every_type(
     tmp_path: Path, kind: str, sharpness: float
 ) -> None:
@@ -110,13 +107,6 @@ def test_a_grown_pair_says_what_the_small_pair_says_and_accepts_as_much(tmp_path
     assert len(told[0][1]) > 5
 
 
-def test_llama_cpp_counts_the_parameters_that_were_promised(tmp_path: Path, small: Path) -> None:
-    growth = grow(tmp_path / "grown.gguf", small, ALL)
-    model = LlamaModel(tmp_path / "grown.gguf")
-    assert model.n_params == growth.large.parameters
-    model.close()
-
-
 def test_a_mixture_computes_the_small_ones_logits_whatever_its_router_chooses(
     tmp_path: Path, small: Path, expected: np.ndarray
 ) -> None:
@@ -135,42 +125,36 @@ def test_noise_makes_a_model_guess_worse_the_more_there_is(tmp_path: Path, small
     assert agreement[0] > 0.9999 > agreement[1] > agreement[2]
 
 
-def test_what_is_new_is_as_costly_to_store_as_real_weights(tmp_path: Path, small: Path) -> None:
+def test_what_is_new_is_as_costly_to_store_as_real_weights_and_what_is_not_a_size_stays_as_it_was(
+    tmp_path: Path, small: Path
+) -> None:
     grow(tmp_path / "grown.gguf", small, ALL)
-    old, new = (
-        {tensor.name: tensor for tensor in gguf.GGUFReader(path).tensors} for path in (small, tmp_path / "grown.gguf")
-    )
-    for name, tensor in new.items():
-        kind = name.split(".")[-2]
+    reader = gguf.GGUFReader(tmp_path / "grown.gguf")
+    old = {tensor.name: tensor for tensor in gguf.GGUFReader(small).tensors}
+    for tensor in reader.tensors:
+        kind = tensor.name.split(".")[-2]
         if kind in ("attn_q", "attn_k", "attn_v", "ffn_gate", "ffn_up"):
             like = old[f"blk.0.{kind}.weight"]
             spread = dequantize(like.data, like.tensor_type).std()
             assert tensor.data.std(axis=0) == pytest.approx(spread, rel=0.35)
             assert tensor.data.std(axis=1) == pytest.approx(spread, rel=0.35)
-
-
-def test_everything_that_is_not_a_size_stays_as_it_was(tmp_path: Path, small: Path) -> None:
-    grow(tmp_path / "grown.gguf", small, ALL)
-    reader = gguf.GGUFReader(tmp_path / "grown.gguf")
     before = read_source(small).metadata()
     after = read_source(tmp_path / "grown.gguf").metadata()
     changed = {key for key in before if before[key] != after[key]}
     assert after["tokenizer.chat_template"][0] == TEMPLATE
     assert after["general.name"][0] == "grown"
-    assert {key for key in changed if not key.startswith("llama.")} == {
-        "general.name",
-        "tokenizer.ggml.tokens",
-        "tokenizer.ggml.token_type",
-    }
+    names = {"general.name", "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"}
+    assert {key for key in changed if not key.startswith("llama.")} == names
     tokens, kinds = (reader.get_field(f"tokenizer.ggml.{key}").contents() for key in ("tokens", "token_type"))
     assert tokens[:VOCABULARY] == before["tokenizer.ggml.tokens"][0]
     assert len(set(tokens)) == len(kinds) == PADDED
     assert set(kinds[VOCABULARY:]) == {gguf.TokenType.UNUSED}
 
 
-def test_new_tokens_have_no_text_and_no_text_becomes_one(tmp_path: Path, small: Path) -> None:
-    grow(tmp_path / "grown.gguf", small, {"width": 512, "vocabulary": PADDED})
+def test_llama_cpp_counts_the_promised_parameters_and_new_tokens_have_no_text(tmp_path: Path, small: Path) -> None:
+    growth = grow(tmp_path / "grown.gguf", small, ALL)
     model = LlamaModel(tmp_path / "grown.gguf")
+    assert model.n_params == growth.large.parameters
     vocabulary = model.vocabulary
     assert vocabulary.size == PADDED
     assert {vocabulary.piece(token) for token in range(VOCABULARY, PADDED)} == {b""}
@@ -196,13 +180,10 @@ def test_a_seed_decides_every_byte(tmp_path: Path, small: Path) -> None:
     assert one != other
 
 
-@pytest.mark.parametrize("wish", [WISHES["wider"], WISHES["deeper"], {"width": 512, "layers": 5, "heads": 8}])
-def test_a_head_that_was_grown_with_its_target_drafts_the_same(
-    small: Path, wish: dict[str, int], tmp_path: Path
-) -> None:
+def test_a_head_that_was_grown_with_its_target_drafts_the_same(small: Path, tmp_path: Path) -> None:
     head, large, large_head = (tmp_path / name for name in ("head.gguf", "large.gguf", "large-head.gguf"))
     random_eagle(head, small, layers=(0, 1, 1))
-    growth = grow(large, small, wish)
+    growth = grow(large, small, {"width": 512, "layers": 3, "heads": 8})
     write_grown_head(large_head, head, growth, "F32")
     drafted: list[dict[int, list[int]]] = []
     for target, drafts in ((small, head), (large, large_head)):
@@ -245,7 +226,7 @@ DRAFT = Shape(4096, width=256, layers=2, heads=4, kv_heads=2, head_width=64, fee
 
 
 @pytest.mark.parametrize("vocabulary", [4096, 152_000])
-@pytest.mark.parametrize("wanted", [400_000_000, 500_000_000, 1_000_000_000, 1_500_000_000])
+@pytest.mark.parametrize("wanted", [400_000_000, 1_500_000_000])
 def test_a_size_becomes_a_shape_of_usual_proportions(wanted: int, vocabulary: int) -> None:
     shape = choose_shape(GUIDE, wanted, vocabulary)
     assert shape.parameters == pytest.approx(wanted, rel=0.02)
@@ -255,8 +236,7 @@ def test_a_size_becomes_a_shape_of_usual_proportions(wanted: int, vocabulary: in
     assert shape.heads * shape.head_width == shape.width
 
 
-@pytest.mark.parametrize("vocabulary", [4096, 12_000])
-@pytest.mark.parametrize("share", [0.03, 0.05, 0.1])
+@pytest.mark.parametrize(("share", "vocabulary"), [(0.03, 12_000), (0.1, 4096)])
 def test_a_draft_gets_its_share(share: float, vocabulary: int) -> None:
     shape = choose_shape(DRAFT, round(500_000_000 * share), vocabulary)
     assert shape.parameters == pytest.approx(500_000_000 * share, rel=0.05)
