@@ -72,15 +72,16 @@ def write_pptx(path: Path, title: str, text: str, notes: str) -> Path:
 
 def write_zip_bomb(path: Path, megabytes: int) -> Path:
     """A small archive that claims, rightly, to unpack to so many megabytes."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts, parts.open("word/document.xml", "w") as part:
+    archive = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+    with archive as parts, parts.open("word/document.xml", "w") as part:
         for _ in range(megabytes):
             part.write(bytes(2**20))
     return path
 
 
-def write_picture(path: Path, size: tuple[int, int], colour: str = "red", **how: object) -> Path:
+def write_picture(path: Path, size: tuple[int, int], colour: str = "red", mode: str = "RGB", **how: object) -> Path:
     """A picture of one colour, in the format of the file's name."""
     from PIL import Image
 
-    Image.new("RGB", size, colour).save(path, **how)
+    Image.new(mode, size, colour).save(path, **how)
     return path

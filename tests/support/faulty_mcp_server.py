@@ -69,7 +69,7 @@ def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
         case "escapes":
             say(number, "\x1b]52;c;eA==\x07\x1b[2J" * 100_000 + "\u202eend")
         case "flood":
-            sys.stdout.write('{"jsonrpc": "2.0", "result": "' + "\x1b[2J" * 12_500_000 + '"}\n')
+            sys.stdout.write('{"jsonrpc": "2.0", "result": "' + "\x1b[2J" * 2_500_000 + '"}\n')
             sys.stdout.flush()
         case "fail":
             say(number, "no luck", isError=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from specchat.attachments.client import page_at, picture_given, picture_in, text_in
+from specchat.attachments.documents import UnreadableDocument
+from specchat.attachments.pictures import picture_of
 from specchat.attachments.protocol import FileText, Picture
 from specchat.errors import AttachmentError
 from support.documents import write_pdf, write_picture
@@ -33,12 +36,11 @@ def test_the_text_of_a_document(tmp_path: Path) -> None:
     assert text_in("a.pdf", str(path), "pdf", ROOM) == "A page"
 
 
-@pytest.mark.parametrize("kind", ["pdf", "docx", "xlsx", "pptx"])
+@pytest.mark.parametrize("kind", ["pdf", "docx"])
 def test_a_damaged_file_is_one_line_with_its_name(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"a.{kind}"
     path.write_bytes(b"PK\x03\x04 nothing of this is a document")
-    assert complaint(path, kind).startswith(f"a.{kind} ")
-    assert "damaged" in complaint(path, kind)
+    assert re.match(rf"a\.{kind} .*damaged", complaint(path, kind))
 
 
 def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
@@ -57,6 +59,7 @@ def test_a_picture_becomes_a_png_of_a_limited_size(tmp_path: Path) -> None:
     path = write_picture(tmp_path / "a.webp", (4096, 1024), "blue")
     picture = picture_in("a.webp", str(path))
     assert (picture.width, picture.height) == (2048, 512)
+    assert base64.b64decode(picture.thumbnail).startswith(b"P6 32 8 255\n")
     with Image.open(BytesIO(base64.b64decode(picture.png))) as found:
         assert (found.format, found.mode, found.size) == ("PNG", "RGB", (2048, 512))
 
@@ -66,7 +69,7 @@ def test_a_photo_is_turned_upright(tmp_path: Path) -> None:
 
     turned = Image.Exif()
     turned[0x0112] = 6
-    picture = picture_in("a.jpg", str(write_picture(tmp_path / "a.jpg", (30, 20), exif=turned)))
+    picture = picture_of(write_picture(tmp_path / "a.jpg", (30, 20), exif=turned))
     assert (picture.width, picture.height) == (20, 30)
 
 
@@ -74,14 +77,14 @@ def test_what_is_clear_in_a_picture_becomes_white(tmp_path: Path) -> None:
     from PIL import Image
 
     Image.new("RGBA", (4, 4), (255, 0, 0, 0)).save(tmp_path / "a.png")
-    with Image.open(BytesIO(base64.b64decode(picture_in("a.png", str(tmp_path / "a.png")).png))) as found:
+    with Image.open(BytesIO(base64.b64decode(picture_of(tmp_path / "a.png").png))) as found:
         assert found.getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_a_picture_with_too_many_pixels_is_not_unpacked(tmp_path: Path) -> None:
-    path = write_picture(tmp_path / "a.png", (20_000, 6_000))
-    with pytest.raises(AttachmentError, match=r"a.png has 20,000 × 6,000 pixels: the limit is 100,000,000 in all"):
-        picture_in("a.png", str(path))
+    path = write_picture(tmp_path / "a.png", (20_000, 6_000), mode="1")
+    with pytest.raises(UnreadableDocument, match="has 20,000 × 6,000 pixels: the limit is 100,000,000 in all"):
+        picture_of(path)
 
 
 def test_a_file_that_other_readers_would_take_is_no_picture(tmp_path: Path) -> None:
@@ -91,15 +94,16 @@ def test_a_file_that_other_readers_would_take_is_no_picture(tmp_path: Path) -> N
 
 
 def test_a_picture_may_be_given_in_base_64(tmp_path: Path) -> None:
-    data = base64.b64encode(write_picture(tmp_path / "a.jpg", (30, 20)).read_bytes()).decode()
-    assert picture_given("it", data) == picture_in("a.jpg", str(tmp_path / "a.jpg"))
+    path = write_picture(tmp_path / "a.jpg", (30, 20))
+    data = base64.b64encode(path.read_bytes()).decode()
+    assert picture_given("it", data) == picture_of(path)
     with pytest.raises(AttachmentError, match="it is not in base 64"):
         picture_given("it", f"{data}*")
 
 
 def test_a_large_picture_is_handed_over_as_a_whole() -> None:
     with pytest.raises(AttachmentError, match="it is damaged, or no picture"):
-        picture_given("it", "A" * 100 * 2**20, patience=20)
+        picture_given("it", "A" * 8 * 2**20, patience=20)
 
 
 @pytest.fixture
@@ -139,10 +143,7 @@ def test_a_page_is_read_by_its_type(server: str) -> None:
     assert page_at(f"{server}/", ROOM) == FileText("# News\n\nAll well")
     assert page_at(f"{server}/a", ROOM) == FileText("A page")
     assert isinstance(page_at(f"{server}/b", ROOM), Picture)
-
-
-def test_a_page_has_no_escape_sequences(server: str) -> None:
-    assert page_at(f"{server}/d", ROOM) == FileText("red")
+    assert page_at(f"{server}/d", ROOM) == FileText("red"), "without escape sequences"
 
 
 @pytest.mark.parametrize(("path", "why"), [("/nothing", "the server answers 404"), ("/c", "is video/mp4, which")])

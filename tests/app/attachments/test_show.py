@@ -102,16 +102,13 @@ def drawn(written: str) -> tuple[str, bytes]:
     return parts[0][0], base64.b64decode("".join(data for _, data in parts))
 
 
-def test_kitty_gets_the_file_itself_in_cells_of_its_shape(picture: Path, windows: list[Window]) -> None:
+def test_kitty_gets_the_file_itself_in_cells_of_its_shape_and_again_in_another_size(
+    picture: Path, windows: list[Window]
+) -> None:
     windows.append(window := Window(picture, kitty=True))
     head, data = drawn(window.wait_for(_HINT))
     assert "c=80,r=20," in head
     assert data == picture.read_bytes()
-
-
-def test_a_window_of_another_size_gets_the_picture_again(picture: Path, windows: list[Window]) -> None:
-    windows.append(window := Window(picture, kitty=True))
-    window.wait_for(_HINT)
     window.resize(40, 24)
     assert "c=40,r=10," in drawn(window.wait_for(_HINT))[0]
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,8 +19,9 @@ from support.faulty_mcp_server import COMMAND
 from support.processes import running, wait_until
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def connection() -> Iterator[ServerConnection]:
+    """One connection for all tests: whatever a call did, the next one has to be answered."""
     made = ServerConnection(ToolServer("faulty", COMMAND))
     yield made
     made.close()
@@ -42,20 +42,13 @@ def test_a_server_offers_its_usable_tools_and_answers_calls(connection: ServerCo
     assert connection.call("echo", {"text": "naïve\n"}).text == "naïve\n"
 
 
-def test_a_call_connects_a_server_that_nobody_connected(connection: ServerConnection) -> None:
-    assert connection.call("echo", {"text": "a"}).text == "a"
-
-
-def test_what_a_tool_reports_as_an_error_is_a_failed_result(connection: ServerConnection) -> None:
-    result = connection.call("fail", {})
-    assert (result.text, result.failed) == ("no luck", True)
-
-
-def test_a_result_that_breaks_its_own_schema_is_a_failed_result(connection: ServerConnection) -> None:
-    result = connection.call("lie", {})
+@pytest.mark.parametrize(("tool", "text"), [("fail", "no luck"), ("lie", "not of type 'integer'")])
+def test_an_error_of_a_tool_and_a_result_that_breaks_its_schema_are_failed_results(
+    connection: ServerConnection, tool: str, text: str
+) -> None:
+    result = connection.call(tool, {})
     assert result.failed
-    assert "not of type 'integer'" in result.text
-    assert connection.call("echo", {"text": "a"}).text == "a"
+    assert text in result.text
 
 
 def test_escape_codes_do_not_reach_the_terminal(connection: ServerConnection) -> None:
@@ -69,15 +62,12 @@ def test_garbage_between_messages_is_skipped(connection: ServerConnection) -> No
     assert connection.call("garbage", {}).text == "after garbage"
 
 
-def test_a_flood_ends_the_server_and_the_next_call_starts_it_again(connection: ServerConnection) -> None:
-    with pytest.raises(ToolError, match="more than 8 MiB"):
-        connection.call("flood", {})
-    assert connection.call("echo", {"text": "again"}).text == "again"
-
-
-def test_a_server_that_dies_is_quoted_without_its_escape_codes(connection: ServerConnection) -> None:
-    with pytest.raises(ToolError, match="out of paper"):
-        connection.call("die", {})
+@pytest.mark.parametrize(("tool", "why"), [("flood", "more than 8 MiB"), ("die", "out of paper")])
+def test_a_server_that_floods_or_dies_is_ended_and_the_next_call_starts_it_again(
+    connection: ServerConnection, tool: str, why: str
+) -> None:
+    with pytest.raises(ToolError, match=why):
+        connection.call(tool, {})
     assert connection.call("echo", {"text": "again"}).text == "again"
 
 
@@ -108,25 +98,6 @@ def test_a_command_that_does_not_exist_is_named() -> None:
     connection = ServerConnection(ToolServer("faulty", ("no-such-command",)))
     with pytest.raises(ToolError, match="no-such-command"):
         connection.connect()
-
-
-def test_stopping_ends_a_running_call(connection: ServerConnection, tmp_path: Path) -> None:
-    begun = tmp_path / "begun"
-    failures: list[ToolError] = []
-
-    def call() -> None:
-        try:
-            connection.call("hang", {"begun": str(begun)})
-        except ToolError as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    wait_until(begun.exists)
-    connection.stop()
-    thread.join(30)
-    assert "was stopped" in str(failures[0])
-    assert connection.call("echo", {"text": "again"}).text == "again"
 
 
 def test_closing_leaves_no_process(mark: str) -> None:

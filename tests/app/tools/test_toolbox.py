@@ -25,17 +25,30 @@ def toolbox() -> Iterator[Toolbox]:
     box.close()
 
 
-def test_servers_are_started_only_when_they_are_connected(toolbox: Toolbox) -> None:
+ECHO = ToolCall("faulty_echo", '{"text": "hi"}')
+PRODUCT = ToolCall("calculate", '{"expression": "6 * 7"}')
+
+
+def test_a_server_is_offered_shown_and_called_from_when_it_is_turned_on_until_it_is_turned_off(
+    toolbox: Toolbox,
+) -> None:
+    built_in, faulty = toolbox.told()
+    assert (toolbox.told("builtin"), toolbox.told("faulty")) == ((built_in,), (faulty,))
+    assert built_in == "builtin (part of specchat): current_time, calculate"
+    assert faulty.startswith("faulty (")
+    assert faulty.endswith("): off")
     assert [server.name for server in toolbox.servers] == ["faulty"]
     assert [tool.called for tool in toolbox.tools] == ["current_time", "calculate"]
     toolbox.turn_on("faulty")
+    assert "faulty_echo, faulty_hang" in toolbox.told()[1]
     assert "faulty_echo" in [tool.called for tool in toolbox.tools]
-
-
-def test_calls_go_to_the_tool_that_they_name(toolbox: Toolbox) -> None:
-    toolbox.turn_on("faulty")
-    assert toolbox.call(ToolCall("faulty_echo", '{"text": "hi"}')).text == "hi"
-    assert toolbox.call(ToolCall("calculate", '{"expression": "6 * 7"}')).text == "42"
+    assert (toolbox.call(ECHO).text, toolbox.call(PRODUCT).text) == ("hi", "42")
+    toolbox.turn_off(BUILT_IN)
+    assert "calculate" not in [tool.called for tool in toolbox.tools]
+    assert toolbox.call(PRODUCT).failed
+    toolbox.turn_off("faulty")
+    assert toolbox.tools == ()
+    assert toolbox.call(ECHO).failed
 
 
 @pytest.mark.parametrize(
@@ -54,40 +67,12 @@ def test_a_call_that_cannot_be_made_tells_the_model_why(toolbox: Toolbox, call: 
     assert why in result.text
 
 
-def test_a_server_that_breaks_off_tells_the_model(toolbox: Toolbox) -> None:
-    toolbox.turn_on("faulty")
-    result = toolbox.call(ToolCall("faulty_die", "{}"))
-    assert result.failed
-    assert "out of paper" in result.text
-
-
 def test_an_undeclared_server_is_refused(toolbox: Toolbox) -> None:
     with pytest.raises(ToolError, match="known are builtin, faulty"):
         toolbox.turn_on("other")
 
 
-def test_what_is_turned_off_is_offered_no_longer(toolbox: Toolbox) -> None:
-    toolbox.turn_on("faulty")
-    toolbox.turn_off(BUILT_IN)
-    assert "calculate" not in [tool.called for tool in toolbox.tools]
-    assert toolbox.call(ToolCall("calculate", '{"expression": "1"}')).failed
-    toolbox.turn_off("faulty")
-    assert toolbox.tools == ()
-    toolbox.turn_on("faulty")
-    assert toolbox.call(ToolCall("faulty_echo", '{"text": "hi"}')).text == "hi"
-
-
-def test_all_servers_are_told_with_what_they_offer(toolbox: Toolbox) -> None:
-    built_in, faulty = toolbox.told()
-    assert (toolbox.told("builtin"), toolbox.told("faulty")) == ((built_in,), (faulty,))
-    assert built_in == "builtin (part of specchat): current_time, calculate"
-    assert faulty.startswith("faulty (")
-    assert faulty.endswith("): off")
-    toolbox.turn_on("faulty")
-    assert "faulty_echo, faulty_hang" in toolbox.told()[1]
-
-
-def test_a_stop_ends_the_server_of_the_running_call_alone(tmp_path: Path) -> None:
+def test_a_stop_ends_the_server_of_the_running_call_alone_and_the_next_call_starts_it_again(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     box = Toolbox([ToolServer(name, (*COMMAND, "well", str(tmp_path / name))) for name in ("one", "two")])
     results: list[ToolResult] = []
@@ -101,7 +86,9 @@ def test_a_stop_ends_the_server_of_the_running_call_alone(tmp_path: Path) -> Non
         wait_until(begun.exists)
         box.stop()
         thread.join(30)
+        assert results[0].failed
         assert "the server one was stopped" in results[0].text
+        assert box.call(ToolCall("one_echo", '{"text": "again"}')).text == "again"
         assert before
         assert running(str(tmp_path / "two")) == before
     finally:
