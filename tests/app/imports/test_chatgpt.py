@@ -38,10 +38,8 @@ def test_the_branch_that_was_shown_last_is_read(element: dict[str, Any]) -> None
 
 def test_another_branch_is_read_if_that_was_shown(element: dict[str, Any]) -> None:
     element["current_node"] = "aaa-a1-first"
-    assert [message.content for message in read_chat(element).messages] == [
-        "What is a round?",
-        "The answer that was replaced.",
-    ]
+    said = [message.content for message in read_chat(element).messages]
+    assert said == ["What is a round?", "The answer that was replaced."]
 
 
 @pytest.mark.parametrize("current", [None, "gone", 7, ["aaa-a2"]])
@@ -61,10 +59,9 @@ def test_what_the_assistant_says_in_several_messages_is_one_answer(element: dict
     call = element["mapping"]["aaa-call"]["message"]
     call["content"] = {"content_type": "text", "parts": ["Let me look."]}
     call["recipient"] = "all"
-    assert [message.role for message in read_chat(element).messages] == ["user", "assistant"] * 2
-    assert read_chat(element).messages[1] == ImportedMessage(
-        "assistant", "Let me look.\n\nOne draft and one pass.", 1729000011.0
-    )
+    messages = read_chat(element).messages
+    assert [message.role for message in messages] == ["user", "assistant"] * 2
+    assert messages[1] == ImportedMessage("assistant", "Let me look.\n\nOne draft and one pass.", 1729000011.0)
 
 
 def test_what_was_dictated_is_text(element: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -84,13 +85,10 @@ def test_a_damaged_database_is_named_and_left_alone(store: Store, path: Path) ->
     assert "damaged" in refused(path)
 
 
-def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_the_file_and_the_other_way_round_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     path.mkdir()
     assert "opened" in refused(path)
-
-
-def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     assert "cannot be opened" in refused(tmp_path / "data" / "sessions.db")
 
@@ -142,22 +140,16 @@ def test_a_folder_that_cannot_be_written_can_still_be_read(open_folder: Path) ->
     shutil.rmtree(open_folder / "sessions.db-writers")
     path.chmod(0o444)
     open_folder.chmod(0o555)
-    done = subprocess.run(
-        [sys.executable, "-c", _AS_NOBODY, str(path)], capture_output=True, text=True, check=True, timeout=60
-    )
+    command = [sys.executable, "-c", _AS_NOBODY, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     listed, refusal = done.stdout.splitlines()
     assert listed == "['kept']"
     assert "writable" in refusal
 
 
 def test_several_applications_may_make_the_file_at_the_same_moment(path: Path) -> None:
-    with (
-        other_process("open", path) as one,
-        other_process("open", path) as two,
-        other_process("open", path) as three,
-        other_process("open", path) as four,
-    ):
-        together = (one, two, three, four)
+    with ExitStack() as started:
+        together = [started.enter_context(other_process("open", path)) for _ in range(3)]
         for process in together:
             assert process.stdin is not None
             process.stdin.write("go\n")
@@ -208,7 +200,7 @@ def test_an_older_format_is_brought_up_to_date_in_order_and_keeps_what_it_holds(
     connection.close()
 
 
-def test_conversations_from_before_tools_are_read_as_they_were(path: Path) -> None:
+def test_conversations_from_before_tools_and_tags_are_read_as_they_were(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, isolation_level=None)
     migrate(connection, STEPS[:1])
@@ -220,7 +212,10 @@ def test_conversations_from_before_tools_are_read_as_they_were(path: Path) -> No
     connection.close()
     with Store.open(path) as store:
         (message,) = store.messages(1)
-    assert (message.content, message.tools, message.images) == ("Why?", None, ())
+        assert (message.content, message.tools, message.images) == ("Why?", None, ())
+        assert [(session.title, session.tags) for session in store.sessions()] == [("old", ())]
+        store.set_tags(1, ["work"])
+        assert store.sessions()[0].tags == ("work",)
 
 
 def test_a_step_that_fails_leaves_the_format_as_it_was(store: Store, path: Path) -> None:

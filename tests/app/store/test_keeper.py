@@ -29,6 +29,13 @@ class Told(SimpleQueue[str | None]):
     def next(self) -> str | None:
         return self.get(timeout=LONG)
 
+    def trouble(self, words: str) -> str:
+        """What is told next is a trouble, in these words."""
+        trouble = self.next()
+        assert trouble is not None
+        assert words in trouble
+        return trouble
+
 
 @pytest.fixture
 def told() -> Told:
@@ -51,6 +58,15 @@ def open_keeper(path: Path, told: Told) -> Iterator[Callable[[], Keeper]]:
 def titles(path: Path) -> list[str]:
     with Store.open(path, read_only=True) as store:
         return [session.title for session in store.sessions(10_000)][::-1]
+
+
+def long_messages(session: int) -> list[StoredMessage]:
+    """Forty messages, each of which replies to the one before."""
+    made: list[StoredMessage] = []
+    for number in range(40):
+        parent = made[-1].id if made else None
+        made.append(StoredMessage(new_id(), session, parent, "user", f"message {number} " * 200))
+    return made
 
 
 def create(keeper: Keeper, title: str, at: float, **how: bool) -> None:
@@ -110,9 +126,7 @@ def test_a_locked_database_delays_and_tells_once(open_keeper: Callable[[], Keepe
     keeper.do(lambda store: begun(store, "before", 0.0)).result(LONG)
     with other_process("lock", path) as other:
         create(keeper, "one", 1.0)
-        trouble = told.next()
-        assert trouble is not None
-        assert "locked" in trouble
+        trouble = told.trouble("locked")
         assert keeper.trouble == trouble
         for number in range(2, 30):
             create(keeper, str(number), float(number))
@@ -140,14 +154,9 @@ def test_a_full_database_file_delays_and_loses_nothing(
         store._run(f"PRAGMA max_page_count = {1 if full else 2**30}")
         store.add_message(message)
 
-    parent = None
-    for number in range(40):
-        message = StoredMessage(new_id(), session, parent, "user", f"message {number} " * 500)
+    for message in long_messages(session):
         keeper.do(lambda store, message=message: limited(store, message))
-        parent = message.id
-    trouble = told.next()
-    assert trouble is not None
-    assert "the disk is full" in trouble
+    told.trouble("the disk is full")
     assert told.empty()
     full.clear()
     assert told.next() is None
@@ -186,14 +195,9 @@ def test_a_full_disk_delays_and_loses_nothing_once_there_is_space(small_disk: Pa
     session = new_id()
     keeper.do(lambda store: store.create(StoredSession(session))).result(LONG)
     filler = fill(small_disk)
-    parent = None
-    for number in range(40):
-        message = StoredMessage(new_id(), session, parent, "user", f"message {number} " * 100)
+    for message in long_messages(session):
         keeper.do(lambda store, message=message: store.add_message(message))
-        parent = message.id
-    trouble = told.next()
-    assert trouble is not None
-    assert "the disk is full" in trouble
+    told.trouble("the disk is full")
     filler.unlink()
     assert told.next() is None
     assert keeper.close(LONG)
@@ -226,9 +230,7 @@ def test_a_file_that_is_no_database_is_told_and_saving_begins_when_it_is_moved_a
     path.write_text("precious notes of somebody\n" * 100)
     keeper = open_keeper()
     create(keeper, "kept", 1.0)
-    trouble = told.next()
-    assert trouble is not None
-    assert "not a database" in trouble
+    told.trouble("not a database")
     path.rename(path.with_name("notes"))
     assert told.next() is None
     assert keeper.close(LONG)

@@ -52,19 +52,14 @@ def test_an_answer_that_another_application_is_writing_is_left_alone(store: Stor
     ]
 
 
-def test_a_suspended_application_still_lives(store: Store, path: Path) -> None:
+def test_a_suspended_application_lives_and_a_crash_is_noticed_while_another_application_stays_open(
+    store: Store, path: Path
+) -> None:
     session = begun(store)
     with other_process("stream", path, session) as other:
         other.send_signal(signal.SIGSTOP)
         assert store.recover() == 0
         other.send_signal(signal.SIGCONT)
-        finish(other)
-    assert states(store, session) == [("a whole answer", State.WHOLE)]
-
-
-def test_a_crash_is_noticed_while_another_application_stays_open(store: Store, path: Path) -> None:
-    session = begun(store)
-    with other_process("stream", path, session) as other:
         assert store.recover() == 0
         other.kill()
         other.wait(timeout=60)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
-
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat.errors import StoreError
 from specchat.store import Store, StoredSession, new_id, tag_of
-from specchat.store.schema import STEPS, migrate
 from support.stored import begun, said
 
 
@@ -26,22 +22,16 @@ def found(store: Store, text: str) -> list[str]:
     return [hit.session.title for hit in store.search(text)]
 
 
-def test_tags_are_kept_and_replaced(store: Store) -> None:
+def test_tags_are_kept_and_replaced_and_may_come_with_a_new_session(store: Store) -> None:
     session, other = begun(store, "one"), begun(store, "two")
     store.set_tags(session, ["work", "draft", "work"])
     assert tags_of(store, session) == ("draft", "work")
     assert [listed.tags for listed in store.sessions() if listed.id == session] == [("draft", "work")]
     store.set_tags(session, ["home"])
     assert (tags_of(store, session), tags_of(store, other)) == (("home",), ())
-
-
-def test_a_new_session_may_have_tags(store: Store) -> None:
-    session = StoredSession(new_id(), "one", 1.0, tags=("work",))
-    store.create(session)
-    assert tags_of(store, session.id) == ("work",)
-
-
-def test_a_session_that_is_gone_cannot_be_tagged(store: Store) -> None:
+    tagged = StoredSession(new_id(), "three", 1.0, tags=("work",))
+    store.create(tagged)
+    assert tags_of(store, tagged.id) == ("work",)
     with pytest.raises(StoreError):
         store.set_tags(new_id(), ["work"])
 
@@ -99,19 +89,14 @@ def test_no_character_of_a_tag_stands_for_others(store: Store, percent: str) -> 
     assert found(store, f"#{percent}") == ["two"]
 
 
-@pytest.mark.parametrize(
-    ("word", "tag"), [("work", "work"), ("#Work", "work"), ("größe-2", "größe-2"), ("计划", "计划")]
-)
-def test_a_word_means_a_tag(word: str, tag: str) -> None:
-    assert tag_of(word) == tag
-
-
 @pytest.mark.parametrize("word", ["", "#", "two words", "a#b", "x" * 41, "a\x1bb", "a\0"])
-def test_other_texts_cannot_be_tags(word: str) -> None:
+def test_a_word_means_a_tag_and_other_texts_cannot_be_one(word: str) -> None:
+    assert [tag_of(given) for given in ("work", "#Work", "größe-2", "计划")] == ["work", "work", "größe-2", "计划"]
     with pytest.raises(StoreError, match="cannot be a tag"):
         tag_of(word)
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=45))
 def test_every_tag_that_is_allowed_can_be_stored_and_found(tmp_path_factory: pytest.TempPathFactory, word: str) -> None:
     try:
@@ -122,15 +107,3 @@ def test_every_tag_that_is_allowed_can_be_stored_and_found(tmp_path_factory: pyt
         session = begun(store, "one")
         store.set_tags(session, [tag])
         assert tags_of(store, session) == (tag,)
-
-
-def test_a_file_without_tags_gets_them_and_keeps_what_it_has(path: Path) -> None:
-    path.parent.mkdir()
-    with sqlite3.connect(path, isolation_level=None) as connection:
-        migrate(connection, STEPS[:1])
-        connection.execute("INSERT INTO sessions (id, title, created, updated) VALUES (7, 'before', 1, 1)")
-    connection.close()
-    with Store.open(path) as store:
-        assert [(session.title, session.tags) for session in store.sessions()] == [("before", ())]
-        store.set_tags(7, ["work"])
-        assert tags_of(store, 7) == ("work",)

@@ -69,15 +69,12 @@ def test_rejected_tokens_follow_from_alpha(accepted: int, rejected: int) -> None
 
 
 def test_a_turn_without_drafts_or_comparison_counts_no_more_than_it_knows() -> None:
-    counters = Counters.of_turn(turn(0, 0, num_draft_tokens=0, num_drafts=0, speedup=None))
-    assert (counters.alpha, counters.acceptance_rate, counters.speedup) == (None, None, None)
-    assert Counters.of_turn({}) == Counters(num_turns=1)
-
-
-def test_the_speedup_of_many_turns_is_taken_over_those_where_it_was_measured() -> None:
     known, unknown = Counters.of_turn(turn()), Counters.of_turn(turn(speedup=None))
     assert (known + unknown).speedup == known.speedup
     assert (known + unknown).decode_ms == 200
+    counters = Counters.of_turn(turn(0, 0, num_draft_tokens=0, num_drafts=0, speedup=None))
+    assert (counters.alpha, counters.acceptance_rate, counters.speedup) == (None, None, None)
+    assert Counters.of_turn({}) == Counters(num_turns=1)
 
 
 def test_totals_are_of_a_session_of_a_pair_of_both_or_of_all(store: Store) -> None:
@@ -127,18 +124,13 @@ def test_turns_and_pairs_begin_with_the_last(store: Store) -> None:
     assert store.pairs()["a"].num_turns == 2
 
 
-def test_figures_outlive_the_conversation(store: Store) -> None:
+def test_every_counter_is_kept_and_outlives_the_conversation(store: Store) -> None:
     session = begun(store)
     answered(store, session, "a", turn())
+    assert all(getattr(store.turns()[0].counters, field.name) for field in fields(Counters))
     store.delete(session)
     store.purge(-10.0)
     assert store.totals("a").whole == Counters.of_turn(turn())
-
-
-def test_every_counter_is_kept(store: Store) -> None:
-    message = answered(store, begun(store), "a", turn())
-    assert all(getattr(store.turns()[0].counters, field.name) for field in fields(Counters))
-    assert store.turns()[0].message == message
 
 
 LINES = [json.dumps({"type": "round", "index": index, "text": "é\u2028\n"}, ensure_ascii=False) for index in range(500)]
@@ -151,19 +143,10 @@ def test_a_trace_comes_back_line_by_line_and_takes_little_space(store: Store, pa
     row = store._first("SELECT length(lines) FROM traces")
     assert row is not None
     assert row[0] < sum(map(len, LINES)) / 5
-
-
-def test_lines_as_a_file_holds_them_are_the_same(store: Store) -> None:
-    answer = said(store, begun(store), "answer")
-    store.keep_trace(answer, [line + "\n" for line in LINES])
-    assert store.trace(answer) == LINES
-
-
-def test_a_trace_kept_again_takes_the_place_of_the_first(store: Store) -> None:
-    answer = said(store, begun(store), "answer")
-    store.keep_trace(answer, LINES)
     store.keep_trace(answer, ["{}"])
-    assert store.trace(answer) == ["{}"]
+    assert store.trace(answer) == ["{}"], "one that is kept again takes the place of the first"
+    store.keep_trace(answer, [line + "\n" for line in LINES])
+    assert store.trace(answer) == LINES, "lines as a file holds them"
 
 
 def test_an_answer_without_a_trace_has_none(store: Store) -> None:

@@ -23,7 +23,7 @@ from specchat.traces.trace import LONGEST_LINE, Trace, lines_of, read_trace
 from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA, SCHEMA
 from support.sample_traces import encoded, remote_trace, sample_trace, start_line, traces
 
-QUICK = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 
 
 def refusal(source: Path | list[str]) -> str:
@@ -90,11 +90,13 @@ def test_half_a_line_in_the_middle_is_refused() -> None:
     assert "line 3: this is not JSON" in refusal([*lines[:2], lines[2][:40], *lines[3:]])
 
 
-def test_a_line_with_a_lone_surrogate_comes_back(tmp_path: Path) -> None:
+def test_a_line_with_a_lone_surrogate_and_an_error_come_back(tmp_path: Path) -> None:
     trace = sample_trace(question="half \ud83d of a pair")
     path = tmp_path / "trace.jsonl"
     path.write_bytes(jsonl(Document("", (), (trace,))).encode("utf-8", "backslashreplace"))
     assert read_trace(path) == [trace]
+    failed = sample_trace(reason="error")._replace(error="the pass failed")
+    assert read_trace(encoded(failed)) == [failed]
 
 
 def test_a_file_may_have_several_turns_and_unknown_lines_and_keys() -> None:
@@ -106,16 +108,12 @@ def test_a_file_may_have_several_turns_and_unknown_lines_and_keys() -> None:
     assert read_trace([json.dumps(line) + "\n" for line in lines]) == [first, second]
 
 
-def test_lines_from_before_roll_backs_were_timed_are_read() -> None:
+def test_older_lines_are_read_and_the_newest_version_that_is_read_is_the_one_that_is_written() -> None:
     lines = altered("round", ms={"draft": 1, "verify": 2, "other": 0})
-    assert read_trace(lines)[0].rounds[0].ms.rollback == 0.0
-
-
-def test_the_newest_version_that_is_read_is_the_one_that_is_written() -> None:
+    assert read_trace(lines)[0].rounds[0].ms.rollback == 0.0, "from before roll-backs were timed"
     assert max(SCHEMA, REMOTE_SCHEMA) == checks.READS
-    assert "line 1: its schema is 3, and this specchat reads up to 2: update specchat" in refusal(
-        altered("start", schema=3)
-    )
+    newer = "line 1: its schema is 3, and this specchat reads up to 2: update specchat"
+    assert newer in refusal(altered("start", schema=3))
 
 
 def test_what_a_server_did_not_tell_is_read_as_unknown() -> None:
@@ -133,7 +131,6 @@ def test_what_a_server_did_not_tell_is_read_as_unknown() -> None:
         (b"", "is no trace: `specchat run --json PROMPT > FILE` writes one"),
         (b'{"type": "bench", "samples": []}\n', "is no trace"),
         (b"# Title\n", "line 1: this is not JSON"),
-        (b"\x00\xff\xfe\n", "line 1: this is not JSON"),
         (b"[1, 2]\n", "line 1: this is not a JSON object"),
         (b'{"type": "round"}\n', "line 1: a line of type round stands outside a turn"),
         (b'{"type": "start", "schema": NaN}\n', "line 1: NaN is no number that JSON knows"),
@@ -141,7 +138,7 @@ def test_what_a_server_did_not_tell_is_read_as_unknown() -> None:
         (b'{"a":' * 500 + b"1" + b"}" * 500 + b"\n", "is no trace"),
         (b'{"type": "start", "schema": 1' + b"0" * 5000 + b"}\n", "line 1: this is not JSON"),
     ],
-    ids=["empty", "bench", "text", "bytes", "list", "no start", "NaN", "deep", "deep and unknown", "long number"],
+    ids=["empty", "bench", "text", "list", "no start", "NaN", "deep", "deep and unknown", "long number"],
 )
 def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
     tmp_path: Path, content: bytes, words: str
@@ -163,13 +160,10 @@ def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
         ("start", {"target": {"name": 5, "n_params": 1}}, "line 1: name is 5, not a text"),
         ("start", {"target": {"name": "x", "n_params": 1e9}}, "n_params is 1000000000.0, not a whole number"),
         ("start", {"lossless": 1}, "line 1: lossless is 1, not true, false or null"),
-        ("start", {"lossless": "absent"}, "line 1: it has no lossless"),
         ("start", {"prefix_text": 5, "prefix": []}, "line 1: prefix_text is 5, not a text"),
         ("start", {"prefix_text": "x", "prefix": ["x"]}, "not a list of whole numbers that are not negative"),
-        ("start", {"prefix": 5}, "line 1: prefix is 5, not a list of whole numbers that are not negative"),
         ("start", {"prompt_tokens": -1}, "line 1: prompt_tokens is -1, not a whole number that is not negative"),
         ("round", {"t_ms": -5.0}, "line 2: t_ms is -5.0, not a number that is not negative"),
-        ("round", {"t_ms": 1e300}, "line 2: t_ms is 1e+300"),
         ("round", {"t_ms": 250.0}, "line 3: t_ms goes back from 250.0 to 200.0"),
         ("round", {"ms": {"draft": -1, "verify": 0, "other": 0}}, "line 2: draft is -1"),
         ("round", {"ms": {"draft": 1, "verify": 0}}, "line 2: it has no other"),
@@ -179,7 +173,6 @@ def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
         ("round", {"drafted": [{"id": 1, "text": "", "p": None, "outcome": "accepted"}]}, "line 2: it has no q"),
         ("round", {"drafted": [[1]]}, "line 2: drafted is a list, not a list of objects"),
         ("round", {"token": {"id": 1, "text": "x", "p": 1, "kind": "none"}}, "of kind none needs an id that is null"),
-        ("round", {"token": {"text": "", "p": 1, "kind": "none"}}, "of kind none needs an id that is null"),
         ("round", {"token": {"text": "x", "p": 1, "kind": "plain"}}, "line 2: it has no id"),
         ("round", {"top": [{"id": 1, "text": "x", "p": None}]}, "line 2: p is None, not a number from 0 to 1"),
         ("round", {"source": ["\x1b[2J"]}, "line 2: source is a list, not a text"),
@@ -194,22 +187,15 @@ def test_a_value_that_no_turn_has_is_refused_with_its_line(kind: str, changes: d
     assert words in refusal(altered(kind, **changes))
 
 
-def test_a_start_that_nests_too_deep_to_be_written_again_is_refused() -> None:
+def test_too_deep_a_start_and_an_infinite_number_are_refused_with_nothing_that_a_terminal_obeys() -> None:
     machine: Any = 1
     for _ in range(100):
         machine = [machine]
     assert "line 1: it nests more than 32 levels deep" in refusal(altered("start", machine=machine))
-
-
-def test_an_infinite_number_is_refused() -> None:
     lines = altered("round", t_ms=12345.5)
     lines[1] = lines[1].replace("12345.5", "1e999")
     assert "line 2: t_ms is inf, not a number" in refusal(lines)
-
-
-def test_a_message_shows_nothing_that_a_terminal_obeys() -> None:
-    message = refusal(altered("start", verifier="x", seed="\x1b]0;title\x07\u202e"))
-    assert message.isprintable()
+    assert refusal(altered("start", verifier="x", seed="\x1b]0;title\x07\u202e")).isprintable()
 
 
 def test_a_line_that_is_far_too_long_is_refused_without_reading_it() -> None:
@@ -244,7 +230,7 @@ def test_a_file_without_end_is_refused_without_keeping_it(monkeypatch: pytest.Mo
 _HOSTILE: list[Any] = [None, True, -1, -0.5, 0, 2**70, 1e300, float("inf"), float("nan"), "", "\x1b[2J", [], {}, [[]]]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(traces(), st.data())
 def test_a_trace_with_any_value_replaced_is_rejected_in_one_line_or_usable(turn: Trace, data: st.DataObject) -> None:
     lines = json.loads(json.dumps(list(turn.lines())))
@@ -252,9 +238,7 @@ def test_a_trace_with_any_value_replaced_is_rejected_in_one_line_or_usable(turn:
     key: Any = data.draw(st.integers(0, len(lines) - 1))
     while isinstance(holder[key], dict | list) and holder[key] and data.draw(st.integers(0, 3)):
         holder = holder[key]
-        key = data.draw(
-            st.sampled_from(sorted(holder)) if isinstance(holder, dict) else st.integers(0, len(holder) - 1)
-        )
+        key = data.draw(st.sampled_from([*holder] if isinstance(holder, dict) else range(len(holder))))
     match data.draw(st.sampled_from(["replace", "remove", "double"])):
         case "replace":
             holder[key] = data.draw(st.sampled_from(_HOSTILE))
@@ -271,14 +255,9 @@ def test_a_trace_with_any_value_replaced_is_rejected_in_one_line_or_usable(turn:
         export(Document("title", tuple(conversation(read)), tuple(read))).encode("utf-8", "backslashreplace")
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.integers(0, 5000), st.binary(min_size=1, max_size=4))
 def test_a_file_with_changed_bytes_is_rejected_in_one_line_or_read(place: int, junk: bytes) -> None:
     whole = "".join(encoded(sample_trace())).encode()
     place %= len(whole)
     read_or_refused(lines_of(io.BytesIO(whole[:place] + junk + whole[place + len(junk) :])))
-
-
-def test_an_error_ends_a_turn_and_is_kept() -> None:
-    failed = sample_trace(reason="error")._replace(error="the pass failed")
-    assert read_trace(encoded(failed)) == [failed]

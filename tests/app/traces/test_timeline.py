@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from specchat.errors import TraceError
 from specchat.traces.timeline import Playhead, Race, Timeline
@@ -17,24 +17,18 @@ def test_a_round_is_due_when_it_was_done() -> None:
     timeline = Timeline(sample_trace())
     assert [timeline.due(seconds) for seconds in (0, 0.0999, 0.1, 0.25, 0.4, 9)] == [0, 0, 1, 2, 4, 4]
     assert timeline.duration == 0.4
-
-
-def test_seeking_by_round_finds_the_moment_when_it_was_done() -> None:
-    timeline = Timeline(sample_trace())
     assert [timeline.at(count) for count in (-1, 0, 1, 4, 9)] == [0.0, 0.0, 0.1, 0.4, 0.4]
+    empty = Timeline(Trace(start_line(), ()))
+    assert (empty.duration, empty.due(5), empty.at(3)) == (0.0, 0, 0.0)
 
 
+@settings(max_examples=40)
 @given(traces())
 def test_at_and_due_belong_together(trace: Trace) -> None:
     timeline = Timeline(trace)
     for count in range(1, len(trace.rounds) + 1):
         assert timeline.due(timeline.at(count)) >= count
         assert timeline.due(math.nextafter(timeline.at(count), -1)) < count
-
-
-def test_a_turn_without_rounds_has_no_duration() -> None:
-    timeline = Timeline(Trace(start_line(), ()))
-    assert (timeline.duration, timeline.due(5), timeline.at(3)) == (0.0, 0, 0.0)
 
 
 def test_a_speed_is_a_factor_and_can_change_in_the_middle() -> None:
@@ -59,23 +53,17 @@ def test_seeking_stays_inside_and_keeps_playing_or_paused() -> None:
     assert head.sought(99.0, 1.0).position(1.0) == 10.0
     assert head.paused(1.0).sought(-5.0, 1.0).position(9.0) == 0.0
 
-
-def test_it_stops_at_the_end_and_plays_again_from_the_beginning() -> None:
-    head = Playhead(10.0).played(0.0)
     assert head.position(99.0) == 10.0
-    assert head.played(99.0).position(100.0) == 1.0
+    assert head.played(99.0).position(100.0) == 1.0, "it plays again from the beginning"
 
 
-def test_without_a_limit_everything_is_due_at_once() -> None:
+def test_without_a_limit_everything_is_due_at_once_and_a_speed_that_leads_nowhere_is_refused() -> None:
     head = Playhead(10.0, speed=math.inf).played(5.0)
     assert head.wait(10.0, 5.0) == 0.0
     assert head.position(5.001) == 10.0
-
-
-@pytest.mark.parametrize("speed", [0.0, -1.0, math.nan])
-def test_a_speed_that_leads_nowhere_is_refused(speed: float) -> None:
-    with pytest.raises(ValueError, match="must be above 0"):
-        Playhead(1.0).at_speed(speed, 0.0)
+    for speed in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="must be above 0"):
+            Playhead(1.0).at_speed(speed, 0.0)
 
 
 WORDS = ["The", " cat", " sat", " on", " the", " red", " mat", "."]
@@ -141,6 +129,7 @@ def test_answers_to_different_prompts_do_not_race() -> None:
         Race.of(PLAIN, sample_trace(question="Something else?"))
 
 
+@settings(max_examples=40)
 @given(traces(), traces())
 def test_a_verdict_is_true_of_any_two_answers(left: Trace, right: Trace) -> None:
     verdict = Race.of(left, right._replace(start={**right.start, "messages": left.start["messages"]})).verdict()

@@ -35,11 +35,8 @@ def test_statistics_after_some_rounds_count_those_alone() -> None:
 
 
 def test_the_question_is_the_last_message_of_the_user() -> None:
-    messages = [
-        {"role": "user", "content": "first"},
-        {"role": "assistant", "content": "answer"},
-        {"role": "user", "content": "second"},
-    ]
+    said = (("user", "first"), ("assistant", "answer"), ("user", "second"))
+    messages = [{"role": role, "content": content} for role, content in said]
     assert Trace(start_line(messages=messages), ()).question == "second"
     assert Trace(start_line(messages=[]), ()).question == ""
 

@@ -27,18 +27,12 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_written_whole_and_leaves_nothing_else(folder: Path, kind: str) -> None:
-    path = folder / "out"
-    export_session(kind, "Cats", MESSAGES, [TRACE], path)
-    assert path.stat().st_size > 100
-    assert list(folder.iterdir()) == [path]
-
-
-def test_json_lines_are_a_trace_again(folder: Path) -> None:
-    path = folder / "out.jsonl"
-    export_session("jsonl", "Cats", MESSAGES, [TRACE, TRACE], path)
-    assert read_trace(path) == [TRACE, TRACE]
+def test_every_kind_is_written_whole_and_json_lines_are_a_trace_again(folder: Path) -> None:
+    for kind in KINDS:
+        export_session(kind, "Cats", MESSAGES, [TRACE, TRACE], folder / kind)
+        assert (folder / kind).stat().st_size > 100, kind
+    assert {path.name for path in folder.iterdir()} == {*KINDS}
+    assert read_trace(folder / "jsonl") == [TRACE, TRACE]
 
 
 def test_texts_name_the_images_of_a_recorded_question() -> None:

@@ -47,9 +47,13 @@ def test_its_timeline_is_the_timeline() -> None:
     trace = sample_trace()
     timeline = Timeline(trace)
     moments = [0, 0.0999, 0.1, 0.25, 0.39, 0.4, 5]
-    assert run(f"{moments}.map((t) => Player.due(rounds, t))", trace) == [timeline.due(t) for t in moments]
-    assert run("[-1, 0, 1, 3, 9].map((n) => Player.at(rounds, n))", trace) == [timeline.at(n) for n in (-1, 0, 1, 3, 9)]
-    assert run("Player.duration(rounds)", trace) == timeline.duration
+    counts = [-1, 0, 1, 3, 9]
+    theirs = run(
+        f"[{moments}.map((t) => Player.due(rounds, t)), {counts}.map((n) => Player.at(rounds, n)),"
+        " Player.duration(rounds)]",
+        trace,
+    )
+    assert theirs == [[*map(timeline.due, moments)], [*map(timeline.at, counts)], timeline.duration]
 
 
 def test_its_playhead_is_the_playhead() -> None:
@@ -76,9 +80,9 @@ def test_its_playhead_is_the_playhead() -> None:
     assert theirs == ours
 
 
-@pytest.mark.parametrize(("seconds", "speed"), [(60, 1), (6, 1), (5.9, 0.5), (1.5, 0.25), (0.15, 1 / 64), (0, 1 / 64)])
-def test_a_short_turn_is_slowed_down_so_that_it_can_be_followed(seconds: float, speed: float) -> None:
-    assert run(f"Player.easySpeed({seconds})") == speed
+def test_a_short_turn_is_slowed_down_so_that_it_can_be_followed() -> None:
+    speeds = {60: 1, 6: 1, 5.9: 0.5, 1.5: 0.25, 0.15: 1 / 64, 0: 1 / 64}
+    assert run(f"{[*speeds]}.map(Player.easySpeed)") == [*speeds.values()]
 
 
 def test_a_round_is_told_in_words() -> None:
@@ -87,23 +91,17 @@ def test_a_round_is_told_in_words() -> None:
     assert told[2].startswith("round 3 of 4 · drafted by model, 1 of 3 accepted · k 3 (fixed)")
 
 
-def test_a_ribbon_word_falls_into_runs_of_one_glyph() -> None:
-    assert run("Player.runs('●●○··◆')") == [["●", 2], ["○", 1], ["·", 2], ["◆", 1]]
-
-
-def test_numbers_that_are_missing_are_dashes() -> None:
-    assert run("[Player.percent(null), Player.number(null, 2), Player.speedText(612.34), Player.percent(0.615)]") == [
-        "–",
-        "–",
-        "612",
-        "62 %",
-    ]
+def test_a_ribbon_word_falls_into_runs_of_one_glyph_and_missing_numbers_are_dashes() -> None:
+    numbers = "Player.percent(null), Player.number(null, 2), Player.speedText(612.34), Player.percent(0.615)"
+    runs, *shown = run(f"[Player.runs('●●○··◆'), {numbers}]")
+    assert runs == [["●", 2], ["○", 1], ["·", 2], ["◆", 1]]
+    assert shown == ["–", "–", "612", "62 %"]
 
 
 def test_a_turn_without_rounds_has_figures_and_no_duration() -> None:
-    empty = Trace(start_line(), ())
-    assert run("Player.figures(Player.totals(rounds), 0).tau", empty) is None
-    assert run("[Player.duration(rounds), Player.due(rounds, 1), Player.at(rounds, 1)]", empty) == [0, 0, 0]
+    figures = "Player.figures(Player.totals(rounds), 0).tau"
+    times = "Player.duration(rounds), Player.due(rounds, 1), Player.at(rounds, 1)"
+    assert run(f"[{figures}, {times}]", Trace(start_line(), ())) == [None, 0, 0, 0]
 
 
 def test_the_page_around_it_parses() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat.terminal.filter import clean_line
@@ -28,13 +28,8 @@ def picture(*turns: Trace, title: str = "Cats") -> str:
 
 def test_every_token_has_its_colour_between_the_question_and_the_figures() -> None:
     shown = texts(picture(sample_trace()))
-    assert shown[:3] == [
-        ("title", "Cats"),
-        ("quiet", "specchat-guide 18M ⇠ specchat-draft 2M"),
-        ("quiet", "›"),
-    ]
-    answer = shown[4:-8]
-    assert answer == [
+    assert shown[:3] == [("title", "Cats"), ("quiet", "specchat-guide 18M ⇠ specchat-draft 2M"), ("quiet", "›")]
+    assert shown[4:-8] == [
         ("plain", "The"),
         ("accepted", "cat sat on"),
         ("bonus", "the"),
@@ -82,6 +77,7 @@ def test_the_end_of_an_answer_that_did_not_end_by_itself_is_told() -> None:
     assert any(text.startswith("recording cut short") for _, text in texts(picture(sample_trace(ended=False))))
 
 
+@settings(max_examples=40)
 @given(traces(), st.text(max_size=20))
 def test_any_turn_is_well_formed(trace: Trace, title: str) -> None:
     ElementTree.fromstring(svg(Document(clean_line(title), (), (trace,))))
