@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from specchat.chat.answer_view import explained_round, in_thought, view_of
 from specchat.stats.figures.answer import SO_FAR
 from specchat.traces.trace import Trace
@@ -18,9 +20,6 @@ def test_the_figures_of_a_trace_are_its_own() -> None:
     shown = view_of(sample_trace())
     assert shown.verifier == "coupled"
     assert "4 rounds gave 8 tokens" in SO_FAR.sentence(shown)
-
-
-def test_a_trace_without_rounds_has_no_figures() -> None:
     assert view_of(sample_trace(())).figures.num_rounds == 0
 
 
@@ -39,24 +38,27 @@ def test_a_round_with_a_rule_of_its_own_is_explained_with_it() -> None:
     assert "min(1, p/q)" in explained_round(trace, 0, {})[1].paragraphs[0]
 
 
-def test_tokens_between_the_marks_belong_to_the_thought() -> None:
-    trace = thinking("<think>", "well", "</think>", "Yes", ".")
-    assert in_thought(trace) == (True, True, True, False, False)
-
-
-def test_a_thought_may_begin_in_the_prompt() -> None:
-    assert in_thought(thinking("well", "</think>", "Yes")) == (True, True, False)
-    assert in_thought(thinking("well", " so", opens_reasoning=True)) == (True, True)
-    assert in_thought(thinking("well", " so")) == (False, False)
-
-
-def test_marks_in_a_code_block_begin_no_thought() -> None:
-    assert in_thought(thinking("```\n", "<think>", "\n```\n", "Yes")) == (False, False, False, False)
-
-
-def test_given_tokens_are_left_out_but_may_open_the_thought() -> None:
-    trace = thinking("well", "</think>", "Yes", prefix=[1], prefix_text="<think>")
-    assert in_thought(trace) == (True, True, False)
+@pytest.mark.parametrize(
+    ("trace", "num_thought"),
+    [
+        (thinking("<think>", "well", "</think>", "Yes", "."), 3),
+        (thinking("well", "</think>", "Yes"), 2),
+        (thinking("well", " so", opens_reasoning=True), 2),
+        (thinking("well", " so"), 0),
+        (thinking("```\n", "<think>", "\n```\n", "Yes"), 0),
+        (thinking("well", "</think>", "Yes", prefix=[1], prefix_text="<think>"), 2),
+    ],
+    ids=[
+        "between marks",
+        "open before",
+        "opened by the prompt",
+        "without marks",
+        "marks in code",
+        "opened by a prefix",
+    ],
+)
+def test_tokens_up_to_the_closing_mark_belong_to_the_thought(trace: Trace, num_thought: int) -> None:
+    assert in_thought(trace) == tuple(place < num_thought for place in range(len(trace.rounds)))
 
 
 def test_every_drafted_and_own_token_of_a_thought_is_named() -> None:

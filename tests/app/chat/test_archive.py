@@ -69,20 +69,11 @@ async def test_tags_are_stored_and_offered_as_they_were_read_last(tmp_path: Path
         assert kept.tags() == [("work", "2 sessions"), ("home", "1 session")]
 
 
-async def test_a_summary_comes_back_with_its_message(tmp_path: Path) -> None:
-    async with archive(tmp_path) as kept:
-        talk = asked(kept)
-        kept.summarised(replace(talk.path()[0], summary="what was said"))
-    async with archive(tmp_path) as again:
-        found = await again.open(talk.id)
-        assert found is not None
-        assert found.path()[0].summary == "what was said"
-
-
-async def test_a_conversation_comes_back_with_its_branches_and_traces(tmp_path: Path) -> None:
+async def test_a_conversation_comes_back_with_its_branches_summary_and_traces(tmp_path: Path) -> None:
     made = trace()
     async with archive(tmp_path) as kept:
         talk = asked(kept)
+        kept.summarised(replace(talk.path()[0], summary="what was said"))
         answer = talk.begin_answer()
         kept.said(talk, answer)
         whole = talk.put(replace(answer, content=made.text, state=State.WHOLE, figures="9 tok/s"))
@@ -90,9 +81,9 @@ async def test_a_conversation_comes_back_with_its_branches_and_traces(tmp_path: 
     async with archive(tmp_path) as again:
         found = await again.open(talk.id)
         assert found is not None
-        assert [(message.role, message.content) for message in found.path()] == [
-            ("user", "Who?"),
-            ("assistant", " a b c d"),
+        assert [(message.role, message.content, message.summary) for message in found.path()] == [
+            ("user", "Who?", "what was said"),
+            ("assistant", " a b c d", None),
         ]
         assert found.path()[-1] == whole
         assert (found.session.system, found.session.seed, found.head) == ("Be brief.", 7, whole.id)
@@ -116,16 +107,12 @@ async def test_a_crash_leaves_what_was_said_so_far(tmp_path: Path) -> None:
         assert (last.content, last.state) == ("So far so", State.CUT)
 
 
-async def test_an_empty_conversation_is_not_kept(tmp_path: Path) -> None:
+async def test_an_empty_conversation_is_not_kept_and_what_got_no_answer_is_taken_out_again(tmp_path: Path) -> None:
     async with archive(tmp_path) as kept:
         talk = Conversation(StoredSession(new_id()))
         kept.changed(talk.change(system="Be brief."))
         kept.turned(talk.session, Settings())
         assert await kept.do(lambda store: store.num_sessions()) == 0
-
-
-async def test_what_got_no_answer_is_taken_out_again(tmp_path: Path) -> None:
-    async with archive(tmp_path) as kept:
         talk = asked(kept)
         question = talk.path()[-1]
         answer = talk.begin_answer()
@@ -150,12 +137,6 @@ async def test_changes_of_title_seed_branch_and_settings_are_stored(tmp_path: Pa
         assert found.session.settings["k"] == 3
 
 
-async def test_a_trace_that_was_not_kept_is_none(tmp_path: Path) -> None:
-    async with archive(tmp_path) as kept:
-        assert await kept.trace(new_id()) is None
-        assert kept.rounds(new_id()) == ()
-
-
 async def test_reading_a_locked_file_fails_without_waiting(tmp_path: Path) -> None:
     async with archive(tmp_path) as kept:
         talk = asked(kept)
@@ -174,17 +155,14 @@ async def test_reading_a_locked_file_fails_without_waiting(tmp_path: Path) -> No
         assert [message.content for message in found.path()] == ["Who?", "Why?"]
 
 
-async def test_a_cancelled_wait_does_not_report_a_closed_store(tmp_path: Path) -> None:
+async def test_a_closed_store_refuses_and_a_cancelled_wait_does_not_report_that(tmp_path: Path) -> None:
     async with archive(tmp_path) as kept:
+        assert await kept.trace(new_id()) is None
         search = asyncio.ensure_future(kept.do(lambda _: time.sleep(0.2)))
         await asyncio.sleep(0.05)
         search.cancel()
         with pytest.raises(asyncio.CancelledError):
             await search
-
-
-async def test_what_a_closed_store_is_asked_for_is_refused(tmp_path: Path) -> None:
-    async with archive(tmp_path) as kept:
         kept.close()
         with pytest.raises(SpecchatError, match="was closed"):
             await kept.do(lambda store: store.num_sessions())
@@ -199,17 +177,12 @@ def path(tmp_path: Path) -> Path:
     return found
 
 
-def test_the_last_session_is_the_one_that_was_used_last(path: Path) -> None:
-    assert session_to_resume("last", path) == 2**40 + 12
+def test_a_session_is_found_by_its_id_by_its_place_in_the_list_and_as_the_one_that_was_used_last(path: Path) -> None:
+    assert session_to_resume(f"{2**40 + 11}", path) == 2**40 + 11
+    assert [session_to_resume(place, path) for place in ("1", "2", "last")] == [2**40 + 12, 2**40 + 11, 2**40 + 12]
     with Store.open(path) as store:
         store.touch(2**40 + 11, 3.0)
     assert session_to_resume("last", path) == 2**40 + 11
-
-
-def test_a_session_is_found_by_its_id_and_by_its_place_in_the_list(path: Path) -> None:
-    assert session_to_resume(f"{2**40 + 11}", path) == 2**40 + 11
-    assert session_to_resume("1", path) == 2**40 + 12
-    assert session_to_resume("2", path) == 2**40 + 11
 
 
 @pytest.mark.parametrize("asked", ["3", "0", "1099511627789", "first", "-1", "", "9" * 40])

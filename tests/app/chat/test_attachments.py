@@ -42,13 +42,10 @@ def complaint(message: str, folder: Path) -> str:
     return str(caught.value)
 
 
-def test_a_named_file_stands_at_the_end_of_the_message(folder: Path) -> None:
+def test_a_named_file_stands_at_the_end_of_the_message_and_a_name_with_spaces_in_quotes(folder: Path) -> None:
     assert sent("What does @src/app.py do?", folder) == (
         "What does @src/app.py do?\n\nsrc/app.py:\n\n```py\nprint('hi')\n```"
     )
-
-
-def test_a_name_with_spaces_stands_in_quotes(folder: Path) -> None:
     assert sent('Sum up @"my notes.txt"', folder).endswith("\n\nmy notes.txt:\n\n```txt\none\ntwo\n```")
 
 
@@ -68,11 +65,6 @@ def test_the_home_folder_and_absolute_names(folder: Path, isolated_machine: Path
     assert read_attachments(f"@{folder}/src/app.py", Path("/")) == (
         Attachment(f"{folder}/src/app.py", "print('hi')\n"),
     )
-
-
-def test_the_fence_is_longer_than_any_in_the_file(folder: Path) -> None:
-    (folder / "a.md").write_text("````\nx\n````")
-    assert sent("@a.md", folder).endswith("a.md:\n\n`````md\n````\nx\n````\n`````")
 
 
 @given(text=st.text(st.sampled_from("`\na "), max_size=60))
@@ -95,16 +87,12 @@ def test_no_file_ends_its_own_fence(text: str, folder: Path) -> None:
         "what is @functools.cache?",
         "@app.route('/x')",
         "in `@gone.py` and\n```\n@src/gone.py\n```\n",
+        "in `@src/app.py` and\n```\n@src/app.py\n```\n",
         "@ alone",
     ],
 )
-def test_what_is_no_file_and_looks_like_none_is_said_as_it_is(folder: Path, message: str) -> None:
+def test_what_is_no_file_or_stands_in_code_is_said_as_it_is(folder: Path, message: str) -> None:
     assert sent(message, folder) == message
-
-
-def test_a_file_in_code_is_not_attached(folder: Path) -> None:
-    assert sent("`@src/app.py`", folder) == "`@src/app.py`"
-    assert sent("```\n@src/app.py\n```", folder) == "```\n@src/app.py\n```"
 
 
 @pytest.mark.parametrize("name", ["gone.py", "src/gone", "./gone", "~/gone", "/gone", "dir/gone.txt"])
@@ -114,12 +102,11 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     )
 
 
-def test_a_missing_file_in_quotes_is_named(folder: Path) -> None:
+def test_a_missing_file_in_quotes_a_folder_and_a_device_are_refused(folder: Path) -> None:
     assert complaint('@"not there"', folder).startswith("there is no file not there")
-
-
-def test_a_folder_is_no_file(folder: Path) -> None:
     assert complaint("@src", folder) == "src is a folder: name a file in it"
+    assert complaint("@/dev/zero", folder) == "/dev/zero is not a regular file: it cannot be attached"
+    assert read_attachments("@" + "a" * 5000, folder) == (), "too long for any file"
 
 
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\0\0", b"caf\xe9", b"a\0b", "text".encode("utf-16")])
@@ -130,30 +117,18 @@ def test_what_is_no_text_is_refused(folder: Path, content: bytes) -> None:
     )
 
 
-def test_the_byte_order_mark_goes(folder: Path) -> None:
-    (folder / "bom.txt").write_bytes("\ufeffé".encode())
-    assert read_attachments("@bom.txt", folder)[0].text == "é"
-
-
-def test_a_file_at_the_limit_goes_and_one_behind_it_does_not(folder: Path) -> None:
+def test_the_limit_is_for_all_files_together(folder: Path) -> None:
     (folder / "a.txt").write_text("a" * MOST_BYTES)
     assert len(read_attachments("@a.txt", folder)[0].text) == MOST_BYTES
     (folder / "a.txt").write_text("a" * (MOST_BYTES * 2))
     assert complaint("@a.txt", folder) == (
         "a.txt has 512 KiB: the limit is 256 KiB for the files of one message; attach a part of it"
     )
-
-
-def test_the_limit_is_for_all_files_together(folder: Path) -> None:
     (folder / "a.txt").write_text("a" * (MOST_BYTES - 100 * 1024))
     (folder / "b.txt").write_text("b" * 120 * 1024)
     assert "b.txt has 120 KiB: the limit is 256 KiB for the files of one message, 156 KiB of which are used" in (
         complaint("@a.txt @b.txt", folder)
     )
-
-
-def test_a_device_is_refused_instead_of_read(folder: Path) -> None:
-    assert complaint("@/dev/zero", folder) == "/dev/zero is not a regular file: it cannot be attached"
 
 
 def test_a_file_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,10 +137,6 @@ def test_a_file_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(os, "open", refuse)
     assert complaint("@src/app.py", folder) == "src/app.py cannot be read: Permission denied; check the path"
-
-
-def test_a_name_too_long_for_any_file_is_part_of_the_message(folder: Path) -> None:
-    assert read_attachments("@" + "a" * 5000, folder) == ()
 
 
 def test_a_document_stands_in_the_message_as_text(folder: Path) -> None:
@@ -181,10 +152,13 @@ def test_a_document_counts_with_its_text_and_not_its_size(folder: Path) -> None:
     assert "a.pdf has more than 5 characters of text" in complaint("@a.txt @a.pdf", folder)
 
 
-def test_a_document_that_is_too_large_is_not_read(folder: Path) -> None:
+def test_a_document_that_is_too_large_and_a_picture_to_predict_from_are_not_read(folder: Path) -> None:
     with (folder / "a.pdf").open("wb") as file:
         file.truncate(33 * 2**20)
     assert complaint("@a.pdf", folder) == "a.pdf has 33 MiB: the limit is 32 MiB"
+    (folder / "a.png").touch()
+    with pytest.raises(AttachmentError, match=r"a\.png is a picture: name a file with text"):
+        text_of_file(folder / "a.png")
 
 
 def test_the_pages_that_a_message_names(folder: Path) -> None:
@@ -194,12 +168,8 @@ def test_the_pages_that_a_message_names(folder: Path) -> None:
 
 def test_only_documents_pictures_and_pages_take_time(folder: Path) -> None:
     (folder / "a.pdf").touch()
-    assert [takes_time(f"see @{name}", folder) for name in ("src/app.py", "gone.pdf", "a.pdf", "http://a.org")] == [
-        False,
-        False,
-        True,
-        True,
-    ]
+    names = ("src/app.py", "gone.pdf", "a.pdf", "http://a.org")
+    assert [name for name in names if takes_time(f"see @{name}", folder)] == ["a.pdf", "http://a.org"]
 
 
 def test_a_picture_is_kept_and_adds_nothing_to_the_text(folder: Path) -> None:
@@ -213,12 +183,6 @@ def test_a_picture_is_kept_and_adds_nothing_to_the_text(folder: Path) -> None:
     assert with_attachments("x", found) == "x\n\nsrc/app.py:\n\n```py\nprint('hi')\n```"
 
 
-def test_a_picture_is_nothing_to_predict_an_answer_from(folder: Path) -> None:
-    (folder / "a.png").touch()
-    with pytest.raises(AttachmentError, match=r"a\.png is a picture: name a file with text"):
-        text_of_file(folder / "a.png")
-
-
 def test_the_image_in_the_clipboard_has_a_name_that_a_message_can_mention(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,18 +192,11 @@ def test_the_image_in_the_clipboard_has_a_name_that_a_message_can_mention(
     assert image.label == f"clipboard-{image.sha256[:8]}.png (40 × 30)"
     assert images_of(read_attachments(f"What is @{image.name}?", folder)) == (image,)
     assert takes_time(f"What is @{image.name}?", folder)
+    own = write_picture(folder / image.name, (6, 4))
+    assert [(each.width, each.height) for each in images_of(read_attachments(f"@{image.name}", folder))] == [(6, 4)]
+    own.unlink()
     image.path.unlink()
     assert complaint(f"What is @{image.name}?", folder).startswith(f"there is no file {image.name}:")
-
-
-def test_a_file_that_is_named_like_an_image_of_the_clipboard_comes_first(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("PIL", reason="needs the extra specchat[files]")
-    FakeDesktop(tmp_path / "programs", monkeypatch).copied(write_picture(tmp_path / "a.png", (40, 30)))
-    name = image_in_clipboard().name
-    write_picture(folder / name, (6, 4))
-    assert [(each.width, each.height) for each in images_of(read_attachments(f"@{name}", folder))] == [(6, 4)]
 
 
 @pytest.mark.parametrize(

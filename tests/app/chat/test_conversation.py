@@ -102,50 +102,31 @@ def test_a_branch_from_before_the_summary_reads_what_was_said() -> None:
 
 def test_an_edited_message_begins_a_branch_and_the_first_one_stays() -> None:
     talk = conversation()
-    exchange(talk, "Who?", "Me.")
+    first, _ = exchange(talk, "Who?", "Me.")
     second, _ = exchange(talk, "Why?", "Because.")
+    assert not talk.switch(first, 1), "it has no branches"
     edited = talk.edit(second, "How?")
     assert said(talk) == ["Who?", "Me.", "How?"]
     assert talk.place(edited.id) == (2, 2)
     assert talk.switch(edited.id, -1)
     assert said(talk) == ["Who?", "Me.", "Why?", "Because."]
-
-
-def test_a_message_without_branches_has_none_to_switch_to() -> None:
-    talk = conversation()
-    asked, _ = exchange(talk, "Who?", "Me.")
-    assert not talk.switch(asked, 1)
-    assert said(talk) == ["Who?", "Me."]
-
-
-def test_a_branch_that_is_shown_again_is_shown_to_its_end() -> None:
-    talk = conversation()
-    first, _ = exchange(talk, "Who?", "Me.")
-    exchange(talk, "Why?", "Because.")
     other = talk.edit(first, "What?")
     talk.switch(other.id, 1)
-    assert said(talk) == ["Who?", "Me.", "Why?", "Because."]
+    assert said(talk) == ["Who?", "Me.", "How?"], "a branch that is shown again is shown to its newest end"
 
 
-def test_the_model_gets_the_system_prompt_and_the_messages_before_the_answer() -> None:
+@pytest.mark.parametrize("words", ["Me.", ""])
+def test_the_model_gets_the_system_prompt_and_the_messages_before_the_answer(words: str) -> None:
     talk = conversation()
-    exchange(talk, "Who?", "Me.")
+    exchange(talk, "Who?", words)
     talk.ask("Why?")
     answer = talk.begin_answer()
     assert [(message.role, message.content) for message in talk.asked(answer.id)] == [
         ("system", "Be brief."),
         ("user", "Who?"),
-        ("assistant", "Me."),
+        ("assistant", words),
         ("user", "Why?"),
     ]
-
-
-def test_an_answer_without_a_word_stays_between_two_messages_of_the_user() -> None:
-    talk = conversation()
-    exchange(talk, "My name is Bo.", "")
-    talk.ask("Who am I?")
-    answer = talk.begin_answer()
-    assert [message.role for message in talk.asked(answer.id)] == ["system", "user", "assistant", "user"]
 
 
 def test_what_is_dropped_leaves_what_was_said_before_it() -> None:

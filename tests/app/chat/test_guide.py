@@ -17,11 +17,8 @@ def test_the_built_in_guide_gets_a_question_with_the_passage_that_it_quotes() ->
     assert source == "from the help: stopping an answer and quitting"
 
 
-def test_another_model_gets_the_question_as_it_is() -> None:
+def test_another_model_gets_the_question_and_the_guide_a_task_as_it_is() -> None:
     assert with_help("How do I quit?", OTHER) == ("How do I quit?", "")
-
-
-def test_a_task_goes_to_the_guide_as_it_is() -> None:
     task = "Repeat this text:\n\nHow do I quit?"
     assert with_help(task, GUIDE) == (task, "")
 
@@ -31,6 +28,11 @@ DOES_NOT_KNOW = "I do not know that. I am specchat's small built-in guide."
 
 def test_where_the_guide_does_not_know_the_docs_are_searched_by_the_words_of_the_question() -> None:
     assert docs_words("How do I connect an MCP server?", DOES_NOT_KNOW, GUIDE) == "connect MCP server"
+    assert docs_words("@a.png How do I connect @b.pdf an MCP server?", DOES_NOT_KNOW, GUIDE) == "connect MCP server"
+    question = "server " + " ".join(f"word{number}" for number in range(30))
+    words = docs_words(question, DOES_NOT_KNOW, GUIDE)
+    assert len(words) <= 60
+    assert words.split()[-1] in question.split()
 
 
 def test_no_search_is_offered_for_what_is_answered_for_other_models_and_where_the_docs_have_nothing() -> None:
@@ -38,18 +40,4 @@ def test_no_search_is_offered_for_what_is_answered_for_other_models_and_where_th
     assert docs_words("How do I connect an MCP server?", DOES_NOT_KNOW, OTHER) == ""
     assert docs_words("Xyzzyplugh?", DOES_NOT_KNOW, GUIDE) == ""
     assert docs_words("What is it?", DOES_NOT_KNOW, GUIDE) == ""
-
-
-def test_no_search_is_offered_for_a_sum() -> None:
     assert docs_words("what is 12 * 7", DOES_NOT_KNOW, GUIDE) == ""
-
-
-def test_the_name_of_a_file_in_the_question_is_nothing_to_search_for() -> None:
-    assert docs_words("@a.png How do I connect @b.pdf an MCP server?", DOES_NOT_KNOW, GUIDE) == "connect MCP server"
-
-
-def test_a_long_question_is_shortened_at_a_word() -> None:
-    question = "server " + " ".join(f"word{number}" for number in range(30))
-    words = docs_words(question, DOES_NOT_KNOW, GUIDE)
-    assert len(words) <= 60
-    assert words.split()[-1] in question.split()

@@ -36,26 +36,19 @@ def test_k_stops_at_both_ends() -> None:
     assert live("k").turned(Settings(k=0), -1).k == "auto"
     assert [live("k").turned(Settings(k="auto"), steps).k for steps in (-2, -1, 1, 2)] == [3, 4, 4, 5]
     assert live("k").turned(Settings(k=32), 1).k == 32
-
-
-def test_k_has_the_same_range_in_the_chat_and_as_a_flag() -> None:
-    assert live_knobs((), LoadOptions().k_max)["k"].kind == BY_KEY["k"].kind
+    assert live_knobs((), LoadOptions().k_max)["k"].kind == BY_KEY["k"].kind, "the range of the flag"
 
 
 def test_k_is_typed_as_a_number_or_as_auto() -> None:
     assert live("k").typed(Settings(k=3), " auto ").k == "auto"
     assert live("k").typed(Settings(), "12").k == 12
-    assert [live("k").text(Settings(k=k)) for k in ("auto", 5)] == ["auto", "5"]
+    assert [live("k").text(Settings(k=k)) for k in ("auto", 5, 0)] == ["auto", "5", "0 plain"]
+    assert live("temperature").text(Settings()) == "0.80"
 
 
-def test_the_temperature_turns_in_tenths() -> None:
-    turned = live("temperature").turned(Settings(), 1)
-    assert turned.sampling.temperature == 0.9
-
-
-def test_the_drafters_go_round_among_those_that_the_pair_has() -> None:
-    settings = Settings(drafter="none")
-    assert live("drafter").turned(settings, 1).drafter == "lookup"
+def test_the_temperature_turns_in_tenths_and_the_drafters_go_round_among_those_of_the_pair() -> None:
+    assert live("temperature").turned(Settings(), 1).sampling.temperature == 0.9
+    assert live("drafter").turned(Settings(drafter="none"), 1).drafter == "lookup"
 
 
 def test_a_typed_value_is_taken() -> None:
@@ -77,11 +70,6 @@ def test_the_verifiers_go_round_and_the_lossy_one_says_so() -> None:
 def test_a_value_that_is_not_allowed_is_rejected_with_those_that_are(label: str, text: str) -> None:
     with pytest.raises(SettingError, match="use "):
         live(label).typed(Settings(), text)
-
-
-def test_zero_says_what_it_means() -> None:
-    assert live("k").text(Settings(k=0)) == "0 plain"
-    assert live("temperature").text(Settings()) == "0.80"
 
 
 @given(place=st.integers(0, len(LOAD_KNOBS) - 1), steps=st.lists(st.integers(-3, 3), max_size=12))
@@ -132,9 +120,6 @@ def test_a_value_that_is_not_allowed_is_rejected_before_a_reload(value: str) -> 
     with pytest.raises(Refusal) as refused:
         parse(f"/set {value}", Sources())
     assert len(str(refused.value).splitlines()) == 1
-
-
-def test_a_rejected_number_is_reported_with_its_range() -> None:
     with pytest.raises(SettingError, match=r"gpu-layers is 'x': use a whole number from -1 to 10000 \(-1 is all\)"):
         LOAD_KNOBS["gpu-layers"].typed(LoadOptions(), "x")
 
@@ -153,12 +138,8 @@ DRAFTERS = ("hybrid", "model", "lookup", "none")
 def test_stored_settings_are_restored(settings: Settings) -> None:
     kept = json.loads(json.dumps(asdict(settings)))
     assert settings_from(kept, DRAFTERS, 32) == settings
-
-
-def test_stored_settings_are_narrowed_to_what_the_pair_has() -> None:
-    kept = asdict(Settings(k=20, drafter="model"))
-    found = settings_from(kept, ("lookup", "none"), 8)
-    assert (found.k, found.drafter) == (8, "lookup")
+    narrowed = settings_from(asdict(Settings(k=20, drafter="model")), ("lookup", "none"), 8)
+    assert (narrowed.k, narrowed.drafter) == (8, "lookup"), "what the pair has"
 
 
 @pytest.mark.parametrize("kept", [{"k": -3}, {"sampling": {"temperature": "hot"}}, {"sampling": 5}, {"k": []}])

@@ -15,9 +15,8 @@ def test_a_saved_text_is_a_markdown_file_that_can_be_read_again(tmp_path: Path) 
     file = texts(tmp_path).save("review", "Review this.\n\n- briefly\n")
     assert file == tmp_path / "prompts" / "review.md"
     assert texts(tmp_path).read("review") == "Review this.\n\n- briefly"
-
-
-def test_prompts_and_roles_are_beside_the_configuration() -> None:
+    assert texts(tmp_path).name_of(" Review this.\n\n- briefly") == "review"
+    assert texts(tmp_path).name_of("Explain fast.") is None
     assert saved_prompts().save("a", "x") == config_file().parent / "prompts" / "a.md"
     assert saved_roles().save("a", "y") == config_file().parent / "roles" / "a.md"
 
@@ -29,10 +28,7 @@ def test_names_come_with_the_first_line(tmp_path: Path) -> None:
         (folder / f"{name}.md").write_text(text)
     (tmp_path / "prompts" / "notes.txt").write_text("no prompt")
     assert texts(tmp_path).names() == [("A", "\ufffd[2Jbad"), ("b", "Title"), ("c", "")]
-
-
-def test_a_folder_that_is_missing_has_no_names(tmp_path: Path) -> None:
-    assert texts(tmp_path).names() == []
+    assert texts(tmp_path / "missing").names() == []
 
 
 def test_a_saved_text_is_never_overwritten(tmp_path: Path) -> None:
@@ -66,9 +62,3 @@ def test_an_unusable_file_says_what_is_wrong(tmp_path: Path, content: bytes, why
     (tmp_path / "prompts" / "bad.md").write_bytes(content)
     with pytest.raises(ConfigError, match=why):
         texts(tmp_path).read("bad")
-
-
-def test_a_text_has_a_name(tmp_path: Path) -> None:
-    texts(tmp_path).save("tutor", "Explain slowly.\n")
-    assert texts(tmp_path).name_of(" Explain slowly.") == "tutor"
-    assert texts(tmp_path).name_of("Explain fast.") is None

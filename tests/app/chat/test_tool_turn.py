@@ -30,14 +30,11 @@ def turn(user: User, consent: Consent | None = None) -> ToolTurn:
     return ToolTurn(toolbox, consent or Consent(), user)
 
 
-def test_the_model_is_offered_all_tools() -> None:
-    functions = turn(User(ConsentAnswer.ONCE)).offer.functions
-    assert [one["function"]["name"] for one in functions] == ["current_time", "calculate"]
-
-
-def test_a_call_is_made_once_the_user_allowed_it() -> None:
+def test_the_model_is_offered_all_tools_and_a_call_is_made_once_the_user_allowed_it() -> None:
     user = User(ConsentAnswer.ONCE)
-    results = list(turn(user).results((SUM, SUM)))
+    calling = turn(user)
+    assert [one["function"]["name"] for one in calling.offer.functions] == ["current_time", "calculate"]
+    results = list(calling.results((SUM, SUM)))
     assert [result.text for result in results] == ["42", "42"]
     assert all(result.seconds > 0 for result in results)
     assert user.asked == ['calculate {"expression": "6 * 7"}'] * 2
@@ -50,17 +47,13 @@ def test_a_tool_that_is_allowed_in_this_chat_is_asked_about_once() -> None:
     assert len(user.asked) == 1
 
 
-def test_a_call_that_the_user_refuses_is_not_made_and_the_model_reads_why() -> None:
-    (result,) = turn(User(ConsentAnswer.NO)).results((SUM,))
-    assert result.failed
-    assert result.text == "the user did not allow this call"
-
-
-def test_nobody_is_asked_about_a_tool_that_does_not_exist() -> None:
+def test_a_refused_call_is_not_made_and_nobody_is_asked_about_a_tool_that_does_not_exist() -> None:
     user = User(ConsentAnswer.NO)
-    (result,) = turn(user).results((ToolCall("rm"),))
-    assert "there is no tool 'rm'" in result.text
-    assert user.asked == []
+    refused, unknown = turn(user).results((SUM, ToolCall("rm")))
+    assert refused.failed
+    assert refused.text == "the user did not allow this call"
+    assert "there is no tool 'rm'" in unknown.text
+    assert len(user.asked) == 1
 
 
 def test_a_model_that_never_stops_calling_gets_no_tools_in_the_end() -> None:

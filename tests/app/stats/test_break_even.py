@@ -23,15 +23,8 @@ def test_a_gauge_says_what_it_needs_what_it_has_and_what_was_measured() -> None:
     assert told(HALF, 0.88) == "needs α 0.73, has 0.67: costs 12 %"
     assert told(HALF, 1.58) == "needs α 0.40, has 0.67: gains 58 %"
     assert told(HALF, 1.0) == "needs α 0.67, has 0.67: as fast as plain"
-
-
-def test_without_any_alpha_that_pays_it_says_what_the_best_would_give() -> None:
     assert told(HALF, 0.4) == "no α pays off: 0.77 × plain if all were accepted"
-
-
-def test_an_alpha_of_zero_is_never_named_as_what_is_needed() -> None:
-    """`needs α 0.00: gains 542 %`."""
-    assert told(HALF, 6.42) == "pays off at any α, has 0.67: gains 542 %"
+    assert told(HALF, 6.42) == "pays off at any α, has 0.67: gains 542 %", "not `needs α 0.00`"
 
 
 @given(rounds_drawn(), st.floats(0.05, 8))

@@ -68,12 +68,7 @@ def test_a_histogram_has_the_longest_bar_where_most_rounds_are() -> None:
 
 
 def test_a_table_compares_kinds() -> None:
-    rounds = [
-        made_round(2, 2, text="so "),
-        made_round(0, 0, text="\n"),
-        made_round(2, 1, text="```"),
-        made_round(2, 0, text="x"),
-    ]
+    rounds = [made_round(drafted, 0, text=text) for drafted, text in ((2, "so "), (0, "\n"), (2, "```"), (2, "x"))]
     text = as_text(kinds_table(Summary.of_turn(rounds).by_kind.items(), 60))
     assert "prose" in text
     assert "code" in text
@@ -83,18 +78,15 @@ def test_where_nothing_happened_nothing_is_drawn() -> None:
     assert position_bars(Figures(), 80) == k_chart([], 80) == histogram(Spread(), 80) == kinds_table([], 80) == []
 
 
-def test_the_shares_of_the_reasons_for_k_add_up() -> None:
-    rounds = [made_round(2, 1, k=2, reason=reason) for reason in "aaabbcdefg"]
-    text = as_text(k_chart(rounds, 60))
-    assert "30 % other reasons" in text
-    assert sum(int(share) for share in re.findall(r"(\d+) %", text)) == 100
-
-
-def test_k_over_the_turn_names_the_ks_that_were_set() -> None:
+def test_k_over_the_turn_names_the_ks_that_were_set_and_the_shares_of_the_reasons_add_up() -> None:
     text = as_text(k_chart([made_round(4, 2, k=4)] * 41, 60))
     assert "k 4 in 41 rounds" in text
     assert "0 to" not in text
     assert "100 % k 4: fixed" in text
+    rounds = [made_round(2, 1, k=2, reason=reason) for reason in "aaabbcdefg"]
+    text = as_text(k_chart(rounds, 60))
+    assert "30 % other reasons" in text
+    assert sum(int(share) for share in re.findall(r"(\d+) %", text)) == 100
 
 
 def test_marks_stand_at_their_column_and_value_with_labels_on_the_left() -> None:

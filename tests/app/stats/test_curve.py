@@ -19,17 +19,9 @@ measured = st.dictionaries(st.integers(1, 20), st.floats(0.1, 50), min_size=2, m
 
 
 def test_a_measured_width_has_its_own_value_and_others_lie_on_lines() -> None:
-    assert [CURVE.at(width) for width in (1, 2, 3, 6, 9)] == pytest.approx([2.0, 2.5, 3.0, 4.5, 6.0])
-    assert CURVE.at(11) == pytest.approx(7.0)
-
-
-def test_every_value_says_what_it_rests_on() -> None:
-    assert [CURVE.basis(width) for width in (1, 2, 9, 10)] == [
-        Basis.MEASURED,
-        Basis.INTERPOLATED,
-        Basis.MEASURED,
-        Basis.EXTRAPOLATED,
-    ]
+    assert [CURVE.at(width) for width in (1, 2, 3, 6, 9, 11)] == pytest.approx([2.0, 2.5, 3.0, 4.5, 6.0, 7.0])
+    bases = [Basis.MEASURED, Basis.INTERPOLATED, Basis.MEASURED, Basis.EXTRAPOLATED]
+    assert [CURVE.basis(width) for width in (1, 2, 9, 10)] == bases
 
 
 @given(measured, st.integers(1, 40))
@@ -60,9 +52,8 @@ def test_one_width_makes_no_curve() -> None:
 
 
 def test_costs_come_from_all_rounds_but_the_first_if_none_were_recorded() -> None:
-    rounds = [
-        made_round(4, 2, index=index, ms=(0.8, 90.0 if not index else 3.0 + index / 10, 0.1)) for index in range(4)
-    ]
+    verify_ms = (90.0, 3.1, 3.2, 3.3)
+    rounds = [made_round(4, 2, index=index, ms=(0.8, ms, 0.1)) for index, ms in enumerate(verify_ms)]
     assert costs_of(rounds, plain_ms=2.0) == MeasuredCosts(((1, 2.0), (5, pytest.approx(3.2))), pytest.approx(0.2))
     assert costs_of([]) == MeasuredCosts()
 
@@ -86,12 +77,9 @@ def test_a_width_that_the_record_lacks_comes_from_the_turn() -> None:
     assert found == pytest.approx({1: 2.0, 2: 3.0, 5: 4.2, 9: 6.0})
 
 
-def test_few_passes_of_a_turn_change_nothing_that_is_known() -> None:
+def test_few_passes_of_a_turn_change_nothing_that_is_known_and_one_slow_pass_not_its_pace() -> None:
     assert fitted(RECORD, passes(2, 30.0, 7)) == RECORD
     assert fitted(RECORD, []) == RECORD
-
-
-def test_one_slow_pass_in_a_turn_does_not_change_its_pace() -> None:
     rounds = [*passes(2, 3.0, 10), *passes(2, 300.0, 1)]
     assert dict(fitted(RECORD, rounds).verify) == pytest.approx(dict(RECORD.verify))
 

@@ -94,16 +94,13 @@ def test_calls_without_an_end_go_on_to_the_end_of_the_answer(call: str) -> None:
     "text",
     [
         'As an object:\n{"name": "now", "parameters": {}}',
-        "Models write `<tool_call>` first.",
+        "Models write `<tool_call>` first, and `<tool_call>{}</tool_call>`.",
         '{"name": "Ann", "age": 3}',
     ],
 )
 def test_what_looks_like_a_call_in_a_text_is_none(text: str) -> None:
     assert TOOLS not in kinds_of([text[:20], text[20:]])
-
-
-def test_code_that_shows_a_call_stays_code() -> None:
-    assert set(kinds_of(["```\n", "<tool_call>{}</tool_call>\n", "```"])) == {CODE}
+    assert set(kinds_of(["```\n", f"{text}\n", "```"])) == {CODE}
 
 
 def test_the_header_of_gpt_oss_is_thinking_and_its_answer_is_not() -> None:
@@ -115,10 +112,7 @@ def test_the_header_of_gpt_oss_is_thinking_and_its_answer_is_not() -> None:
 @pytest.mark.parametrize(("opening", "closing"), THOUGHT_MARKS)
 def test_every_models_tags_mark_thinking(opening: str, closing: str) -> None:
     assert kinds_of([opening, "a", closing, "\n\n", "b"]) == [THINKING, THINKING, THINKING, PROSE, PROSE]
-
-
-def test_a_tag_that_prose_talks_about_opens_nothing() -> None:
-    assert kinds_of(["The tag ", "<think>", " opens it"]) == [PROSE] * 3
+    assert kinds_of(["The tag ", opening, " opens it"]) == [PROSE] * 3
 
 
 def test_thinking_that_the_prompt_opened_ends_at_its_tag() -> None:
@@ -126,23 +120,15 @@ def test_thinking_that_the_prompt_opened_ends_at_its_tag() -> None:
     assert kinds_of_rounds(rounds) == [THINKING, THINKING, THINKING, PROSE, PROSE]
 
 
-def test_a_fence_inside_a_fence_of_more_signs_does_not_close_it() -> None:
+def test_a_fence_is_known_where_tokens_cut_it_and_inside_a_fence_of_more_signs_it_closes_nothing() -> None:
     lines = ["````md\n", "```\n", "x\n", "```\n", "````\n", "y\n"]
     assert kinds_of(lines) == [CODE] * 5 + [PROSE]
-
-
-def test_a_fence_is_known_also_where_tokens_cut_it() -> None:
     assert kinds_of(["``", "`py", "\nx", "\n``", "`", "\n", "y"]) == [CODE] * 6 + [PROSE]
 
 
 def test_a_round_is_of_the_kind_of_most_of_its_tokens() -> None:
     event = sample_round([("a", "say:\n"), ("a", "```\n"), ("a", "x"), ("r", "y")], (TokenKind.CORRECTION, "z"))
     assert kinds_of_rounds([event]) == [CODE]
-
-
-@given(pieces)
-def test_every_token_gets_one_kind_however_the_answer_ends(texts: list[str]) -> None:
-    assert len(kinds_of(texts)) == len(texts)
 
 
 @given(pieces, st.data())

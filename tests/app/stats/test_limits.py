@@ -12,11 +12,6 @@ from specchat_engine.decoding.rounds import LimitedBy
 from support.drawn_rounds import made_round
 
 
-def test_the_number_of_drafted_tokens_comes_first_then_why_not_more() -> None:
-    assert limit(replace(made_round(7, 7), limited_by="fixed")) == "7 tokens: k is fixed"
-    assert limit(replace(made_round(1, 0), limited_by="wanted")) == "1 token: no more tokens are wanted"
-
-
 @pytest.mark.parametrize(("drafted", "which"), [(1, "first"), (7, "seventh"), (12, "last")])
 def test_a_drafter_that_was_too_unsure_is_quoted(drafted: int, which: str) -> None:
     event = replace(made_round(drafted, 0), limited_by="confidence")
@@ -26,12 +21,12 @@ def test_a_drafter_that_was_too_unsure_is_quoted(drafted: int, which: str) -> No
     assert limit(unknown).endswith(f": the {which} was too unsure")
 
 
-@pytest.mark.parametrize("cause", [cause for cause in get_args(LimitedBy) if cause])
-def test_every_cause_has_words_of_its_own(cause: LimitedBy) -> None:
-    others = [one for one in get_args(LimitedBy) if one != cause]
-    said = limit(replace(made_round(3, 1), limited_by=cause))
-    assert said.startswith("3 tokens: ")
-    assert said not in [limit(replace(made_round(3, 1), limited_by=other)) for other in others]
+def test_the_number_of_drafted_tokens_comes_first_then_the_cause_in_words_of_its_own() -> None:
+    said = [limit(replace(made_round(3, 1), limited_by=cause)) for cause in get_args(LimitedBy) if cause]
+    assert all(words.startswith("3 tokens: ") for words in said)
+    assert len({*said}) == len(said)
+    assert limit(replace(made_round(7, 7), limited_by="fixed")) == "7 tokens: k is fixed"
+    assert limit(replace(made_round(1, 0), limited_by="wanted")) == "1 token: no more tokens are wanted"
 
 
 def test_a_plain_round_says_why_nothing_was_drafted() -> None:

@@ -166,7 +166,7 @@ def told(story: Story) -> dict[str, float]:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60)
 @given(
     machine=machines,
     after=machines,
@@ -199,7 +199,7 @@ def test_no_figure_of_an_answer_contradicts_another(
     assert not (faster and slower), (faster, slower)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)
 @given(machines, st.floats(0.02, 0.98), st.integers(1, 8), st.sampled_from([0.05, 1.0, 20.0]), st.integers(0, 10**6))
 def test_a_speed_up_is_what_plain_decoding_would_have_taken_on_the_same_busy_machine(
     machine: Machine, alpha: float, k: int, earlier: float, seed: int
@@ -227,17 +227,12 @@ def test_plain_passes_from_before_a_load_say_nothing_of_it() -> None:
         assert all("slower" not in text and "gains" not in text for text in shown(story).values())
 
 
-def test_the_gauge_says_what_was_measured() -> None:
-    """`1.68 × plain` beside `gains 179 %`; `needs α 0.00 …: gains 542 %`."""
-    story = answer(Machine(0.3, 0.2, 1.5, 1.0, 0.0), Machine(0.3, 0.2, 1.5, 1.0, 0.0), 0.05, 0.8, [1, 2, 8], AUTO, 1)
+def test_the_gauge_says_what_was_measured_and_no_forecast_stands_beside_the_answers_own_speed() -> None:
+    """`1.68 × plain` beside `gains 179 %`; `needs α 0.00 …: gains 542 %`; `5.04 × plain expected`."""
+    story = answer(CALM, CALM, 1.0, 0.8, [4], 4, 1)
     view = story.views()[1]
     assert view.break_even is not None
     assert view.break_even.speedup == view.speedup
-
-
-def test_no_forecast_of_a_round_stands_beside_the_answers_own_speed() -> None:
-    """`5.04 × plain expected`."""
-    story = answer(CALM, CALM, 1.0, 0.8, [4], 4, 1)
     for text in (shown(story)["panel"], shown(story)["statistics"]):
         assert len(set(re.findall(rf"{_NUMBER} × plain", text))) <= 1
         assert "expected" not in text
@@ -251,5 +246,5 @@ def test_a_disturbed_answer_gets_no_advice() -> None:
     story = answer(busy, busy, 1.0, 0.95, [1], 1, 1)
     assert causes(story.turn) == {}
     assert story.turn.prediction is None
-    assert shown(story)["in short"].find("using the CPU") > 0
+    assert "using the CPU" in shown(story)["in short"]
     assert "No advice: other programs disturbed this answer" in shown(story)["why"]

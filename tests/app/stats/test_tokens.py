@@ -32,7 +32,8 @@ def told(place: int, decided: Decided = SAMPLED, event: Round = ROUND) -> str:
     return " ".join(explain_round(event, decided)[place].paragraphs)
 
 
-def test_tokens_are_named_by_their_sign_and_text() -> None:
+def test_tokens_are_named_by_their_sign_and_text_and_accepted_at_most_as_often_as_the_ratio() -> None:
+    assert "it is accepted at most 20 times in 100" in told(1)
     found = explain_round(ROUND, Decided())
     assert [one.name for one in found] == ["● ·the", "○ ·data", "· ·once", "◆ ·weights"]
     assert [one.value for one in found] == ["accepted", "rejected", "discarded", "correction"]
@@ -56,16 +57,11 @@ def test_each_rule_has_its_own_reason(verifier: str, accepted: str, rejected: st
     assert ("≈ lossy" in told(0, decided)) is (verifier == "typical")
 
 
-def test_the_coupled_rule_accepts_at_most_as_often_as_the_ratio() -> None:
-    assert "it is accepted at most 20 times in 100" in told(1)
-
-
 @pytest.mark.parametrize("verifier", VERIFIER_NAMES)
 def test_at_temperature_0_every_rule_compares_with_the_likeliest_token(verifier: str) -> None:
     decided = Decided(verifier, 0.0)
-    assert told(0, decided).startswith(
-        "The draft (model) proposed “·the”. At temperature 0 the target takes its likeliest token. That was “·the”"
-    )
+    why = "The draft (model) proposed “·the”. At temperature 0 the target takes its likeliest token. That was “·the”"
+    assert told(0, decided).startswith(why)
     assert "That was “·weights”, so “·data” was rejected." in told(1, decided)
     assert "took its likeliest token, “·weights”" in told(3, decided)
 
@@ -74,15 +70,18 @@ def test_a_grammar_is_the_reason_where_it_removed_the_token() -> None:
     decided = Decided(temperature=0.0, removed={2: "grammar"})
     assert "The grammar does not allow “·data” here" in told(1, decided)
     gone = replace(ROUND, drafted=(DRAFTED[0], replace(DRAFTED[1], p=0.0), DRAFTED[2]))
-    assert "The sampling stage top-p had removed “·data”" in told(
-        1, Decided(temperature=0.8, removed={2: "top-p"}), gone
-    )
+    cut = Decided(temperature=0.8, removed={2: "top-p"})
+    assert "The sampling stage top-p had removed “·data”" in told(1, cut, gone)
     assert "Its sampling or a grammar had removed “·data”" in told(1, SAMPLED, gone)
 
 
 def test_discarded_tokens_are_counted_but_nobody_knows_whether_they_were_right() -> None:
     assert told(2).startswith("“·once” was drafted to come after “·data”, which the target rejected.")
     assert "1 token drafted after it was discarded." in told(1)
+    event = sample_round([("a", "x"), ("d", "y")], (TokenKind.NONE, ""))
+    found = explain_round(event, Decided())
+    assert len(found) == 2, "a round that an accepted token ended has no token of the target"
+    assert found[1].paragraphs[0].startswith("The answer ended before “y”.")
 
 
 def test_a_copied_token_has_no_probability_of_the_draft() -> None:
@@ -103,15 +102,8 @@ def test_the_targets_own_token_says_why_it_is_there() -> None:
 
 
 def test_a_tree_has_branches_that_the_answer_did_not_take() -> None:
-    drafted = (
-        DraftedToken(1, "a", 0.5, 0.9, Outcome.ACCEPTED),
-        DraftedToken(2, "b", 0.3, 0.1, Outcome.REJECTED),
-        DraftedToken(3, "c", 0.3, None, Outcome.DISCARDED),
-    )
-    tree = replace(
-        made_round(3, 1), drafted=drafted, parents=(-1, -1, 1), token=TargetToken(4, "d", 0.5, TokenKind.BONUS)
-    )
-    assert "The target took another one of them, “a”." in told(1, event=tree)
+    tree = replace(ROUND, parents=(-1, -1, 1), token=TargetToken(4, "d", 0.5, TokenKind.BONUS))
+    assert "The target took another one of them, “·the”." in told(1, event=tree)
     assert "stood on a branch of the draft tree" in told(2, event=tree)
 
 
@@ -119,13 +111,6 @@ def test_a_thought_is_named() -> None:
     found = explain_round(ROUND, Decided(), in_thought=(True, False))
     assert "thought" in found[0].paragraphs[-1]
     assert not any("thought" in paragraph for one in found[1:] for paragraph in one.paragraphs)
-
-
-def test_a_round_that_an_accepted_token_ended_has_no_token_of_the_target() -> None:
-    event = sample_round([("a", "x"), ("d", "y")], (TokenKind.NONE, ""))
-    found = explain_round(event, Decided())
-    assert len(found) == 2
-    assert found[1].paragraphs[0].startswith("The answer ended before “y”.")
 
 
 @given(rounds_drawn(), st.sampled_from([*VERIFIER_NAMES, "another"]), st.sampled_from([None, 0.0, 0.7]))
@@ -161,9 +146,8 @@ def test_each_alternative_has_its_rank_its_probabilities_and_the_token_of_the_an
     first, said, *_ = explain_alternatives(INSPECTION)
     assert first.name.strip() == "·a"
     assert first.value == "p 0.60"
-    assert (
-        first.paragraphs[0] == "The target ranks “·a” number 1 here and gives it 0.50 before sampling, 0.60 after it."
-    )
+    rank = "The target ranks “·a” number 1 here and gives it 0.50 before sampling, 0.60 after it."
+    assert first.paragraphs[0] == rank
     assert first.paragraphs[1] == "The draft ranks it number 2 and gives it 0.40."
     assert "The answer has “·b” here, to which the target gives 0.30 before sampling." in first.paragraphs[2]
     assert said.paragraphs[1:] == ("This is the token of the answer.",)

@@ -19,23 +19,12 @@ def test_a_round_is_a_word_of_glyphs_one_for_each_outcome_and_kind() -> None:
     assert words == ["●●●◇", "●○·◆", "□"]
 
 
-def test_discarded_tokens_count_for_the_rate_and_not_for_alpha() -> None:
-    view = seen(" a~ b~/ c/> d")
-    assert view.figures.acceptance_rate == pytest.approx(1 / 3)
-    assert view.figures.alpha == pytest.approx(1 / 2)
-
-
-def test_block_efficiency_counts_the_targets_own_token() -> None:
-    assert seen(" a b c> d|> e").figures.block_efficiency == pytest.approx(2.5)
-
-
-def test_each_position_counts_only_the_rounds_that_drafted_so_far() -> None:
-    assert seen(" a b> c|~ a~> d").figures.accepted_by_place == (0.5, 1.0)
-
-
-def test_the_shares_of_time_add_up() -> None:
-    view = seen(" a b> c|> d")
-    assert sum(view.figures.shares.values()) == pytest.approx(1)
+def test_the_figures_of_a_turn_count_what_was_drafted_compared_and_said() -> None:
+    discarded = seen(" a~ b~/ c/> d").figures
+    assert (discarded.acceptance_rate, discarded.alpha) == (pytest.approx(1 / 3), pytest.approx(1 / 2))
+    assert seen(" a b c> d|> e").figures.block_efficiency == pytest.approx(2.5), "with the target's own token"
+    assert seen(" a b> c|~ a~> d").figures.accepted_by_place == (0.5, 1.0), "of the rounds that drafted so far"
+    assert sum(seen(" a b> c|> d").figures.shares.values()) == pytest.approx(1)
 
 
 def test_a_snapshot_does_not_change_afterwards() -> None:
@@ -78,11 +67,8 @@ def test_a_very_long_turn_keeps_a_short_history_and_ribbon() -> None:
     assert view.figures.num_rounds == 10_000
 
 
-def test_nothing_has_a_summary_before_the_first_round() -> None:
-    assert TurnView().line() == ""
-
-
 def test_plain_answers_are_as_fast_as_plain_while_they_stream() -> None:
+    assert TurnView().line() == ""
     model = TurnModel(MeasuredCosts(((1, 0.01), (4, 0.02)), 0.1))
     model.observe(script("> a|> b|> c"))
     assert model.view().expected == 1

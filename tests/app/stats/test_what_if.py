@@ -27,22 +27,17 @@ def prediction(rounds: list[Round], ran: int, costs: MeasuredCosts = COSTS) -> W
     return found
 
 
-@pytest.mark.parametrize("k", [0, 1, 3, 5, 8])
-def test_a_prediction_from_k_8_is_what_rounds_at_another_k_give(k: int) -> None:
+def test_a_prediction_from_k_8_is_what_rounds_at_another_k_give() -> None:
     found = prediction(simulated(LAW, 8, verify_ms, 0.2, seed=3), 8)
-    really = Figures.of(simulated(LAW, k, verify_ms, 0.2, seed=4)).tokens_per_second
-    assert found.points[k].tokens_per_second == pytest.approx(really, rel=0.03)
+    for k in (0, 3, 8):
+        really = Figures.of(simulated(LAW, k, verify_ms, 0.2, seed=4)).tokens_per_second
+        assert found.points[k].tokens_per_second == pytest.approx(really, rel=0.03), k
 
 
 def test_lookup_that_finds_a_match_in_half_of_the_rounds_is_predicted_too() -> None:
-    half = [
-        event if index % 2 else made_round(0, 0, index=index, k=8, ms=(0.0, verify_ms(1), 0.1))
-        for index, event in enumerate(simulated((0.9,) * 8, 8, verify_ms, 0.0))
-    ]
-    half = [replace(event, source="lookup" if event.drafted else "none") for event in half]
-    shorter = [
-        event if index % 2 else half[0] for index, event in enumerate(simulated((0.9,) * 8, 3, verify_ms, 0.0, seed=5))
-    ]
+    half, shorter = (simulated((0.9,) * 8, k, verify_ms, 0.0, seed=seed) for k, seed in ((8, 3), (3, 5)))
+    half = [replace(event, source="lookup") for event in half]
+    half[::2] = shorter[::2] = [made_round(0, 0, k=8, ms=(0.0, verify_ms(1), 0.1), source="none")] * len(half[::2])
     found = prediction(half, 8)
     assert found.step_ms == 0
     assert found.points[3].tokens_per_second == pytest.approx(Figures.of(shorter).tokens_per_second, rel=0.03)
@@ -164,9 +159,10 @@ def test_a_position_that_was_never_compared_has_the_mean_of_all() -> None:
     assert chain.share(7) == pytest.approx(chain.alpha) == pytest.approx(0.5)
 
 
-def test_few_comparisons_lean_on_the_mean() -> None:
-    chain = Chain("model", (100, 1), (60, 1))
-    assert 0.6 < chain.share(1) < 0.8
+def test_few_comparisons_lean_on_the_mean_and_do_not_count_as_measured() -> None:
+    assert 0.6 < Chain("model", (100, 1), (60, 1)).share(1) < 0.8
+    chain = Chain("model", (20, 9, 3), (15, 6, 3))
+    assert [chain.measured(k) for k in range(5)] == [True, True, True, False, False]
 
 
 def test_lookups_drafts_reach_only_as_far_as_their_matches() -> None:
@@ -175,11 +171,8 @@ def test_lookups_drafts_reach_only_as_far_as_their_matches() -> None:
     assert chain.reach == pytest.approx((2 / 3, 2 / 3, 1 / 3, 1 / 3))
     assert chain.lengths(4) == pytest.approx([1 / 3, 0, 1 / 3, 0, 1 / 3])
     assert chain.lengths(1) == pytest.approx([1 / 3, 2 / 3])
-
-
-def test_a_draft_model_drafts_as_far_as_k_lets_it() -> None:
-    chain = chain_of([made_round(2, 1, k=6)] * 5, "model")
-    assert chain.lengths(6) == [0, 0, 0, 0, 0, 0, 1]
+    model = chain_of([made_round(2, 1, k=6)] * 5, "model")
+    assert model.lengths(6) == [0, 0, 0, 0, 0, 0, 1], "a draft model drafts as far as k lets it"
 
 
 @given(rounds_drawn(), st.integers(0, 10), st.sampled_from(["model", "lookup"]))
@@ -189,11 +182,6 @@ def test_shares_and_lengths_are_probabilities(rounds: list, k: int, source: str)
     assert len(chain.lengths(k)) == k + 1
     assert sum(chain.lengths(k)) == pytest.approx(1)
     assert min(chain.lengths(k)) >= 0
-
-
-def test_positions_count_as_measured_only_where_they_were_compared_often() -> None:
-    chain = Chain("model", (20, 9, 3), (15, 6, 3))
-    assert [chain.measured(k) for k in range(5)] == [True, True, True, False, False]
 
 
 def test_the_main_source_drafted_most_often() -> None:

@@ -20,12 +20,13 @@ def prediction(k_max: int = 12, ran: int | str = 4) -> WhatIf:
     return found
 
 
-@pytest.mark.parametrize("width", [30, 80, 140])
-@pytest.mark.parametrize("k_max", [0, 1, 12, 32, 200])
-def test_the_what_if_chart_fits_any_terminal(width: int, k_max: int) -> None:
-    lines = what_if_chart(prediction(k_max), width)
-    assert max(widths(lines)) <= width
-    assert "ran: k 4" in as_text(lines)
+@pytest.mark.parametrize("k_max", [0, 1, 12, 200])
+def test_the_what_if_chart_fits_any_terminal(k_max: int) -> None:
+    found = prediction(k_max)
+    for width in (30, 140):
+        lines = what_if_chart(found, width)
+        assert max(widths(lines)) <= width
+        assert "ran: k 4" in as_text(lines)
 
 
 def test_the_what_if_chart_tells_measured_from_extrapolated_by_signs() -> None:
@@ -45,16 +46,7 @@ def test_the_best_k_is_marked_under_its_number_and_highest_in_the_curve() -> Non
     assert axis[mark.index(BEST) :].split()[0] == str(found.best.k)
     assert lines[0][mark.index(BEST)] in POINTS.values()
     assert f"best: k {found.best.k}" in lines[11]
-
-
-def test_a_higher_prediction_is_never_drawn_lower() -> None:
-    found = prediction()
-    lines = as_text(what_if_chart(found, 80)).splitlines()[:9]
-    gap = 71 // 12
-    rows = [
-        next(r for r, line in enumerate(lines) if line[8 + k * gap : 9 + k * gap] in POINTS.values()) for k in range(13)
-    ]
-    speeds = [point.tokens_per_second for point in found.points]
-    for a in range(13):
-        for b in range(13):
-            assert not (speeds[a] > speeds[b] and rows[a] > rows[b])
+    columns = range(8, 9 + 12 * (71 // 12), 71 // 12)
+    rows = [next(r for r, line in enumerate(lines) if line[at : at + 1] in POINTS.values()) for at in columns]
+    by_speed = sorted(zip((point.tokens_per_second for point in found.points), rows, strict=True), reverse=True)
+    assert [row for _, row in by_speed] == sorted(rows), "a higher prediction is never drawn lower"

@@ -64,7 +64,6 @@ def changed(text: str, settings: Settings | None = None) -> Settings:
         ("/sessions two words", "two words"),
         ("/model", ""),
         ('/model "my model.gguf"', "my model.gguf"),
-        ("/model my model.gguf", "my model.gguf"),
         ("/draft", ""),
         ("/draft small.gguf", "small.gguf"),
         ("/draft none", "none"),
@@ -120,8 +119,6 @@ def changed(text: str, settings: Settings | None = None) -> Settings:
         ("/prompt", StoredAction("list")),
         ("/prompt translate", StoredAction("use", "translate")),
         ("/prompt Translate  German two words", StoredAction("use", "translate", "German two words")),
-        ("/prompt save mine", StoredAction("save", "mine")),
-        ("/prompt forget review", StoredAction("forget", "review")),
         ("/role", StoredAction("list")),
         ("/role tutor", StoredAction("use", "tutor")),
         ("/role save mine", StoredAction("save", "mine")),
@@ -138,9 +135,8 @@ def test_a_command_is_read(text: str, value: object) -> None:
     assert read(text) == (name, value)
 
 
-@pytest.mark.parametrize(("text", "command"), [("!ls -l", "ls -l"), (" ! ", "")])
-def test_an_exclamation_mark_begins_a_shell_command(text: str, command: str) -> None:
-    assert read(text) == ("!", command)
+def test_an_exclamation_mark_begins_a_shell_command() -> None:
+    assert [read(text) for text in ("!ls -l", " ! ")] == [("!", "ls -l"), ("!", "")]
 
 
 def test_settings_change_to_what_was_typed() -> None:
@@ -187,7 +183,6 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/k -1", "k is '-1': use auto, or a whole number from 0 to 16"),
         ("/k", "k needs a value, such as auto"),
         ("/temp hot", "temperature is 'hot': use a number from 0 to 100"),
-        ("/temp 101", "temperature is '101': use a number from 0 to 100"),
         ("/temp nan", "temperature is 'nan': use a number from 0 to 100"),
         ("/set", "name the setting: use k, drafter"),
         ("/set vi-keys", "vi-keys needs a value: use on or off"),
@@ -195,14 +190,11 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/import", "name the export: /import FILE, or a folder"),
         ("/vi maybe", "vi-keys is 'maybe': use on or off"),
         ("/set top-q 1", "there is no setting top-q: did you mean top-p?"),
-        ("/set top-p", "top-p needs a value, such as 0.95"),
         ("/set top-p 2", "top-p is '2': use a number from 0 to 1"),
         ("/set drafter model", "drafter is 'model': use lookup or none"),
         ("/set repeat-penalty 0", "repeat-penalty is '0': use a number from 0.001 to 100 (1 is off)"),
-        ("/set repeat-penalty much", "repeat-penalty is 'much': use a number"),
         ("/set penalty-last-n 1.5", "penalty-last-n is '1.5': use a whole number"),
         ("/set seed x", "seed is 'x': use a whole number from -1"),
-        (f"/set seed {2**64}", f"seed is '{2**64}': use a whole number from -1"),
         ("/spec maybe", "speculation is 'maybe': use on, off, auto"),
         ("/stats all", "there are no statistics of 'all': use turn, session, pair"),
         ("/export", "name the kind of export: use markdown, html, jsonl, svg"),
@@ -210,7 +202,6 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/theme nrod", "there is no theme nrod: did you mean nord?"),
         ("/preset wild", "there is no preset wild: use Precise, save me"),
         ("/preset save", "name the preset: /preset save NAME"),
-        ("/preset forget ", "name the preset: /preset forget NAME"),
         ("/preset forget precse", "there is no preset precse: did you mean Precise?"),
         ("/step twice", "step mode is 'twice': use on, off"),
         ("/copy all", "'all' cannot be copied: use answer, code, chat, or a number"),
@@ -218,7 +209,6 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/store docs", "'docs' is not understood: /store on NAME, /store off NAME, or /store alone"),
         ("/predict", "name the file that will be repeated: /predict FILE"),
         ("/prompt translat German", "there is no prompt translat: did you mean translate?"),
-        ("/prompt save", "name the prompt: /prompt save NAME"),
         ("/prompt forget nothing", "there is no prompt nothing"),
         ("/role tutr", "there is no role tutr: did you mean tutor?"),
         ("/tag forget", "name the tag"),
@@ -241,13 +231,10 @@ def test_two_slashes_begin_a_message_with_one() -> None:
     assert message_text("a //b") == "a //b"
 
 
-def test_any_theme_is_accepted_if_none_are_known() -> None:
+def test_if_nothing_is_known_any_theme_is_accepted_and_the_line_says_how_to_store_a_prompt() -> None:
     given = parse("/theme mine", Sources())
     assert given is not None
     assert given.value == "mine"
-
-
-def test_without_stored_prompts_the_line_says_how_to_store_one() -> None:
     assert refusal("/prompt review", Sources()) == "there is no prompt review: /prompt save review stores one"
 
 

@@ -31,14 +31,11 @@ async def test_a_saved_preset_can_be_applied(ui: RecordingFrontEnd) -> None:
     assert ui.chat.settings == before
 
 
-async def test_the_list_names_every_preset_and_its_purpose(ui: RecordingFrontEnd) -> None:
+async def test_every_preset_is_listed_until_it_is_removed(ui: RecordingFrontEnd) -> None:
     listed = await ui.give("/temp 0.4", "/preset save letters", "/preset")
     names = [line.partition(":")[0] for line in listed.splitlines()[1:]]
     assert names == [*(preset.name for preset in BUILT_IN), "letters"]
-
-
-async def test_a_removed_preset_is_no_longer_listed(ui: RecordingFrontEnd) -> None:
-    await ui.give("/temp 0.4", "/preset save letters", "/preset forget letters")
+    await ui.give("/preset forget letters")
     assert read_presets() == BUILT_IN
 
 
@@ -57,10 +54,7 @@ async def test_the_last_message_is_stored_and_comes_back_with_its_words(ui: Reco
     await ui.give("/prompt forget mine")
     assert saved_prompts().names() == []
     assert await ui.give("/prompt") == "nothing is stored yet: /prompt save NAME"
-
-
-async def test_without_a_message_nothing_is_stored(ui: RecordingFrontEnd) -> None:
-    assert "no message of yours yet" in await ui.give("/prompt save mine")
+    assert "no message of yours yet" in await RecordingFrontEnd().give("/prompt save mine")
 
 
 async def test_the_system_message_is_stored_as_a_role_and_comes_back(ui: RecordingFrontEnd) -> None:

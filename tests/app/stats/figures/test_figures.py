@@ -42,16 +42,12 @@ def test_every_figure_is_explained_with_and_without_numbers(of: TurnView) -> Non
 
 
 @pytest.mark.parametrize("figure", NAMED.values(), ids=NAMED)
-def test_every_figure_leads_to_a_section_of_a_page_that_names_it(figure: Figure) -> None:
+def test_every_figure_is_found_by_its_words_and_leads_to_a_section_of_a_page_that_names_it(figure: Figure) -> None:
+    for name in (figure.name, figure.label, *figure.aliases):
+        assert figure_called(name) is figure
     page = [section for section in docs() if section.place.page == figure.more.page]
     assert figure.more in {section.place for section in page}
     assert re.search(rf"(?<!\w){re.escape(figure.label)}(?!\w)", " ".join(section.text for section in page))
-
-
-@pytest.mark.parametrize("figure", NAMED.values(), ids=NAMED)
-def test_a_figure_is_found_by_its_name_and_by_the_word_on_the_screen(figure: Figure) -> None:
-    for name in (figure.name, figure.label, *figure.aliases):
-        assert figure_called(name) is figure
 
 
 def test_alpha_is_counted_judged_and_told_apart_from_the_rate() -> None:
@@ -67,6 +63,7 @@ def test_alpha_is_counted_judged_and_told_apart_from_the_rate() -> None:
 def test_the_speed_up_says_what_was_saved() -> None:
     assert "So drafting saved 23 ms: the answer was 30 % faster." in told(SPEEDUP)
     assert "So drafting cost 16 ms: the answer was 20 % slower." in told(SPEEDUP, answer(0.8))
+    assert "80 in all. Drafting saved 50 of them." in told(SO_FAR)
 
 
 def test_the_memory_bound_speed_up_counts_the_weights_of_the_draft_models_passes() -> None:
@@ -85,10 +82,6 @@ def test_each_source_has_its_own_alpha() -> None:
     assert "lookup: 40 of 40 drafted tokens accepted, α 1.00." in text
 
 
-def test_the_saved_passes_are_the_tokens_beyond_one_a_round() -> None:
-    assert "80 in all. Drafting saved 50 of them." in told(SO_FAR)
-
-
 @pytest.mark.parametrize("verifier", VERIFIER_NAMES)
 def test_every_verifier_is_explained_and_only_the_lossy_one_is_called_so(verifier: str) -> None:
     explanation = VERIFIER.explanation(answer(verifier=verifier))
@@ -105,11 +98,6 @@ SHOWN = TurnView(
     break_even=BreakEven(0.61, 0.48, 0.88, 2.0),
     memory=MemoryUse(4_200_000_000, None, 300_000_000, None, 90_000),
 )
-
-
-def test_without_a_draft_nothing_says_that_the_needed_alpha_waits_for_a_speed_up() -> None:
-    shown = TurnView(Summary.of_turn([made_round(0, 0)], {"speedup": 1.0}))
-    assert BREAK_EVEN.sentence(shown).startswith("Nothing was drafted")
 
 
 def test_every_figure_has_a_sentence_of_its_own_with_and_without_numbers() -> None:
@@ -134,6 +122,9 @@ def test_numbers_are_the_turns_own() -> None:
     assert MEMORY.sentence(SHOWN).startswith("The target 4.2 GB, its cache 300 MB, compute buffers 90 kB: 4.5")
     assert "100 % of 2 drafts" in BY_POSITION.sentence(SHOWN)
     assert "50 % from model and 50 % from lookup" in SOURCES.sentence(SHOWN)
+    plain = TurnView(Summary.of_turn([made_round(0, 0)], {"speedup": 1.0}))
+    assert BREAK_EVEN.sentence(plain).startswith("Nothing was drafted")
+    assert "\x1b" not in K.sentence(SHOWN)
     rounds = [*[made_round(2, 2)] * 3, *[made_round(2, 2, source="lookup")] * 5]
     mixed = replace(SHOWN, summary=Summary.of_turn(rounds))
     assert "63 % from lookup and 37 % from model" in SOURCES.sentence(mixed), "as the panel shows them"
@@ -153,14 +144,8 @@ def shown(speedup: float | None, ms: tuple[float, float, float] = (0.02, 2.0, 0.
         (shown(0.8), "20 % slower than plain: only 50 % of the drafted tokens were accepted."),
         (shown(0.8, (2.0, 2.0, 0.1)), "20 % slower than plain: drafting took 49 % of the time"),
         (shown(0.4), "60 % slower than plain: drafts cost more here than they could gain"),
-        (
-            shown(1.6, share=0.4),
-            "1.60 times as fast as plain: 50 % of the drafted tokens were accepted. Other",
-        ),
-        (
-            shown(None, share=0.4),
-            "Slowed down: another program was using the CPU. Drafting took 1 % of the time",
-        ),
+        (shown(1.6, share=0.4), "1.60 times as fast as plain: 50 % of the drafted tokens were accepted. Other"),
+        (shown(None, share=0.4), "Slowed down: another program was using the CPU. Drafting took 1 % of the time"),
         (shown(None), "Not compared with plain: no plain passes were timed while the machine was as busy."),
         (TurnView(Summary.of_turn([made_round(0, 0)])), "As fast as plain: nothing was drafted."),
         (TurnView(), "Nothing was decoded yet."),
@@ -168,10 +153,6 @@ def shown(speedup: float | None, ms: tuple[float, float, float] = (0.02, 2.0, 0.
 )
 def test_one_sentence_gives_the_cause(turn: TurnView, begins: str) -> None:
     assert in_short(turn).startswith(begins)
-
-
-def test_nothing_of_a_trace_reaches_the_terminal_unfiltered() -> None:
-    assert "\x1b" not in K.sentence(SHOWN)
 
 
 def test_an_answer_of_a_server_is_not_compared_with_plain() -> None:
