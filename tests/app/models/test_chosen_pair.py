@@ -33,13 +33,9 @@ def test_a_missing_built_in_model_says_how_to_make_it(assets_folder: Path) -> No
         builtin_pair()
 
 
-def test_a_configured_model_without_a_draft_has_none() -> None:
-    options = chat_options(read_config({"model": "/big.gguf"}))
-    assert (options.target, options.draft) == (Path("/big.gguf"), None)
-
-
-def test_the_verifier_is_the_configured_one() -> None:
-    assert chat_options(read_config({"model": "/big.gguf", "verifier": "block"})).chosen["verifier"] == "block"
+def test_a_configured_model_without_a_draft_has_none_and_the_verifier_is_the_configured_one() -> None:
+    options = chat_options(read_config({"model": "/big.gguf", "verifier": "block"}))
+    assert (options.target, options.draft, options.chosen["verifier"]) == (Path("/big.gguf"), None, "block")
 
 
 def test_the_flags_for_loading_reach_the_engine() -> None:
@@ -59,6 +55,7 @@ def test_only_the_first_start_is_a_first_run() -> None:
 
 
 def test_a_user_who_has_chosen_a_model_is_not_new(tmp_path: Path) -> None:
+    assert is_first_run(Config())
     assert not is_first_run(Config(model=tmp_path / "a.gguf"))
     write_preferences(Preferences(default=PairNames("a", "b")))
     assert not is_first_run(Config())

@@ -16,8 +16,6 @@ from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, tiny_model
 from support.hub_server import Hub, Repository
 from support.processes import wait_until
 
-NAME = f"{REPOSITORY}:F16"
-
 
 def wanted(repository: str = REPOSITORY) -> Wanted:
     return Wanted(f"{repository}:F16", client().files(repository).choose())
@@ -84,25 +82,6 @@ def test_a_failed_download_can_be_resumed(hub: Hub, tiny: Repository, downloads:
     wait_until(lambda: state(downloads, key) is PullState.DONE)
 
 
-def test_closing_keeps_what_has_arrived_and_returns_the_incomplete_ones(
-    hub: Hub, tiny: Repository, downloads: Downloads, hugging_face_home: Path
-) -> None:
-    hub.slow = 0.02
-    key = downloads.start(wanted())
-    wait_until(lambda: begun(downloads, key))
-    left = downloads.close()
-    assert [view.name for view in left] == [NAME]
-    assert 0 < left[0].percent < 100
-    (part,) = hugging_face_home.rglob("*.part")
-    assert part.stat().st_size == left[0].progress.done
-    assert not [*hugging_face_home.rglob(MODEL)]
-    again = Downloads(IMPATIENT)
-    hub.slow = 0.0
-    key = again.start(wanted())
-    wait_until(lambda: state(again, key) is PullState.DONE)
-    assert again.close() == []
-
-
 def test_an_unfinished_download_is_listed_and_continues_in_the_next_run(
     hub: Hub, downloads: Downloads, isolated_machine: Path
 ) -> None:
@@ -111,7 +90,8 @@ def test_an_unfinished_download_is_listed_and_continues_in_the_next_run(
     hub.slow = 0.02
     key = downloads.start(both)
     wait_until(lambda: begun(downloads, key))
-    downloads.close()
+    assert [view.name for view in downloads.close()] == ["the pair"]
+    assert not [*isolated_machine.rglob(MODEL)]
     hub.slow = 0.0
     again = Downloads(IMPATIENT)
     (left,) = again.views()

@@ -28,12 +28,9 @@ def test_a_model_is_named_with_its_size(size: float, name: str) -> None:
     assert model_name(ModelInfo("m", "m.gguf", n_params=int(size))) == name
 
 
-@pytest.mark.parametrize("name", ["specchat-guide 18M", "Qwen3 0.6B Instruct", "smol-135m"])
-def test_a_size_in_the_name_is_not_repeated(name: str) -> None:
-    assert model_name(ModelInfo(name, "m.gguf", n_params=18_000_000)) == name
-
-
-def test_another_number_in_the_name_does_not_hide_the_size() -> None:
+def test_a_size_in_the_name_is_not_repeated_and_another_number_does_not_hide_it() -> None:
+    for name in ("specchat-guide 18M", "Qwen3 0.6B Instruct", "smol-135m"):
+        assert model_name(ModelInfo(name, "m.gguf", n_params=18_000_000)) == name
     assert model_name(ModelInfo("phi-3 128k", "m.gguf", n_params=int(3.8e9))) == "phi-3 128k 3.8B"
 
 

@@ -71,43 +71,36 @@ def test_models_of_all_programs_are_listed_under_names(everywhere: Path) -> None
     assert (first.summary.architecture, first.summary.layers, first.size) == ("llama", 2, first.path.stat().st_size)
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("tests/tiny-GGUF:F16", "tests/tiny-GGUF:F16"),
-        ("tests/tiny-GGUF", "tests/tiny-GGUF:F16"),
-        ("tests/tiny-gguf:f16", "tests/tiny-GGUF:F16"),
-        ("Qwen/Qwen3-GGUF:Q4_K_M", "lmstudio:Qwen/Qwen3-GGUF:Q4_K_M"),
-        ("Qwen/Qwen3-GGUF", "lmstudio:Qwen/Qwen3-GGUF:Q4_K_M"),
-        ("ollama:llama3.2:3b", "ollama:llama3.2:3b"),
-        ("llama3.2:1b", "ollama:llama3.2:1b"),
-        ("ollama:someone/smollm", "ollama:someone/smollm:latest"),
-        ("mine-F16", "mine-F16"),
-        ("ggml-org_gemma-Q8_0", "llama.cpp:ggml-org_gemma-Q8_0"),
-        ("llama.cpp:ggml-org_gemma-Q8_0", "llama.cpp:ggml-org_gemma-Q8_0"),
-        ("llama.cpp:ggml-org_gemma-Q8_0.gguf", "llama.cpp:ggml-org_gemma-Q8_0"),
-        ("favourite", "ollama:llama3.2:3b"),
-    ],
-)
-def test_a_name_means_a_model(everywhere: Path, name: str, meant: str) -> None:
+MEANT = {
+    "tests/tiny-GGUF:F16": "tests/tiny-GGUF:F16",
+    "tests/tiny-GGUF": "tests/tiny-GGUF:F16",
+    "tests/tiny-gguf:f16": "tests/tiny-GGUF:F16",
+    "Qwen/Qwen3-GGUF:Q4_K_M": "lmstudio:Qwen/Qwen3-GGUF:Q4_K_M",
+    "Qwen/Qwen3-GGUF": "lmstudio:Qwen/Qwen3-GGUF:Q4_K_M",
+    "ollama:llama3.2:3b": "ollama:llama3.2:3b",
+    "llama3.2:1b": "ollama:llama3.2:1b",
+    "ollama:someone/smollm": "ollama:someone/smollm:latest",
+    "mine-F16": "mine-F16",
+    "ggml-org_gemma-Q8_0": "llama.cpp:ggml-org_gemma-Q8_0",
+    "llama.cpp:ggml-org_gemma-Q8_0.gguf": "llama.cpp:ggml-org_gemma-Q8_0",
+    "favourite": "ollama:llama3.2:3b",
+}
+UNCLEAR = {
+    "ollama:llama3.2": "can be ollama:llama3.2:1b, ollama:llama3.2:3b: name one of them",
+    "ollama:llama3.3:3b": "similar names: ollama:llama3.2:3b",
+    "Qwen/Qwen3-GGUF:Q2_K": "`specchat models pull Qwen/Qwen3-GGUF:Q2_K` downloads it",
+    "zzz": "see `specchat models ls`",
+}
+
+
+def test_a_name_means_a_model_or_says_what_to_do(everywhere: Path) -> None:
     write_preferences(read_preferences().with_alias("favourite", "ollama:llama3.2:3b"))
-    assert find(name).name == meant
-    assert find_path(name) == find(name).files[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("ollama:llama3.2", "can be ollama:llama3.2:1b, ollama:llama3.2:3b: name one of them"),
-        ("ollama:llama3.3:3b", "similar names: ollama:llama3.2:3b"),
-        ("Qwen/Qwen3-GGUF:Q2_K", "`specchat models pull Qwen/Qwen3-GGUF:Q2_K` downloads it"),
-        ("zzz", "see `specchat models ls`"),
-    ],
-)
-def test_a_name_that_means_none_or_several_says_what_to_do(everywhere: Path, name: str, words: str) -> None:
-    with pytest.raises(LibraryError) as caught:
-        find_path(name)
-    assert words in str(caught.value)
+    assert {name: find(name).name for name in MEANT} == MEANT
+    assert [name for name in MEANT if find_path(name) != find(name).files[0]] == []
+    for name, words in UNCLEAR.items():
+        with pytest.raises(LibraryError) as caught:
+            find_path(name)
+        assert words in str(caught.value), name
 
 
 def test_a_blob_of_ollama_is_listed_and_found_under_each_of_its_tags(
@@ -133,28 +126,24 @@ def test_an_existing_file_comes_before_a_name(everywhere: Path, monkeypatch: pyt
     assert find_path("mine-F16") == Path("mine-F16")
 
 
-def test_a_second_listing_reads_no_header(everywhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_listing_reads_the_headers_of_changed_files_alone(
+    everywhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = models()
-    monkeypatch.setattr(library, "read_model", lambda path: pytest.fail(f"{path} was read again"))
-    assert models() == before
-
-
-def test_a_file_that_changed_is_read_again(everywhere: Path) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "read_model", lambda path: pytest.fail(f"{path} was read again"))
+        assert models() == before
     path = everywhere / "own/deep/mine-F16.gguf"
-    models()
     path.write_bytes(path.read_bytes()[:500])
     assert "is truncated" in models()[-1].problem
 
 
-@pytest.mark.parametrize(
-    "kept",
-    ["", "[]", "{}", '{"schema": 1, "headers": {"PATH": {"mark": 1}}}', '{"schema": 1, "headers": []}', "[" * 9000],
-)
-def test_damaged_summaries_are_read_again(everywhere: Path, kept: str) -> None:
+def test_damaged_summaries_are_read_again(everywhere: Path) -> None:
     before = models()
-    path = cache_folder() / "headers.json"
-    path.write_text(kept.replace("PATH", str(before[0].path)))
-    assert models() == before
+    of_one = f'{{"schema": 1, "headers": {{"{before[0].path}": {{"mark": 1}}}}}}'
+    for kept in ("", "[]", "{}", of_one, '{"schema": 1, "headers": []}', "[" * 9000):
+        (cache_folder() / "headers.json").write_text(kept)
+        assert models() == before, kept[:50]
 
 
 def test_broken_models_are_listed_with_their_reason_and_cannot_be_used(
@@ -204,16 +193,12 @@ def test_the_variables_of_ollama_and_llama_cpp_are_honoured(
     assert [entry.name for entry in models()] == ["ollama:x:1b", "llama.cpp:y"]
 
 
-def test_a_file_in_two_of_the_users_folders_is_listed_once(tmp_path: Path, tiny_models: TinyModels) -> None:
-    put(tiny_models.target, tmp_path / "a/b/m.gguf")
-    write_preferences(Preferences().with_folder(tmp_path / "a").with_folder(tmp_path / "a/b"))
-    assert len(models()) == 1
-
-
-def test_two_files_with_one_name_are_distinguished_by_their_paths(tmp_path: Path, tiny_models: TinyModels) -> None:
-    second = put(tiny_models.draft, tmp_path / "b/m.gguf")
+def test_two_files_with_one_name_are_distinguished_by_their_paths_and_one_in_two_folders_is_listed_once(
+    tmp_path: Path, tiny_models: TinyModels
+) -> None:
+    second = put(tiny_models.draft, tmp_path / "b/c/m.gguf")
     put(tiny_models.target, tmp_path / "a/m.gguf")
-    write_preferences(Preferences().with_folder(tmp_path / "a").with_folder(tmp_path / "b"))
+    write_preferences(Preferences().with_folder(tmp_path / "a").with_folder(tmp_path / "b").with_folder(second.parent))
     assert [entry.name for entry in models()] == ["m", str(second)]
 
 
@@ -244,18 +229,13 @@ def test_damaged_preferences_are_an_error_and_are_left_alone(text: str) -> None:
     assert preferences_file().read_text() == text
 
 
-@pytest.mark.parametrize("name", ["specchat-guide-18m", "specchat-guide 18M"])
-def test_the_built_in_models_have_the_names_that_the_screen_shows(name: str) -> None:
+def test_the_built_in_models_have_the_names_that_the_screen_shows_unless_the_user_has_one_of_the_name(
+    tiny_models: TinyModels, tmp_path: Path
+) -> None:
     built_in = builtin_pair()[0]
-    assert find_path(name) == built_in
+    assert [find_path(name) for name in ("specchat-guide-18m", "specchat-guide 18M")] == [built_in] * 2
     assert [entry.path for entry in loadable_models() if entry.name == built_in.stem] == [built_in]
-
-
-def test_a_head_of_the_built_in_pair_has_the_name_of_its_file() -> None:
     assert [find_path(head.stem) for head in builtin_heads()] == [*builtin_heads()]
-
-
-def test_a_users_model_comes_before_a_built_in_one_of_the_same_name(tiny_models: TinyModels, tmp_path: Path) -> None:
     own = put(tiny_models.target, tmp_path / "own" / "specchat-guide-18m.gguf")
     write_preferences(Preferences().with_folder(own.parent))
     assert find_path("specchat-guide-18m") == own

@@ -32,7 +32,9 @@ def test_a_bandwidth_that_a_busy_machine_measured_is_marked_and_not_stored(monke
     assert not ask_machine(bandwidth=True).disturbed, "what was measured on the quiet machine holds"
 
 
-def test_a_child_process_reports_the_devices_and_the_largest_bandwidth_is_stored() -> None:
+def test_a_child_process_reports_the_devices_and_the_largest_bandwidth_is_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first = ask_machine(bandwidth=True)
     assert first.machine.host.total > first.machine.host.free > 0
     assert first.cores >= 1
@@ -40,11 +42,12 @@ def test_a_child_process_reports_the_devices_and_the_largest_bandwidth_is_stored
     assert first.bandwidth > 10**8
     kept = cache_folder() / "bandwidth.json"
     assert first.disturbed or json.loads(kept.read_text()) == {"bytes_per_second": first.bandwidth}
+    child(monkeypatch, 1.0)
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(json.dumps({"bytes_per_second": 7e15}))
     assert ask_machine(bandwidth=True).bandwidth == 7e15
     kept.write_text("damaged")
-    assert ask_machine().bandwidth is None
+    assert ask_machine(bandwidth=True).bandwidth == 5e9
 
 
 def test_a_child_process_that_fails_means_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:

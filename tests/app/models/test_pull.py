@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -184,43 +185,26 @@ class Clock:
         return self.now
 
 
-def test_a_steady_download_has_its_rate_and_its_end() -> None:
+@pytest.mark.parametrize(
+    ("counts", "stalled", "rate"),
+    [
+        (range(0, 20_000, 1000), 0, 1000),
+        ([10**9], 0, 0),
+        ([0, 5000, 0, 100], 0, 50),
+        ([0, 6000], 58, 100),
+    ],
+    ids=["steady", "bytes from before the start", "a new start", "a stall"],
+)
+def test_the_rate_is_that_of_the_bytes_since_the_last_start(counts: Sequence[int], stalled: int, rate: float) -> None:
     clock = Clock()
     meter = RateMeter(clock)
-    for second in range(20):
-        meter.update(second * 1000)
-        clock.now += 1
-    assert meter.rate == pytest.approx(1000, rel=0.2)
-    assert meter.left(5000) == pytest.approx(5, rel=0.25)
-
-
-def test_bytes_from_before_the_start_do_not_count() -> None:
-    clock = Clock()
-    meter = RateMeter(clock)
-    meter.update(10**9)
     assert meter.rate is None
-    clock.now += 1
-    assert meter.rate == 0
-    assert meter.left(5) is None
-
-
-def test_a_new_start_gives_no_negative_rate() -> None:
-    clock = Clock()
-    meter = RateMeter(clock)
-    for done in (0, 5000, 0, 100):
+    for done in counts:
         meter.update(done)
         clock.now += 1
-    assert meter.rate == pytest.approx(50)
-
-
-def test_the_rate_falls_during_a_stall() -> None:
-    clock = Clock()
-    meter = RateMeter(clock)
-    for done in (0, 6000):
-        meter.update(done)
-        clock.now += 1
-    clock.now += 58
-    assert meter.rate == pytest.approx(100)
+    clock.now += stalled
+    assert meter.rate == pytest.approx(rate, rel=0.2)
+    assert meter.left(5000) == (pytest.approx(5000 / rate, rel=0.25) if rate else None)
 
 
 @given(steps=st.lists(st.tuples(st.floats(0, 10), st.integers(0, 10**9)), max_size=60))

@@ -7,7 +7,7 @@ from huggingface_hub import hf_hub_download
 
 from specchat.models.cache import place_of
 from specchat.models.environment import HubEnvironment, hub_environment
-from specchat.models.pull import Pull, PullState
+from specchat.models.pull import PullState
 from specchat.models.xet import XetSwitch, xet_name
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import MODEL, PATIENT, REPOSITORY, listed, pulled
@@ -54,7 +54,7 @@ def test_huggingface_hubs_own_client_accepts_the_storage_of_these_tests(
     assert hub.transfers() == []
 
 
-@pytest.mark.parametrize("why", ["variable", "flag", "library", "storage"])
+@pytest.mark.parametrize("why", ["variable", "library", "storage"])
 def test_https_is_used_if_xet_is_not_wanted_or_not_available(
     hub: Hub, storage: Hub, large: Repository, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
@@ -64,9 +64,7 @@ def test_https_is_used_if_xet_is_not_wanted_or_not_available(
         monkeypatch.setattr("specchat.models.xet.find_spec", lambda _: None)
     elif why == "storage":
         hub.storage = ""
-    pull = Pull(listed(), PATIENT, xet=why != "flag")
-    pull.start()
-    assert pull.wait(30)
+    pull = pulled(listed(), PATIENT)
     assert pull.result()[0].read_bytes() == large.files[MODEL]
     assert (storage.asked, pull.progress().notices) == ([], ())
 

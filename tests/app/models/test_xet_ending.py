@@ -102,14 +102,12 @@ def test_a_process_that_waits_for_the_storage_does_not_outlive_its_parent(
     wait_until(lambda: is_gone(child))
 
 
-def test_no_xet_uses_plain_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
-    assert main(["models", "pull", REPOSITORY, "--no-xet"]) == 0
-    assert (storage.asked, len(hub.transfers())) == ([], 1)
-
-
-def test_a_pull_uses_xet_by_default(hub: Hub, storage: Hub, tiny: Repository) -> None:
-    assert main(["models", "pull", REPOSITORY]) == 0
-    assert (storage.asked != [], hub.transfers()) == (True, [])
+@pytest.mark.parametrize(("flags", "by_https"), [(["--no-xet"], True), ([], False)])
+def test_a_pull_uses_xet_unless_it_is_told_not_to(
+    hub: Hub, storage: Hub, tiny: Repository, flags: list[str], by_https: bool
+) -> None:
+    assert main(["models", "pull", REPOSITORY, *flags]) == 0
+    assert (storage.asked == [], len(hub.transfers())) == (by_https, int(by_https))
 
 
 def test_a_failure_of_xet_is_one_line_and_the_command_succeeds(

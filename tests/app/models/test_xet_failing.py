@@ -37,7 +37,6 @@ def storage_does(fault: Fault) -> Callable[[Hub, Hub], None]:
         pytest.param(nobody_is_there, "", id="nobody there"),
         pytest.param(the_hub_gives_no_token, "500 Internal Server Error", id="no token"),
         pytest.param(storage_does(Fault(Wrong.STATUS, 403, api=True)), "", id="refused"),
-        pytest.param(storage_does(Fault(Wrong.STATUS, 503, api=True)), "", id="out of order"),
         pytest.param(storage_does(Fault(Wrong.PORTAL, api=True)), "", id="a web page"),
         pytest.param(storage_does(Fault(Wrong.STALL, api=True)), "nothing came for 2 s", id="silent"),
         pytest.param(storage_does(Fault(Wrong.STALL, 1_000)), "nothing came for 2 s", id="silent within the bytes"),

@@ -59,21 +59,19 @@ def test_a_plain_step_before_a_rejected_draft_is_taken_for_it() -> None:
     assert found == [[ServerStep(1)], [ServerStep(1, 4, 0)], [ServerStep(1)]]
 
 
-def test_totals_tell_the_steps_if_every_step_had_a_draft() -> None:
-    steps = [ServerStep(5, 4, 4), ServerStep(1, 4, 0), ServerStep(3, 4, 2)]
-    assert steps_of([1, 5, 1, 3], drafting(steps, each=False)) == [[ServerStep(1)], *([step] for step in steps)]
-    shorter = [ServerStep(5, 4, 4), ServerStep(2, 2, 2)]  # its last draft is shorter and its end was cut
-    assert steps_of([1, 5, 2], drafting(shorter, each=False)) == [[ServerStep(1)], *([step] for step in shorter)]
-
-
-def test_totals_tell_the_steps_if_some_had_no_draft_and_the_first_of_them_are_taken_for_drafts() -> None:
-    steps = [ServerStep(1, 4, 0), ServerStep(3, 4, 2), ServerStep(1), ServerStep(5, 4, 4), ServerStep(1)]
-    assert steps_of([1, 1, 3, 1, 5, 1], drafting(steps, each=False)) == [[ServerStep(1)], *([step] for step in steps)]
-
-
-def test_totals_tell_of_a_last_draft_that_the_end_cut_to_one_token() -> None:
-    steps = [ServerStep(1), ServerStep(3, 4, 2), ServerStep(1), ServerStep(1, 4, 4)]
-    assert steps_of([1, 1, 3, 1, 1], drafting(steps, each=False)) == [[ServerStep(1)], *([step] for step in steps)]
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [ServerStep(5, 4, 4), ServerStep(1, 4, 0), ServerStep(3, 4, 2)],
+        [ServerStep(5, 4, 4), ServerStep(2, 2, 2)],
+        [ServerStep(1, 4, 0), ServerStep(3, 4, 2), ServerStep(1), ServerStep(5, 4, 4), ServerStep(1)],
+        [ServerStep(1), ServerStep(3, 4, 2), ServerStep(1), ServerStep(1, 4, 4)],
+    ],
+    ids=["every step had a draft", "the last is shorter", "the first are taken for drafts", "the end cut the last"],
+)
+def test_totals_tell_the_steps(steps: list[ServerStep]) -> None:
+    groups = [1, *(step.emitted for step in steps)]
+    assert steps_of(groups, drafting(steps, each=False)) == [[ServerStep(1)], *([step] for step in steps)]
 
 
 @pytest.mark.parametrize(

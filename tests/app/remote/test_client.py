@@ -26,7 +26,6 @@ from specchat.engine_process.protocol import (
     Notice,
     Prepare,
     Recalled,
-    Recounted,
     Started,
     TaskFailed,
 )
@@ -40,6 +39,7 @@ from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.drawn_rounds import made_round
 from support.llama_servers import free_port
+from support.remote_answers import rounds_of
 from support.replaying import Replaying, Reply, page, recorded, replaying, stream
 from support.vision_models import png
 
@@ -65,15 +65,16 @@ def answer(client: RemoteClient, settings: Settings = GREEDY, **how: Any) -> Ite
     return client.generate(Generate(**(asked | how)))
 
 
-def rounds_of(events: list[Event]) -> list[Round]:
-    """The rounds of an answer, as they are in the end."""
-    again = [event for event in events if isinstance(event, Recounted)]
-    return [*again[-1].rounds] if again else [event for event in events if isinstance(event, Round)]
-
-
 def ended(events: list[Event]) -> Ended:
     assert isinstance(events[-1], Ended), events[-1]
     return events[-1]
+
+
+def failure(*events: Event) -> str:
+    """Why an answer failed of which nothing else came."""
+    (last,) = events
+    assert isinstance(last, TaskFailed), last
+    return last.message
 
 
 def notices(events: list[Event]) -> list[str]:
@@ -92,8 +93,13 @@ def trace_of(events: list[Event]) -> Trace:
 
 def test_a_vllm_answers_with_its_own_counters() -> None:
     with replaying(pages=VLLM_PAGES) as server, connected(server) as client:
+        (loaded,) = client.load(client.first_target, None, LoadOptions())
         server.replies.append(recorded(VLLM / "draft-chat-stream-ids.txt"))
         events = list(answer(client))
+    assert isinstance(loaded, Loaded)
+    assert loaded.server is not None
+    assert loaded.pair_name == f"guide · vLLM at {server.url.removeprefix('http://')}"
+    assert (loaded.n_ctx, loaded.drafters, loaded.server.steered) == (1024, ("remote",), False)
     assert isinstance(events[0], Started)
     assert events[0].line["prompt_tokens"] == 13
     last = ended(events)
@@ -111,27 +117,15 @@ def test_a_vllm_answers_with_its_own_counters() -> None:
     assert trace.tokens[:3] == (815, 617, 535)
 
 
-def test_the_loaded_models_name_the_engine_and_its_host() -> None:
-    with replaying(pages=VLLM_PAGES) as server:
-        client = RemoteClient(read_address(server.url))
-        (loaded,) = client.load(client.first_target, None, LoadOptions())
-        client.close()
-    assert isinstance(loaded, Loaded)
-    assert loaded.server is not None
-    assert loaded.pair_name == f"guide · vLLM at {server.url.removeprefix('http://')}"
-    assert (loaded.n_ctx, loaded.drafters, loaded.server.steered) == (1024, ("remote",), False)
-
-
 def test_another_model_of_the_server_is_loaded_by_its_name() -> None:
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         (loaded,) = client.load(client.first_target.with_name("other"), None, LoadOptions())
         assert isinstance(loaded, Loaded)
         server.replies.append(stream(delta("a", finish="stop")))
         list(answer(client))
-        (failed,) = client.load(client.first_target.with_name("third"), None, LoadOptions())
+        refused = failure(*client.load(client.first_target.with_name("third"), None, LoadOptions()))
     assert server.questions[0]["model"] == "other"
-    assert isinstance(failed, TaskFailed)
-    assert "has no model third: it has guide, other" in failed.message
+    assert "has no model third: it has guide, other" in refused
 
 
 def test_sglang_answers_with_rounds_from_its_totals() -> None:
@@ -294,19 +288,14 @@ def test_a_cancel_ends_a_load_also_where_the_server_need_not_answer() -> None:
     assert events == [TaskFailed("loading was stopped")]
 
 
-def test_a_load_after_a_cancel_is_a_new_one() -> None:
-    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
-        client.cancel()
-        (loaded,) = client.load(client.first_target, None, LoadOptions())
-    assert isinstance(loaded, Loaded)
-
-
 @pytest.mark.parametrize("was_loaded", [True, False])
-def test_nothing_is_loaded_after_closing(was_loaded: bool) -> None:
+def test_a_load_after_a_cancel_is_a_new_one_and_nothing_is_loaded_after_closing(was_loaded: bool) -> None:
     with replaying(pages=OPENAI_PAGES) as server:
         client = RemoteClient(read_address(server.url))
         if was_loaded:
-            list(client.load(client.first_target, None, LoadOptions()))
+            client.cancel()
+            (loaded,) = client.load(client.first_target, None, LoadOptions())
+            assert isinstance(loaded, Loaded)
         client.close()
         before = len(server.asked)
         (failed,) = client.load(client.first_target, None, LoadOptions())
@@ -325,20 +314,24 @@ def test_a_busy_server_is_asked_again_before_the_first_token() -> None:
     assert any("answers 429: full; trying again" in text for text in notices(events))
 
 
-def test_a_server_that_stays_busy_is_given_up() -> None:
+FULL, DEAD = {"error": {"message": "full"}}, {"error": {"message": "engine\ndied"}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "questions", "words"),
+    [
+        (page(FULL, 503), 3, "503: full"),
+        (page(FULL, 429, **{"Retry-After": "3600"}), 1, "429: full"),
+        (page(DEAD, 500), 1, "500: engine died"),
+    ],
+    ids=["always busy", "a long wait", "an error"],
+)
+def test_a_server_that_stays_busy_or_fails_is_given_up_in_one_line(reply: Reply, questions: int, words: str) -> None:
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
-        server.replies.extend([page({"error": {"message": "full"}}, 503)] * 5)
+        server.replies.extend([reply] * 5)
         *_, last = answer(client)
-    assert isinstance(last, TaskFailed)
-    assert "answers 503: full" in last.message
-    assert len(server.questions) == 3
-
-
-def test_a_server_that_asks_for_a_long_wait_is_not_waited_for() -> None:
-    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
-        server.replies.append(page({"error": {"message": "full"}}, 429, **{"Retry-After": "3600"}))
-        (last,) = answer(client)
-    assert isinstance(last, TaskFailed)
+    assert last == TaskFailed(f"{server.url.removeprefix('http://')} answers {words}")
+    assert len(server.questions) == questions
 
 
 def test_a_wait_ends_with_a_cancel() -> None:
@@ -372,17 +365,8 @@ def test_an_answer_that_breaks_off_keeps_its_rounds_and_is_not_asked_again() -> 
         for words in ("broke", "before the answer was complete", "with an error: out of memory"):
             events = list(answer(client))
             assert [event.text for event in rounds_of(events)] == ["Hello"]
-            assert isinstance(events[-1], TaskFailed)
-            assert words in events[-1].message
+            assert words in failure(events[-1])
     assert len(server.questions) == 3
-
-
-def test_an_error_of_the_server_is_one_line() -> None:
-    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
-        server.replies.append(page({"error": {"message": "engine\ndied"}}, 500))
-        assert [*map(str, [event.message for event in answer(client) if isinstance(event, TaskFailed)])] == [
-            f"{server.url.removeprefix('http://')} answers 500: engine died"
-        ]
 
 
 def test_a_conversation_that_is_too_long_goes_without_its_oldest_messages() -> None:
@@ -392,11 +376,10 @@ def test_a_conversation_that_is_too_long_goes_without_its_oldest_messages() -> N
         server.replies.extend([too_long, stream(delta("a", finish="stop"))])
         events = list(answer(client, messages=long))
         server.replies.append(too_long)
-        (alone,) = answer(client)
+        assert failure(*answer(client)), "the question alone is too long"
     assert [len(question["messages"]) for question in server.questions] == [5, 1, 1]
     assert notices(events) == ["the oldest messages no longer fit the server's context: it reads the latest only"]
     assert len(trace_of(events).start["messages"]) == 1
-    assert isinstance(alone, TaskFailed)
 
 
 def looking(folder: Path) -> ChatMessage:
@@ -408,12 +391,14 @@ def looking(folder: Path) -> ChatMessage:
 NO_IMAGES = page({"error": {"message": "this model reads no images"}}, 400)
 
 
-def test_an_image_that_a_server_refuses_is_its_own_line(tmp_path: Path) -> None:
+def test_an_image_that_a_server_refuses_is_its_own_line_and_one_that_is_gone_asks_nothing(tmp_path: Path) -> None:
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.append(NO_IMAGES)
-        (failed,) = answer(client, messages=[looking(tmp_path)])
-    assert isinstance(failed, TaskFailed)
-    assert failed.message == f"{server.url.removeprefix('http://')} answers 400: this model reads no images"
+        (refused,) = answer(client, messages=[looking(tmp_path)])
+        lost = failure(*answer(client, messages=[ChatMessage("user", "?", images=(str(tmp_path / "gone.png"),))]))
+    assert refused == TaskFailed(f"{server.url.removeprefix('http://')} answers 400: this model reads no images")
+    assert "the image gone.png cannot be read" in lost
+    assert len(server.questions) == 1
 
 
 def test_a_server_that_refuses_earlier_images_is_told_that_there_were_some(tmp_path: Path) -> None:
@@ -433,8 +418,7 @@ def test_a_key_that_is_not_accepted_has_nothing_to_do_with_images(tmp_path: Path
     talk = [looking(tmp_path), ChatMessage("assistant", "A cat"), ChatMessage("user", "And now?")]
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.append(page({"error": {"message": "no"}}, 401))
-        (failed,) = answer(client, messages=talk)
-    assert isinstance(failed, TaskFailed)
+        assert failure(*answer(client, messages=talk))
     assert len(server.questions) == 1
 
 
@@ -452,14 +436,6 @@ def test_the_trace_has_the_hashes_of_images_and_not_their_data(tmp_path: Path) -
         server.replies.append(stream(delta("a", finish="stop")))
         trace = trace_of(list(answer(client, messages=[looking(tmp_path)])))
     assert trace.start["messages"] == [{"role": "user", "content": "What is this?", "images": ["abc"]}]
-
-
-def test_an_image_that_is_gone_is_one_line_and_asks_nothing(tmp_path: Path) -> None:
-    with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
-        (failed,) = answer(client, messages=[ChatMessage("user", "?", images=(str(tmp_path / "gone.png"),))])
-    assert isinstance(failed, TaskFailed)
-    assert "the image gone.png cannot be read" in failed.message
-    assert server.questions == []
 
 
 def test_settings_that_a_server_does_not_take_are_said_once() -> None:
@@ -520,7 +496,5 @@ def test_what_only_an_engine_on_this_machine_can_do_is_said_in_a_sentence(tmp_pa
 def test_nothing_is_asked_before_a_load() -> None:
     client = RemoteClient(read_address(f"127.0.0.1:{free_port()}"))
     assert list(answer(client)) == [TaskFailed("there is no connection to a server")]
-    (failed,) = client.load(client.first_target, None, LoadOptions())
-    assert isinstance(failed, TaskFailed)
-    assert "cannot be reached" in failed.message
+    assert "cannot be reached" in failure(*client.load(client.first_target, None, LoadOptions()))
     client.close()

@@ -28,21 +28,8 @@ DRAFTING = ("-md", str(DRAFT), "--spec-type", "draft-simple,ngram-simple", "--sp
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = tmp_path_factory.mktemp("llama-server") / "log"
-    flags = (
-        *DRAFTING,
-        "--spec-ngram-simple-size-n",
-        "3",
-        "-t",
-        "1",
-        "-tb",
-        "1",
-        "-np",
-        "1",
-        "-c",
-        "1024",
-        "--slots",
-        "--metrics",
-    )
+    threads = ("-t", "1", "-tb", "1", "-np", "1", "-c", "1024")
+    flags = (*DRAFTING, "--spec-ngram-simple-size-n", "3", *threads, "--slots", "--metrics")
     with running_llama_server(TARGET, *flags, "--api-key", "sk-test", log=log) as running:
         yield running
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.remote.samples import VLLM
 from specchat.remote.address import read_address
 from specchat.remote.refusals import Refused, refusal, streamed_error
 
@@ -67,6 +68,7 @@ def test_a_busy_server_says_how_long_to_wait() -> None:
         {"error": {"message": "the request exceeds it", "code": "context_length_exceeded"}},
         {"error": {"message": "This model's maximum context length is 1024 tokens."}},
         {"message": "The input (1200 tokens) is longer than the model's context length (1024 tokens)."},
+        json.loads((VLLM / "too-long.json").read_text()),
     ],
 )
 def test_a_conversation_that_is_too_long_is_known_as_such(body: Any) -> None:

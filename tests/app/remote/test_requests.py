@@ -104,10 +104,12 @@ def test_specchat_is_told_how_to_draft() -> None:
     assert sent.untaken == ()
 
 
-def test_a_limit_for_thoughts_is_sent_to_those_who_know_it() -> None:
+def test_a_limit_for_thoughts_and_a_prediction_are_sent_to_those_who_know_them() -> None:
     assert body(EngineKind.SPECCHAT, think_tokens=9).json["think_tokens"] == 9
     assert body(EngineKind.LLAMA_SERVER, think_tokens=9).untaken == ("think-tokens",)
     assert body(EngineKind.LLAMA_SERVER).untaken == ()
+    assert body(EngineKind.SPECCHAT, prediction="abc").json["prediction"] == {"type": "content", "content": "abc"}
+    assert body(EngineKind.VLLM, prediction="abc").untaken == ("the prediction",)
 
 
 def test_grammars_go_where_the_engine_has_them() -> None:
@@ -128,11 +130,6 @@ def test_limits_are_sent_only_if_there_are_some() -> None:
     assert "max_tokens" not in body(EngineKind.VLLM).json
     limited = body(EngineKind.VLLM, max_tokens=5, stop=("x",)).json
     assert (limited["max_tokens"], limited["stop"]) == (5, ["x"])
-
-
-def test_a_prediction_goes_to_those_who_know_it() -> None:
-    assert body(EngineKind.SPECCHAT, prediction="abc").json["prediction"] == {"type": "content", "content": "abc"}
-    assert body(EngineKind.VLLM, prediction="abc").untaken == ("the prediction",)
 
 
 @pytest.mark.parametrize("engine", [EngineKind.LLAMA_SERVER, EngineKind.VLLM, EngineKind.SGLANG, EngineKind.SPECCHAT])

@@ -18,24 +18,16 @@ TOKENS = [Token(1, " a"), Token(2, " b"), Token(3, " c")]
 
 def test_a_rejected_token_is_one_and_the_rest_is_discarded() -> None:
     event = drafted_round(TOKENS, 5, 2, ms=3.0, t_ms=9.0)
-    assert [token.outcome for token in event.drafted] == [
-        Outcome.ACCEPTED,
-        Outcome.ACCEPTED,
-        Outcome.REJECTED,
-        Outcome.DISCARDED,
-        Outcome.DISCARDED,
-    ]
+    outcomes = [*[Outcome.ACCEPTED] * 2, Outcome.REJECTED, *[Outcome.DISCARDED] * 2]
+    assert [token.outcome for token in event.drafted] == outcomes
     assert [token.is_unknown for token in event.drafted] == [False, False, True, True, True]
     assert event.token == TargetToken(3, " c", None, TokenKind.CORRECTION)
     assert event.text == " a b c"
     assert (event.k, event.ms.total, event.t_ms) == (5, 3.0, 9.0)
 
 
-def test_a_full_accept_ends_with_a_bonus() -> None:
+def test_a_full_accept_ends_with_a_bonus_and_an_answer_may_end_on_an_accepted_token_or_before_all_of_them() -> None:
     assert drafted_round(TOKENS, 2, 2, ms=0.0, t_ms=0.0).token.kind is TokenKind.BONUS
-
-
-def test_an_answer_may_end_on_an_accepted_token_or_before_all_of_them() -> None:
     event = drafted_round(TOKENS, 4, 3, ms=0.0, t_ms=0.0)
     assert event.token == TargetToken(None, "", None, TokenKind.NONE)
     cut = drafted_round(TOKENS[:1], 4, 3, ms=0.0, t_ms=0.0)
@@ -60,14 +52,8 @@ ODD = st.sampled_from([-1.0, 2.0, 1e300, float("nan"), float("inf")])
 def test_a_sound_round_is_one_that_a_trace_can_hold(trace: object, odd: float, parent: int) -> None:
     for event in getattr(trace, "rounds"):  # noqa: B009
         drafted = tuple(replace(token, q=odd) for token in event.drafted)
-        hostile = replace(
-            event,
-            drafted=drafted,
-            ms=replace(event.ms, other=odd),
-            k=-1,
-            expected=odd,
-            parents=(parent,) * len(drafted),
-        )
+        ms, parents = replace(event.ms, other=odd), (parent,) * len(drafted)
+        hostile = replace(event, drafted=drafted, ms=ms, k=-1, expected=odd, parents=parents)
         for one in (event, hostile):
             if (found := sound(one)) is not None:
                 assert checks.round_of(round_line(found)) == found

@@ -14,7 +14,6 @@ from specchat.remote.servers import EngineKind
 from specchat.remote.thoughts import ThoughtMarks
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.decoding.trace_lines import round_line
 from support.drawn_rounds import made_round
 
 
@@ -37,35 +36,25 @@ def of_vllm(name: str, *, speculates: bool = True) -> tuple[list[Round], list[Ro
 
 
 RECORDED = sorted(file.stem for file in VLLM.glob("*-stream*.txt") if "nousage" not in file.stem)
-
-
 OTHERS = ["draft-chat-sample", "ngram-chat-long-prompt", *(f"draft-chat-at-once-{place}" for place in range(4))]
-
-
 TOLD = [one for one in RECORDED if one != "draft-chat-stream"] + OTHERS
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_the_rounds_of_a_vllm_add_up_to_its_own_counters(name: str) -> None:
-    _, again, last = of_vllm(name)
-    own = last["metrics"]["speculative_decoding"]
-    assert again is not None
-    drafts = [event for event in again if event.drafted]
-    assert len(drafts) == own["num_spec_steps"]
-    assert [len(event.drafted) for event in drafts] == own.get("per_step_drafted", [])
-    assert [event.num_accepted for event in drafts] == own.get("per_step_accepted", [])
-    beyond = [token for token in again[-1].drafted[: again[-1].num_accepted] if token.is_unknown]  # cut by a limit
-    assert sum(event.num_emitted for event in again) - len(beyond) == last["usage"]["completion_tokens"]
-
-
-@pytest.mark.parametrize("name", TOLD)
-def test_they_add_up_too_if_it_tells_only_the_sums(name: str) -> None:
+def test_the_rounds_of_a_vllm_add_up_to_its_own_counters_also_if_it_tells_only_the_sums(name: str) -> None:
     told = messages(VLLM / f"{name}.txt")
-    own = told[-1]["metrics"]["speculative_decoding"]
-    own.pop("per_step_drafted", None), own.pop("per_step_accepted", None)
+    last = told[-1]
+    own = last["metrics"]["speculative_decoding"]
     _, again = read(reader_for(EngineKind.VLLM, speculates=True), told)
     assert again is not None
     drafts = [event for event in again if event.drafted]
+    assert [len(event.drafted) for event in drafts] == own.pop("per_step_drafted", [])
+    assert [event.num_accepted for event in drafts] == own.pop("per_step_accepted", [])
+    beyond = [token for token in again[-1].drafted[: again[-1].num_accepted] if token.is_unknown]  # cut by a limit
+    assert sum(event.num_emitted for event in again) - len(beyond) == last["usage"]["completion_tokens"]
+    _, from_sums = read(reader_for(EngineKind.VLLM, speculates=True), told)
+    assert from_sums is not None
+    drafts = [event for event in from_sums if event.drafted]
     assert len(drafts) == own["num_spec_steps"]
     assert sum(len(event.drafted) for event in drafts) == own["num_draft_tokens"]
     assert sum(event.num_accepted for event in drafts) == own["num_accepted_draft_tokens"]
@@ -127,34 +116,24 @@ def test_the_rounds_of_sglang_follow_from_its_totals() -> None:
     assert [word(event) for event in again] == [(0, 0, 1), (4, 4, 5), (4, 2, 3), (4, 0, 1), (4, 3, 4)]
 
 
-def sglang_ending_alone(total: int) -> list[dict[str, Any]]:
-    """A stream whose last token has no text, and so no message but the usage."""
-    details = {"spec_verify_ct": 2, "spec_num_proposed_drafts": 8, "spec_num_correct_drafts": 2}
-    said = [delta("a", usage={"completion_tokens": 1}), delta("b c d", usage={"completion_tokens": 4})]
-    return [
-        *said,
+@pytest.mark.parametrize(
+    ("totals", "words"), [((2, 8, 2), [(0, 0, 1), (4, 2, 3), (4, 0, 1)]), ((1, 4, 3), [(0, 0, 1), (4, 3, 4)])]
+)
+def test_the_totals_decide_to_which_step_a_last_token_without_text_belongs(
+    totals: tuple[int, int, int], words: list[tuple[int, int, int]]
+) -> None:
+    """It has no message but the usage."""
+    names = ("spec_verify_ct", "spec_num_proposed_drafts", "spec_num_correct_drafts")
+    told = [
+        delta("a", usage={"completion_tokens": 1}),
+        delta("b c d", usage={"completion_tokens": 4}),
         delta(finish="stop"),
-        {"choices": [], "sglext": {"spec_tokens_details": details}},
-        {"choices": [], "usage": {"completion_tokens": total}},
+        {"choices": [], "sglext": {"spec_tokens_details": dict(zip(names, totals, strict=True))}},
+        {"choices": [], "usage": {"completion_tokens": 5}},
     ]
-
-
-def test_a_token_without_text_at_the_end_is_a_step_of_its_own_if_the_totals_say_so() -> None:
-    _, again = read(reader_for(EngineKind.SGLANG, speculates=True), sglang_ending_alone(5))
-    assert again is not None
-    assert [word(event) for event in again] == [(0, 0, 1), (4, 2, 3), (4, 0, 1)]
-
-
-def test_or_it_belongs_to_the_step_before() -> None:
-    told = sglang_ending_alone(5)
-    told[-2]["sglext"]["spec_tokens_details"] = {
-        "spec_verify_ct": 1,
-        "spec_num_proposed_drafts": 4,
-        "spec_num_correct_drafts": 3,
-    }
     _, again = read(reader_for(EngineKind.SGLANG, speculates=True), told)
     assert again is not None
-    assert [word(event) for event in again] == [(0, 0, 1), (4, 3, 4)]
+    assert [word(event) for event in again] == words
 
 
 def counted(text: str | None, number: int, ms: float, drafted: int = 0, accepted: int = 0) -> dict[str, Any]:
@@ -207,29 +186,14 @@ def test_text_that_was_held_back_is_not_lost() -> None:
     assert [event.text for event in waiting] == ["A", " b rest"]
 
 
-def test_specchat_sends_its_rounds_and_they_are_taken_as_they_are() -> None:
-    sent = [made_round(0, 0), made_round(3, 1, index=1)]
-    told = [delta("a", specchat={"trace": [round_line(event)]}) for event in sent]
-    live, again = read(reader_for(EngineKind.SPECCHAT, speculates=True), told)
-    assert live == sent
-    assert again is None
-
-
 def test_a_round_that_is_none_is_left_out_and_the_text_is_there() -> None:
     broken = {"type": "round"} | to_json(made_round(3, 1)) | {"k": "many"}
     live, _ = read(reader_for(EngineKind.SPECCHAT, speculates=True), [delta("a", specchat={"trace": [broken]})])
     assert [event.text for event in live] == ["a"]
 
 
-def test_any_other_server_gives_plain_rounds() -> None:
-    live, again = read(
-        reader_for(EngineKind.OPENAI, speculates=False), [delta("a b"), delta(" c"), delta(finish="stop")]
-    )
+def test_any_other_server_gives_plain_rounds_and_a_count_at_the_end_alone_adds_none() -> None:
+    told = [delta("a b"), delta(" c", finish="stop"), {"choices": [], "usage": {"completion_tokens": 40}}]
+    live, again = read(reader_for(EngineKind.OPENAI, speculates=False), told)
     assert [(event.text, event.drafted) for event in live] == [("a b", ()), (" c", ())]
     assert again is None
-
-
-def test_a_count_at_the_end_alone_adds_no_rounds() -> None:
-    told = [delta("a b"), delta(" c", finish="stop"), {"choices": [], "usage": {"completion_tokens": 40}}]
-    live, _ = read(reader_for(EngineKind.OPENAI, speculates=False), told)
-    assert len(live) == 2

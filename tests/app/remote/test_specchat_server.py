@@ -13,14 +13,13 @@ from specchat.engine_process.protocol import ChatMessage, Ended, Event, Generate
 from specchat.remote.address import read_address
 from specchat.remote.client import RemoteClient
 from specchat_engine import Engine, Image, Message
-from specchat_engine.decoding.rounds import Round
 from specchat_engine.llama.mtmd import has_mtmd
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.real_server import RealServer, real_server
-from support.remote_answers import counters, totals
+from support.remote_answers import counters, rounds_of, totals
 from support.tiny_models import TinyModels
 from support.vision_models import IMAGE_TOKENS, png, write_seeing_pair
 
@@ -50,15 +49,14 @@ def answer(client: RemoteClient, prompt: str, settings: Settings) -> list[Event]
     return list(client.generate(Generate((ChatMessage("user", prompt),), seed=7, settings=settings)))
 
 
-def rounds_of(events: list[Event]) -> list[Round]:
-    return [event for event in events if isinstance(event, Round)]
-
-
-def test_the_rounds_are_whole_and_add_up_to_the_servers_counters(client: RemoteClient, server: RealServer) -> None:
+def test_the_rounds_are_whole_and_add_up_to_the_servers_counters_and_the_trace_names_its_models(
+    client: RemoteClient, server: RealServer
+) -> None:
     before, all_shown = counters(server.url), Counter[str]()
     for prompt in ("hello", "hello hello hello", "What is 1 + 1?"):
         events = answer(client, prompt, Settings(k=3, max_tokens=24, sampling=SAMPLING))
-        last, rounds = events[-1], rounds_of(events)
+        started, last, rounds = events[0], events[-1], rounds_of(events)
+        assert isinstance(started, Started)
         assert isinstance(last, Ended), last
         assert "".join(event.text for event in rounds) == last.text
         assert not any(token.is_unknown for event in rounds for token in event.drafted)
@@ -67,6 +65,10 @@ def test_the_rounds_are_whole_and_add_up_to_the_servers_counters(client: RemoteC
         all_shown += shown
     assert all_shown == counters(server.url) - before
     assert all_shown["num_drafts"] > 5
+    version, host = started.line["versions"]["specchat"], server.url.removeprefix("http://")
+    assert started.line["engine"] == {"kind": "specchat", "version": version, "host": host}
+    assert started.line["target"]["n_params"] > 0
+    assert started.line["draft"]["name"]
 
 
 def test_a_request_chooses_what_drafts_and_how_far(client: RemoteClient) -> None:
@@ -77,18 +79,6 @@ def test_a_request_chooses_what_drafts_and_how_far(client: RemoteClient) -> None
     assert {event.source for event in rounds_of(lookup)} <= {"lookup", "none"}
     texts = {last.text for *_, last in (*by_k.values(), lookup) if isinstance(last, Ended)}
     assert len(texts) == 1, "the same noise gives the same text, whatever drafts"
-
-
-def test_the_trace_names_the_models_of_the_server(client: RemoteClient, server: RealServer) -> None:
-    started, *_ = answer(client, "hello", Settings(max_tokens=4))
-    assert isinstance(started, Started)
-    assert started.line["engine"] == {
-        "kind": "specchat",
-        "version": started.line["versions"]["specchat"],
-        "host": server.url.removeprefix("http://"),
-    }
-    assert started.line["target"]["n_params"] > 0
-    assert started.line["draft"]["name"]
 
 
 def test_a_long_conversation_is_shortened_until_it_fits(client: RemoteClient) -> None:

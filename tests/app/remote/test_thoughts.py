@@ -25,16 +25,10 @@ def test_reasoning_stands_between_marks_as_models_write_it() -> None:
     assert "".join(span.text for span in spans if not span.thought).strip() == "It is 4."
 
 
-def test_a_thought_without_an_answer_is_closed() -> None:
+def test_a_thought_alone_is_closed_and_one_in_the_message_of_its_answer_comes_first() -> None:
     assert said(reasoned("Hm")) == "<think>\nHm\n</think>\n\n"
-
-
-def test_an_answer_without_reasoning_is_as_it_is() -> None:
-    assert said(delta("a"), delta(" b")) == "a b"
-
-
-def test_both_in_one_message_are_put_in_order() -> None:
     assert said(reasoned("Hm", "So")) == "<think>\nHm\n</think>\n\nSo"
+    assert said(delta("a"), delta(" b")) == "a b"
 
 
 def test_tokens_keep_their_ids_and_the_marks_stand_with_their_neighbours() -> None:

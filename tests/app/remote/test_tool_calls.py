@@ -43,10 +43,10 @@ def calling(finish: str = "tool_calls", **choice: Any) -> Reply:
     )
 
 
-@pytest.mark.parametrize("pages", PAGES.values(), ids=PAGES)
-def test_the_calls_of_a_server_are_put_together_and_shown(pages: dict[str, Reply]) -> None:
-    with replaying(pages=dict(pages)) as server:
-        server.replies.append(calling())
+@pytest.mark.parametrize(("engine", "choice"), [*((engine, {}) for engine in PAGES), ("vllm", {"token_ids": [7, 8]})])
+def test_the_calls_of_a_server_are_put_together_and_shown(engine: str, choice: dict[str, Any]) -> None:
+    with replaying(pages=dict(PAGES[engine])) as server:
+        server.replies.append(calling(**choice))
         with connected(server) as client:
             events = [*answer(client, turn=2, tools=Offer((NOW,)))]
     last = ended(events)
@@ -59,15 +59,6 @@ def test_the_calls_of_a_server_are_put_together_and_shown(pages: dict[str, Reply
     assert "".join(event.text for event in rounds_of(events)) == last.text
     assert server.questions[-1]["tools"] == [NOW]
     assert trace_of(events).start["tools"] == [NOW]
-
-
-def test_tokens_that_are_told_keep_the_text_of_their_calls() -> None:
-    with replaying(pages=dict(VLLM_PAGES)) as server:
-        server.replies.append(calling(token_ids=[7, 8]))
-        with connected(server) as client:
-            events = [*answer(client, tools=Offer((NOW,)))]
-    assert len(ended(events).calls) == 2
-    assert "".join(event.text for event in rounds_of(events)) == ended(events).text
 
 
 def test_an_answer_that_is_cut_short_has_no_calls() -> None:

@@ -49,11 +49,8 @@ def test_vllm_knows_each_method_by_its_name(model: str, draft: str | None, confi
     assert speculative_config(command(plan(ExportTarget.VLLM, model, draft), HERE)) == config
 
 
-def test_vllm_draws_from_what_both_vocabularies_have() -> None:
+def test_vllm_draws_from_what_both_vocabularies_have_and_has_nothing_to_tell_without_drafts() -> None:
     assert speculative_config(command(plan(ExportTarget.VLLM, "qwen2.5-7b"), HERE))["use_heterogeneous_vocab"] is True
-
-
-def test_without_drafts_vllm_has_none_to_tell() -> None:
     assert command(plan(ExportTarget.VLLM, "qwen3-8b", "none"), HERE) == [
         *("vllm", "serve", "Qwen/Qwen3-8B", "--host", "127.0.0.1", "--port", "8000")
     ]
