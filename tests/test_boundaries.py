@@ -8,8 +8,7 @@ No underscore modules are used, no private attributes, no patched modules.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Set
-from functools import cache
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 
 import pytest
@@ -22,25 +21,33 @@ SOURCES = [
     if not path.is_relative_to(ROOT / "engine/specchat_engine/llama")
 ]
 OURS = ("specchat", "specchat_engine", "specchat_assets", "builtin_pair")
+NAMING = (
+    *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    *(ast.Name, ast.Attribute, ast.Subscript),
+)
 DOCUMENTED = frozenset({"_exit", "_replace", "_asdict", "_fields"})
 """Public despite their names: `os._exit` and the methods of named tuples."""
 
 
-def violations(source: str, inherited: Set[str] = frozenset()) -> Iterator[str]:
+def naming(source: str) -> list[ast.AST]:
+    """The nodes of a module that may define or use a name."""
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, NAMING)]
+
+
+def violations(nodes: Sequence[ast.AST], inherited: Set[str] = frozenset()) -> Iterator[str]:
     """Each use of a private name of another library, with its line number.
 
     A module may use the private names that it defines itself, and on `self` the `inherited` ones.
     """
-    tree = ast.parse(source)
-    own = private_names(tree) | DOCUMENTED
-    for node in ast.walk(tree):
+    own = private_names(nodes) | DOCUMENTED
+    for node in nodes:
         yield from (f"{node.lineno}: {name}" for name in _uses(node, own, inherited))  # type: ignore[attr-defined]
 
 
-def private_names(tree: ast.Module) -> set[str]:
+def private_names(nodes: Sequence[ast.AST]) -> set[str]:
     """The names that a module defines: functions, classes, variables, and attributes of `self`."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -48,11 +55,6 @@ def private_names(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value):
             names.add(node.attr)
     return names
-
-
-@cache
-def _all_names() -> frozenset[str]:
-    return frozenset().union(*(private_names(ast.parse(path.read_text())) for path in SOURCES))
 
 
 def _uses(node: ast.AST, own: Set[str], inherited: Set[str]) -> list[str]:
@@ -71,7 +73,9 @@ def _uses(node: ast.AST, own: Set[str], inherited: Set[str]) -> list[str]:
 
 
 def _is_self(node: ast.expr) -> bool:
-    return (isinstance(node, ast.Name) and node.id in ("self", "cls")) or ast.unparse(node) == "super()"
+    if isinstance(node, ast.Call) and not node.args:
+        return isinstance(node.func, ast.Name) and node.func.id == "super"
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def _is_private(name: str) -> bool:
@@ -96,7 +100,7 @@ def _is_private_module(name: str) -> bool:
     ],
 )
 def test_uses_of_private_names_of_libraries_are_found(source: str) -> None:
-    assert [*violations(source)]
+    assert [*violations(naming(source))]
 
 
 @pytest.mark.parametrize(
@@ -110,12 +114,14 @@ def test_uses_of_private_names_of_libraries_are_found(source: str) -> None:
     ],
 )
 def test_a_modules_own_private_names_are_allowed(source: str) -> None:
-    assert [*violations(source)] == []
+    assert [*violations(naming(source))] == []
 
 
 def test_only_public_names_of_libraries_are_used() -> None:
+    modules = {path: naming(path.read_text()) for path in SOURCES}
+    inherited = set[str]().union(*map(private_names, modules.values()))
     found = [
-        f"{path.relative_to(ROOT)}:{use}" for path in SOURCES for use in violations(path.read_text(), _all_names())
+        f"{path.relative_to(ROOT)}:{use}" for path, nodes in modules.items() for use in violations(nodes, inherited)
     ]
     assert found == []
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from specchat.hosts import is_loopback
 
 
-@pytest.mark.parametrize("name", ["localhost", "LOCALHOST.", "127.0.0.1", "[::1]", "::1", "a.localhost"])
-def test_these_are_names_of_this_machine(name: str) -> None:
-    assert is_loopback(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["", "localhost.example.org", "notlocalhost", "127.0.0.1.example.org", "0.0.0.0", "10.0.0.1"]
-)
-def test_these_are_not(name: str) -> None:
-    assert not is_loopback(name)
+def test_names_of_this_machine_are_told_from_others() -> None:
+    own = ["localhost", "LOCALHOST.", "127.0.0.1", "[::1]", "::1", "a.localhost"]
+    others = ["", "localhost.example.org", "notlocalhost", "127.0.0.1.example.org", "0.0.0.0", "10.0.0.1"]
+    assert [name for name in (*own, *others) if is_loopback(name)] == own

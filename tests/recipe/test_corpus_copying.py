@@ -59,7 +59,7 @@ def test_texts_grow_with_the_hardness() -> None:
 
 
 @pytest.mark.parametrize("name", TASK_NAMES)
-def test_every_text_is_in_its_prompt_and_none_is_too_long(name: str) -> None:
+def test_every_text_is_in_its_prompt_and_short_enough_and_asked_for_in_many_wordings(name: str) -> None:
     random = Random(name)
     for exercise in exercises(name):
         prompt, answer = question_and_answer(name, exercise, random)
@@ -69,13 +69,9 @@ def test_every_text_is_in_its_prompt_and_none_is_too_long(name: str) -> None:
         assert answer.startswith("```") == answer.endswith("```") or name in ("repeat", "quote_line")
         assert answer.strip()
         assert not re.search(r"\{(ref|noun|ask)\}", prompt)
-
-
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_every_task_is_asked_in_many_wordings(name: str) -> None:
-    found = [wording.lower() for section in (name, f"{name} whole") for wording in wordings()[section]]
-    assert len(found) >= 85
-    assert len(set(found)) == len(found)
+    asked = [wording.lower() for section in (name, f"{name} whole") for wording in wordings()[section]]
+    assert len(asked) >= 85
+    assert len(set(asked)) == len(asked)
 
 
 def test_answers_are_fenced_exactly_when_pasted_code_is() -> None:
@@ -86,18 +82,16 @@ def test_answers_are_fenced_exactly_when_pasted_code_is() -> None:
             assert answer.startswith("```") == tagged
 
 
-def test_repeated_texts_are_unchanged() -> None:
+def test_repeated_texts_are_unchanged_and_the_case_of_letters_is_changed_as_asked() -> None:
     for name in ("repeat", "repeat_list"):
-        assert all(exercise.answer == exercise.pasted.text for exercise in exercises(name))
+        assert all(exercise.answer == exercise.pasted.text for exercise in exercises(name)), name
+    assert all(exercise.answer == exercise.pasted.text.upper() for exercise in exercises("upper"))
 
 
-def test_quoted_lines_are_the_only_ones_with_the_word() -> None:
+def test_quoted_lines_are_the_only_ones_with_the_word_and_quoted_sentences_are_at_their_place() -> None:
     for exercise in exercises("quote_line"):
         lines = [line for line in exercise.pasted.text.split("\n") if exercise.quoted["word"] in line]
         assert [line.strip() for line in lines] == [exercise.answer]
-
-
-def test_quoted_sentences_are_at_the_requested_place() -> None:
     for exercise in exercises("quote_sentence"):
         before, _, after = exercise.pasted.text.partition(exercise.answer)
         assert {"first": before, "last": after}[exercise.plain["ordinal"]] == ""
@@ -125,22 +119,15 @@ def test_replacing_changes_the_word_and_nothing_else() -> None:
         assert exercise.answer.replace(new, old) == exercise.pasted.text
 
 
-def test_letter_case_is_changed_as_asked() -> None:
-    assert all(exercise.answer == exercise.pasted.text.upper() for exercise in exercises("upper"))
-
-
 def test_sorted_lists_keep_their_form() -> None:
     for exercise in exercises("sort_words"):
         assert items_of(exercise.answer) == sorted(items_of(exercise.pasted.text))
         assert exercise.answer.startswith("- ") == exercise.pasted.text.startswith("- ")
 
 
-def test_everything_requested_is_extracted_in_order() -> None:
+def test_everything_requested_is_extracted_in_order_and_values_belong_to_their_key() -> None:
     for exercise in exercises("emails"):
         assert re.findall(r"[\w.]+@[\w.]+\w", exercise.pasted.text) == exercise.answer.split("\n")
-
-
-def test_values_belong_to_the_requested_key() -> None:
     for exercise in exercises("value"):
         key = re.escape(exercise.quoted["key"])
         found = re.findall(rf'(?m)^\s*"?{key}"?(?: =|:) "?(.*?)"?,?$', exercise.pasted.text)

@@ -28,7 +28,7 @@ from builtin_pair.lessons import (
 )
 from builtin_pair.mixture import DRILL_GROUP, KINDS, ROW_LENGTHS
 from builtin_pair.tokenizer import BytePairTokenizer
-from specchat_engine.training.model import TorchLlama
+from specchat_engine.training.model import ModelConfig, TorchLlama
 from specchat_engine.training.packing import PackedBatch, TokenDocument
 from specchat_engine.training.trainer import BatchSource
 
@@ -132,7 +132,10 @@ def test_a_repeated_string_is_requested_and_learned_completely(tokenizer: BytePa
     assert tokenizer.decode(drill.ids[: -len(text) - 1]).count(tokenizer.decode(text)) == 1
 
 
-def test_the_average_lies_between_the_target_before_and_after_its_last_lessons(tmp_path: Path) -> None:
+def test_the_average_lies_between_the_target_before_and_after_its_last_lessons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "TARGET", ModelConfig(320, width=32, layers=1, heads=1, kv_heads=1, feed_forward=32))
     run = stages.Run(tmp_path, 1, None, None, "F16")
     before, after = (TorchLlama(stages.TARGET, seed).requires_grad_(False) for seed in (1, 2))
     for name, model in (("target", before), ("target-lengthening", after)):

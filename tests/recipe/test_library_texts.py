@@ -19,19 +19,16 @@ def test_there_is_far_more_text_than_the_model_could_memorise() -> None:
     assert len(set(passages())) == len(passages())
 
 
-def test_pieces_of_code_are_complete_and_neither_too_short_nor_too_long() -> None:
+def test_pieces_of_code_and_passages_are_complete_and_neither_too_short_nor_too_long() -> None:
     for piece in code_pieces()[::40]:
         assert len(ast.parse(piece).body) == 1
         assert FEWEST <= len(piece) <= MOST
         assert piece.isascii()
-
-
-def test_passages_are_complete_sentences_on_one_line() -> None:
     for passage in passages():
-        assert FEWEST <= len(passage) <= MOST
-        assert "\n" not in passage
-        assert "  " not in passage
-        assert passage[-1] in ".:!?"
+        assert FEWEST <= len(passage) <= MOST, passage
+        assert "\n" not in passage, passage
+        assert "  " not in passage, passage
+        assert passage[-1] in ".:!?", passage
 
 
 def test_only_long_chats_contain_library_texts() -> None:

@@ -43,19 +43,10 @@ def test_every_kind_gets_about_its_share_of_the_tokens(tokenizer: BytePairTokeni
         assert tokens[number] / total == pytest.approx(SHARES[kind], abs=0.08), kind
 
 
-def test_a_drill_keeps_the_question_and_the_first_words_of_the_last_answer() -> None:
-    long_answer = TokenDocument([1] * 10 + [2] * 30, [False] * 10 + [True] * 30, 1)
-    drilled = drill(long_answer)
-    assert drilled.ids == [1] * 10 + [2] * 12
-    assert sum(drilled.learned) == 12
-
-
-def test_a_drill_of_a_short_answer_is_the_whole_chat() -> None:
-    short = TokenDocument([1] * 10 + [2] * 5, [False] * 10 + [True] * 5, 1)
-    assert drill(short) == short
-
-
-def test_a_drill_of_two_turns_cuts_the_second() -> None:
+def test_a_drill_keeps_what_precedes_the_last_answer_and_its_first_words() -> None:
     learned = [False] * 4 + [True] * 6 + [False] * 4 + [True] * 20
     drilled = drill(TokenDocument(list(range(34)), learned, 1))
     assert drilled.ids == list(range(26))
+    assert drilled.learned == learned[:26]
+    short = TokenDocument([1] * 10 + [2] * 5, [False] * 10 + [True] * 5, 1)
+    assert drill(short) == short

@@ -33,23 +33,17 @@ def test_every_text_comes_back(tokenizer: BytePairTokenizer) -> None:
         assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-def test_a_saved_tokenizer_is_the_same(tokenizer: BytePairTokenizer, tmp_path: Path) -> None:
+def test_a_tokenizer_that_was_saved_or_is_made_of_its_tokens_and_merges_is_the_same(
+    tokenizer: BytePairTokenizer, tmp_path: Path
+) -> None:
     tokenizer.save(tmp_path / "tokenizer.json")
     loaded = BytePairTokenizer.load(tmp_path / "tokenizer.json")
     assert (loaded.tokens, loaded.merges) == (tokenizer.tokens, tokenizer.merges)
-
-
-def test_a_tokenizer_made_of_its_tokens_and_merges_is_the_same(tokenizer: BytePairTokenizer) -> None:
     again = BytePairTokenizer.of(tokenizer.tokens, tokenizer.merges, len(SPECIALS))
     assert (again.tokens, again.merges, again.specials) == (tokenizer.tokens, tokenizer.merges, tokenizer.specials)
     for text in (*awkward_texts(Random(4), 300), "<|im_start|>a<|im_end|>"):
         assert again.encode(text) == tokenizer.encode(text)
         assert again.decode(again.encode(text)) == tokenizer.decode(tokenizer.encode(text))
-
-
-def test_too_little_text_for_the_size_is_rejected() -> None:
-    with pytest.raises(ValueError, match="give more text"):
-        BytePairTokenizer.train(["a b"], 1000, SPECIALS)
 
 
 def test_llama_cpp_cuts_two_thousand_awkward_texts_alike(tokenizer: BytePairTokenizer, tmp_path: Path) -> None:
@@ -87,6 +81,8 @@ def test_a_tokenizer_that_cuts_words_in_another_way_is_rejected(
         read_tokenizer(tmp_path / "toy.gguf")
 
 
-def test_a_tokenizer_of_another_size_is_rejected(tmp_path: Path) -> None:
+def test_a_tokenizer_of_another_size_and_too_little_text_for_a_size_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="give more text"):
+        BytePairTokenizer.train(["a b"], 1000, SPECIALS)
     with pytest.raises(ValueError, match="must agree"):
         write_gguf(tmp_path / "toy.gguf", TorchLlama(CONFIG), tokenizer_of(300), DESCRIPTION, "F32")
