@@ -66,19 +66,14 @@ def test_a_model_answers_about_an_image_and_shows_it(
     terminal.wait_for(r"all \d+ tokens are equal")
 
 
-def test_a_document_is_answered_in_the_app(specchat: Specchat, tmp_path: Path) -> None:
-    report = write_pdf(tmp_path / "report.pdf", "The heron stands in the reeds.")
+def test_the_text_of_a_document_goes_with_the_message_and_is_answered(specchat: Specchat, tmp_path: Path) -> None:
+    report, exported = write_pdf(tmp_path / "report.pdf", "The heron stands in the reeds."), tmp_path / "chat.jsonl"
     terminal = specchat("chat", "--drafter", "lookup", width=200, height=24)
     ready(terminal)
     terminal.type(f"Repeat the text of this file: @{report}")
     terminal.wait_for(rf"report\.pdf(.|\n)*specchat-guide(.|\n)*{STATISTICS}")
-
-
-def test_the_text_of_a_document_goes_with_the_message(environment: dict[str, str], tmp_path: Path) -> None:
-    report, exported = write_pdf(tmp_path / "report.pdf", "The heron stands in the reeds."), tmp_path / "chat.jsonl"
-    said = f"Repeat the text of this file: @{report}\n/export jsonl {exported}\n"
-    command = [*SPECCHAT, "chat", "--plain", "-n", "20"]
-    subprocess.run(command, input=said, env=environment, capture_output=True, text=True, timeout=120, check=True)
+    terminal.type(f"/export jsonl {exported} ")
+    terminal.wait_for("exported to")
     assert "The heron stands in the reeds." in exported.read_text("utf-8")
 
 

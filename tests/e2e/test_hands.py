@@ -23,9 +23,15 @@ def click(terminal: Terminal, column: int, row: int) -> None:
     terminal.raw(f"\x1b[<0;{column};{row}m")
 
 
-def test_every_new_line_key_adds_a_line_and_enter_sends_them_all(specchat: Specchat) -> None:
+def test_what_is_typed_early_new_lines_a_pasted_log_and_invalid_utf_8_arrive_as_they_are_meant(
+    specchat: Specchat,
+) -> None:
     terminal = specchat("chat", "-n", "8", width=80, height=24)
+    for letter in "nothing of this may be lost":
+        terminal.keys("-l", letter)
+    terminal.wait_for(r"› nothing of this may be lost\s*\n")
     ready(terminal)
+    terminal.keys("C-u")
     terminal.keys("-l", "one")
     terminal.raw(SHIFT_ENTER["kitty"])
     terminal.keys("-l", "two")
@@ -39,16 +45,24 @@ def test_every_new_line_key_adds_a_line_and_enter_sends_them_all(specchat: Specc
     terminal.keys("-l", "six")
     terminal.wait_for(r"› one\n +two\n +three\n +four\n +five\n +six\n")
     terminal.keys("Enter")
-    terminal.wait_for(r"▌ one\n▌ two\n▌ three\n▌ four\n▌ five\n▌ six\n")
+    terminal.wait_for(r"▌ one\n▌ two\n▌ three\n▌ four\n▌ five\n▌ six\n(.|\n)*\d tok/s ·", absent="esc Stop")
 
-
-def test_a_pasted_log_with_colours_and_keys_is_one_text_in_the_prompt(specchat: Specchat) -> None:
-    terminal = specchat("chat", width=80, height=24)
-    ready(terminal)
     terminal.raw("\x1b[200~one\rred \x1b[31mERROR\x1b[0m\rup\x1b[A \x1b end\r\x1b[201~")
-    terminal.wait_for(r"› one\n +red ERROR\n +up", absent="▌")
+    terminal.wait_for(r"› one\n +red ERROR\n +up", absent="▌ red")
     terminal.keys("-l", "last")
-    terminal.wait_for(r"› one\n +red ERROR\n +up.*\n +last", absent="▌")
+    terminal.wait_for(r"› one\n +red ERROR\n +up.*\n +last", absent="▌ red")
+    terminal.keys("Enter")
+    terminal.wait_for(r"▌ one\n▌ red ERROR\n▌ up.*\n▌ last\n(.|\n)*\d tok/s ·", absent="esc Stop")
+
+    terminal.raw(b"caf\xe9")
+    terminal.wait_for(r"› caf\ufffd\s*\n")
+    terminal.raw(b" \x1b[200~na\xefve \xff \xc3\xa9\x1b[201~")
+    terminal.wait_for(r"› caf\ufffd na\ufffdve \ufffd é\s*\n")
+    terminal.keys("Enter")
+    terminal.wait_for(r"▌ caf\ufffd na\ufffdve \ufffd é(.|\n)*\d tok/s ·", absent="esc Stop")
+    terminal.keys("C-q")
+    terminal.wait_for("exit code 0")
+    assert "Traceback" not in terminal.screen()
 
 
 def test_the_wheel_scrolls_up_and_a_click_or_the_key_jumps_back_to_the_end(specchat: Specchat) -> None:
@@ -100,22 +114,16 @@ def test_a_light_terminal_gets_the_light_theme_and_early_typing_is_kept(
 
 
 def test_the_chosen_theme_is_kept_after_a_restart(specchat: Specchat) -> None:
-    first = specchat("chat", width=80, height=24)
+    first = specchat("chat", "--theme", "dracula", width=80, height=24)
     first.wait_for("Ask something")
+    assert NORD not in first.screen(colours=True)
     first.type("/theme nord")
     first.wait_until(lambda _: NORD in first.screen(colours=True), "the theme")
     first.keys("C-q")
     first.wait_for("exit code 0")
-    assert NORD not in specchat_colours(specchat, "chat", "--theme", "dracula")
-    assert NORD in specchat_colours(specchat, "chat")
-
-
-def specchat_colours(specchat: Specchat, *arguments: str) -> str:
-    """The screen, with the text that was typed before the prompt appeared."""
-    terminal = specchat(*arguments, width=80, height=24)
-    terminal.keys("-l", "early")
-    terminal.wait_for("› early")
-    return terminal.screen(colours=True)
+    again = specchat("chat", width=80, height=24)
+    again.wait_for("Ask something")
+    assert NORD in again.screen(colours=True)
 
 
 def test_a_dumb_terminal_gets_the_chat_line_by_line(environment: dict[str, str]) -> None:
@@ -134,24 +142,3 @@ def new_lines(shown: str) -> int:
     """The number of new lines that the hint shows."""
     found = re.search(r"· (\d+) new", shown)
     return int(found[1]) if found else 0
-
-
-def test_text_typed_before_the_first_frame_appears_in_the_prompt(specchat: Specchat) -> None:
-    terminal = specchat("chat", width=80, height=24)
-    for letter in "nothing of this may be lost":
-        terminal.keys("-l", letter)
-    terminal.wait_for(r"› nothing of this may be lost\s*\n")
-
-
-def test_invalid_utf_8_becomes_replacement_characters_and_the_chat_goes_on(specchat: Specchat) -> None:
-    terminal = specchat("chat", "-n", "8", width=80, height=24)
-    ready(terminal)
-    terminal.raw(b"caf\xe9")
-    terminal.wait_for(r"› caf\ufffd\s*\n")
-    terminal.raw(b" \x1b[200~na\xefve \xff \xc3\xa9\x1b[201~")
-    terminal.wait_for(r"› caf\ufffd na\ufffdve \ufffd é\s*\n")
-    terminal.keys("Enter")
-    terminal.wait_for(r"▌ caf\ufffd na\ufffdve \ufffd é(.|\n)*max tokens · \d")
-    terminal.keys("C-q")
-    terminal.wait_for("exit code 0")
-    assert "Traceback" not in terminal.screen()

@@ -188,9 +188,8 @@ def test_a_pair_is_found_checked_downloaded_despite_a_kill_and_a_quit_and_chatte
 def test_a_downloaded_draft_can_be_added_to_the_target_in_the_picker(
     terminals: list[Terminal], new: dict[str, str], hub: Hub
 ) -> None:
-    for name in (*hub.repositories,):
-        done = subprocess.run((*SPECCHAT, "models", "pull", name), env=new, capture_output=True, timeout=60)
-        assert done.returncode == 0
+    pull = (*SPECCHAT, "models", "pull", *hub.repositories)
+    subprocess.run(pull, env=new, capture_output=True, timeout=60, check=True)
     terminal = start(terminals, new)
     terminal.wait_for("Welcome to specchat")
     terminal.keys("Enter")

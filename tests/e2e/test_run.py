@@ -64,26 +64,21 @@ def test_a_terminal_gets_colours(specchat: Callable[..., Terminal]) -> None:
     assert "seed 7" in shown
 
 
-def test_a_pipe_gets_the_text_alone(environment: dict[str, str]) -> None:
+def test_a_pipe_gets_the_text_alone_and_the_json_lines_contain_the_whole_answer(environment: dict[str, str]) -> None:
     done = run(environment, QUESTION)
-    *_, end = trace(environment, QUESTION)
+    start, *rounds, end = trace(environment, QUESTION)
     assert done.stdout.rstrip("\n") == end["text"].rstrip("\n")
     assert "\x1b" not in done.stdout + done.stderr
     source, figures = done.stderr.splitlines()
     assert "from the help: speculative decoding" in source
     assert "tok/s" in figures
-
-
-def test_the_json_lines_contain_the_whole_answer(environment: dict[str, str]) -> None:
-    start, *rounds, end = trace(environment, QUESTION)
     assert [start["type"], end["type"], *{line["type"] for line in rounds}] == ["start", "end", "round"]
     assert "".join(emitted(rounds, "text")) == end["text"] != ""
     assert start["prompt_tokens"] == end["stats"]["prompt_tokens"] > 0
     assert end["stats"]["num_rounds"] == len(rounds)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.8])
-@pytest.mark.parametrize("question", [QUESTION, "Show me the code of textwrap.indent"])
+@pytest.mark.parametrize(("question", "temperature"), [(QUESTION, 0.8), ("Show me the code of textwrap.indent", 0.0)])
 def test_the_text_is_the_same_with_and_without_speculation(
     environment: dict[str, str], question: str, temperature: float
 ) -> None:

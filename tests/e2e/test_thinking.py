@@ -20,9 +20,11 @@ def thinker(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
     return "-m", str(pair.target), "-d", str(pair.draft), "-k", "4", "--drafter", "model", "-c", "1024"
 
 
-def test_a_thought_folds_with_its_speed_and_alpha_and_unfolds(specchat: Specchat, thinker: Sequence[str]) -> None:
-    terminal = specchat("chat", *thinker, width=120, height=30)
-    terminal.wait_for("● active")
+def test_thinking_is_turned_on_and_a_thought_folds_and_unfolds(specchat: Specchat, thinker: Sequence[str]) -> None:
+    terminal = specchat("chat", *thinker, "--think", "off", width=120, height=30)
+    terminal.wait_for("think off +ctx")
+    terminal.type("hello")
+    terminal.wait_for(r"Yes(.|\n)*τ", absent="thought for")
     terminal.type("/think on ")
     terminal.wait_for("think on +ctx")
     terminal.type("hello")
@@ -40,13 +42,6 @@ def test_a_thought_folds_with_its_speed_and_alpha_and_unfolds(specchat: Specchat
     terminal.wait_for("F1 Help", absent="c Copy")
     terminal.type("/verify ")
     terminal.wait_for(r"all \d+ tokens are equal")
-
-
-def test_thinking_turned_off_leaves_no_thought(specchat: Specchat, thinker: Sequence[str]) -> None:
-    terminal = specchat("chat", *thinker, "--think", "off", width=120, height=30)
-    terminal.wait_for("think off +ctx")
-    terminal.type("hello")
-    terminal.wait_for(r"Yes(.|\n)*τ", absent="thought for")
 
 
 def test_a_lossy_rule_for_thoughts_is_named_in_the_header_and_under_the_answer(
