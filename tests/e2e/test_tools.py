@@ -64,6 +64,7 @@ def test_a_call_is_made_only_with_consent_and_the_answer_goes_on(specchat: Specc
     terminal.keys("y")
     terminal.wait_for(rf"▸ called time_get_current_time(.|\n)*{DONE}", absent=ASKED)
     terminal.keys("Tab")
+    terminal.wait_for("c Copy")
     terminal.keys("Up", "o")
     assert "<tool_call>" not in terminal.wait_for(r"▏ .*\+09:00")
 
