@@ -97,32 +97,26 @@ def test_the_usual_keys_may_be_written_down_as_they_are() -> None:
         read_keymap({name: keys}, known)
 
 
-async def test_a_configured_theme_and_key_are_in_force() -> None:
+async def test_a_configured_theme_and_key_are_in_force_and_in_the_help() -> None:
     appearance = read_appearance("nord", {"chat.knobs": "alt+k", "app.quit": "ctrl+x"})
     app = SpecchatApp(chat_options(), ScriptedClient(), appearance)
-    async with app.run_test(size=(140, 40)) as pilot:
-        await pilot.pause(0.1)
-        assert app.theme == "nord"
-        await pilot.press("f2")
-        assert not app.screen.query_one(Knobs).display
-        app.post_message(Key("alt+k", "k"))  # as terminals without kitty's protocol send it
-        await pilot.pause()
-        assert app.screen.query_one(Knobs).display
-    assert chosen_theme() is None, "a theme for this time is not kept"
-
-
-async def test_the_help_names_the_users_own_keys_and_the_command_that_was_asked_about() -> None:
-    app = SpecchatApp(chat_options(), ScriptedClient(), read_appearance(None, {"chat.knobs": "alt+k"}))
     async with app.run_test(size=(140, 60)) as pilot:
         await pilot.pause(0.1)
+        assert app.theme == "nord"
         await pilot.press(*"/help k", "enter")
         await pilot.pause(0.2)
         rows = [str(cell.render()) for cell in app.screen.query(Static)]
         assert rows[0] == "/k"
         assert rows[2] == "The most tokens drafted in a round; 0 is plain."
-        assert rows[rows.index("Alt+K") + 1].startswith("knobs")
+        assert rows[rows.index("Alt+K") + 1].startswith("knobs"), "the help names the user's own keys"
         assert "F2" not in rows
         assert "F3" in rows
+        await pilot.press("escape", "f2")
+        assert not app.screen.query_one(Knobs).display
+        app.post_message(Key("alt+k", "k"))  # as terminals without kitty's protocol send it
+        await pilot.pause()
+        assert app.screen.query_one(Knobs).display
+    assert chosen_theme() is None, "a theme for this time is not kept"
 
 
 @pytest.mark.parametrize("how", ["command", "palette"])

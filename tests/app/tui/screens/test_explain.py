@@ -44,7 +44,7 @@ async def test_one_key_explains_the_figures_with_the_answers_numbers_and_narrow_
         assert isinstance(pilot.app.screen, ChatScreen)
 
 
-async def test_a_figure_of_the_panel_is_explained_by_a_question_mark() -> None:
+async def test_a_question_mark_explains_a_figure_of_the_panel_the_selected_answer_and_its_token() -> None:
     async with chat(ScriptedClient(script(ROUNDS))) as pilot:
         await ask(pilot)
         await press(pilot, "f9")
@@ -52,6 +52,12 @@ async def test_a_figure_of_the_panel_is_explained_by_a_question_mark() -> None:
         assert marked(pilot) == "accepted"
         assert "4 of 6 drafted tokens became part of the answer" in text_at(pilot, "text")
         assert "coupled" in str(pilot.app.screen.query_one("#names", Listing).items[-1].value)
+        await press(pilot, "escape", "escape")
+        await press(pilot, "tab", "question_mark")
+        assert marked(pilot) == "tok/s", "of the selected answer"
+        await press(pilot, "escape")
+        await press(pilot, "t", "up", "question_mark")
+        assert [name[0] for name in names(pilot)] == ["●", "○", "·", "◆"], "of its marked token"
 
 
 async def test_the_command_explains_one_figure_and_enter_reads_more() -> None:
@@ -73,16 +79,6 @@ async def test_before_the_first_answer_figures_are_explained_in_general_and_an_u
         assert "did you mean alpha?" in note(pilot)
         await press(pilot, "f12")
         assert "Tokens per second while decoding." in text_at(pilot, "text")
-
-
-async def test_a_selected_answer_explains_its_figures_and_its_marked_token() -> None:
-    async with chat(ScriptedClient(script(ROUNDS))) as pilot:
-        await ask(pilot)
-        await press(pilot, "tab", "question_mark")
-        assert marked(pilot) == "tok/s"
-        await press(pilot, "escape")
-        await press(pilot, "t", "up", "question_mark")
-        assert [name[0] for name in names(pilot)] == ["●", "○", "·", "◆"]
 
 
 async def test_a_token_of_the_inspector_is_explained_beside_the_others_and_the_alternatives() -> None:

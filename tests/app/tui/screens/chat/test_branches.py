@@ -99,24 +99,19 @@ async def test_an_answer_that_is_left_for_another_session_is_kept_as_far_as_it_w
         assert answer(pilot).figures == "stopped"
 
 
-async def test_clearing_begins_anew_in_the_same_session() -> None:
+async def test_commands_clear_the_conversation_and_turn_settings_at_once() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
         await command(pilot, "/clear")
         assert shown(pilot) == []
-        await ask(pilot, "Why?")
-        assert [message.content for message in client.asked[-1]] == ["Why?"]
-
-
-async def test_commands_turn_settings_at_once() -> None:
-    client = ScriptedClient()
-    async with chat(client) as pilot:
         await command(pilot, "/temp 0.2")
         await command(pilot, "/spec off")
         assert (client.settings[-1].sampling.temperature, client.settings[-1].k) == (0.2, 0)
         await command(pilot, "/preset greedy")
         assert client.settings[-1].sampling.temperature == 0
+        await ask(pilot, "Why?")
+        assert [message.content for message in client.asked[-1]] == ["Why?"]
 
 
 async def test_nothing_changes_the_branch_while_an_answer_runs() -> None:

@@ -15,22 +15,10 @@ from specchat_engine.prompt.messages import ToolCall
 from support.stored import begun, said
 
 
-async def test_a_session_goes_on_in_another_start_with_its_settings() -> None:
+async def test_a_resumed_session_has_its_figures_before_the_models_are_loaded_and_goes_on_with_its_settings() -> None:
     async with chat(ScriptedClient()) as pilot:
         await ask(pilot)
         await command(pilot, "/k 3")
-    client = ScriptedClient()
-    async with chat(client, resumes=True) as pilot:
-        assert [entry.raw for entry in questions(pilot)] == ["Hi"]
-        assert len(answers(pilot)) == 1
-        await ask(pilot, "more")
-        assert [message.content for message in client.asked[-1]] == ["Hi", " Hello there world", "more"]
-        assert client.settings[-1].k == 3
-
-
-async def test_a_resumed_session_has_its_figures_and_names_before_the_models_are_loaded() -> None:
-    async with chat(ScriptedClient()) as pilot:
-        await ask(pilot)
         told, name = pilot.app.screen.query_one(Dashboard).view.figures, seen(pilot)[2]
     memory = MemoryUse(60_000_000, 4_000_000, 0, 0)
     client = ScriptedClient(hold_loading=True, load_events=(replace(LOADED, memory=memory),))
@@ -48,6 +36,9 @@ async def test_a_resumed_session_has_its_figures_and_names_before_the_models_are
         await quiet(pilot)
         assert pilot.app.screen.query_one(Dashboard).view.figures == told, "and after they are loaded"
         assert pilot.app.screen.query_one(Dashboard).view.memory == memory
+        await ask(pilot, "more")
+        assert [message.content for message in client.asked[-1]] == ["Hi", " Hello there world", "more"]
+        assert client.settings[-1].k == 3
 
 
 async def test_calls_of_a_stored_session_are_shown_with_their_results_and_sent_again() -> None:

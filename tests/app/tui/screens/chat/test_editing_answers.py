@@ -49,7 +49,7 @@ async def test_the_text_is_no_command_no_file_and_not_in_the_history() -> None:
         assert prompt(pilot).text == "/edit answer"
 
 
-async def test_an_emptied_prompt_ends_the_editing() -> None:
+async def test_an_emptied_prompt_or_a_new_chat_ends_the_editing() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -59,12 +59,6 @@ async def test_an_emptied_prompt_ends_the_editing() -> None:
         await press(pilot, *"Why?", "enter")
         assert client.prefixes[-1] == ()
         assert shown(pilot) == ["Who?", " one", "Why?", " one"]
-
-
-async def test_a_new_chat_does_not_take_the_text_as_that_of_an_answer() -> None:
-    client = ScriptedClient(script("> one"))
-    async with chat(client) as pilot:
-        await ask(pilot, "Who?")
         await command(pilot, "/edit answer")
         await press(pilot, "ctrl+n")
         await press(pilot, "enter")

@@ -39,20 +39,7 @@ async def test_keys_and_a_click_explain_one_figure_after_the_other_and_hide_the_
         assert pilot.app.screen.query_one("#transcript").size.width == wide
 
 
-async def test_on_a_narrow_screen_the_panel_stands_over_the_conversation_while_it_is_looked_at() -> None:
-    async with chat(ScriptedClient(), (80, 24)) as pilot:
-        await ask(pilot)
-        assert panel(pilot).size.width == 0
-        await press(pilot, "f9")
-        assert panel(pilot).region.width == 80
-        assert panel(pilot).has_focus
-        assert pilot.app.screen.query_one("#row").region.height == 1
-        await press(pilot, "escape")
-        assert panel(pilot).size.width == 0
-        assert prompt(pilot).has_focus
-
-
-async def test_the_legend_is_shown_once_on_a_very_wide_screen() -> None:
+async def test_the_legend_is_shown_once_on_a_very_wide_screen_and_the_panel_on_a_narrow_one_for_a_while() -> None:
     async with chat(ScriptedClient(), (200, 50)) as pilot:
         legend = pilot.app.screen.query_one("#legend")
         assert panel(pilot).display
@@ -61,3 +48,11 @@ async def test_the_legend_is_shown_once_on_a_very_wide_screen() -> None:
         await press(pilot, "f9")
         assert not panel(pilot).display
         assert legend.display
+        await pilot.resize_terminal(80, 24)
+        await press(pilot, "f9")
+        assert panel(pilot).region.width == 80, "it stands over the conversation while it is looked at"
+        assert panel(pilot).has_focus
+        assert pilot.app.screen.query_one("#row").region.height == 1
+        await press(pilot, "escape")
+        assert panel(pilot).size.width == 0
+        assert prompt(pilot).has_focus

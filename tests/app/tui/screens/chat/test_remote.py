@@ -69,7 +69,7 @@ async def test_80_columns_are_enough_for_the_model_and_the_whole_host_beside_a_l
         assert f"… at {server.url.removeprefix('http://')}  ● as the server was started" in header(pilot)
 
 
-async def test_the_header_names_the_server_and_an_answer_ends_with_the_rounds_that_it_counted() -> None:
+async def test_the_header_names_the_server_whose_answers_have_the_rounds_that_it_counted_and_can_be_stopped() -> None:
     async with chatting() as (pilot, server):
         assert f"guide · vLLM at {server.url.removeprefix('http://')}" in header(pilot)
         assert "as the server was started" in header(pilot)
@@ -81,22 +81,14 @@ async def test_the_header_names_the_server_and_an_answer_ends_with_the_rounds_th
         assert "×? plain" in said.figures
         said.show(View.TRACE)
         assert "▯" in "".join(piece.text for rows in said.sections() for line in rows for piece in line.pieces)
-
-
-async def test_rounds_that_were_shown_while_it_streamed_are_replaced() -> None:
-    async with chatting() as (pilot, server):
         server.replies.append(recorded(VLLM / "draft-comp-stream.txt"))
         await ask(pilot)
-        assert sum(len(event.drafted) for event in answer(pilot).rounds) == 60
+        assert sum(len(event.drafted) for event in answer(pilot).rounds) == 60, "those that were shown are replaced"
         assert answer(pilot).text.startswith(" four five six one two")
-
-
-async def test_escape_closes_the_connection() -> None:
-    async with chatting() as (pilot, server):
         server.replies.append(stream(delta("Hello"), delta(" there"), hold_after=1))
         await ask(pilot)
         await press(pilot, "escape")
-        assert server.left.wait(10)
+        assert server.left.wait(10), "the connection is closed"
         assert answer(pilot).text == "Hello"
         assert "stopped" in answer(pilot).figures
 
@@ -145,8 +137,10 @@ async def test_what_needs_a_model_on_this_machine_is_one_sentence() -> None:
         for text in ("/set ctx-size 512", "/learn on", "/store", "/draft none", "/verify", "/race", "/tour"):
             await command(pilot, text)
             assert "without --remote" in note(pilot), text
-        await command(pilot, "/edit answer")
-        assert "a server does not go on from an edited answer" in note(pilot)
+        for edit in (command(pilot, "/edit answer"), press(pilot, "tab", "e")):
+            await edit
+            assert "a server does not go on from an edited answer" in note(pilot)
+        await pilot.press("escape")
         await pilot.press("ctrl+up")
         assert "drafts as it was started" in note(pilot)
         assert not pilot.app.screen.query_one(LoadKnobs).display

@@ -45,7 +45,7 @@ async def test_what_is_being_written_gets_all_its_characters_and_f5_still_steps(
         assert "Shift+F5" in bar(pilot)
 
 
-async def test_another_k_counts_from_the_next_round_of_a_frozen_answer() -> None:
+async def test_another_k_counts_from_the_next_round_of_a_frozen_answer_and_esc_stops_it() -> None:
     client = ScriptedClient(script(FIVE))
     async with chat(client) as pilot:
         await pilot.press("f5")
@@ -53,6 +53,10 @@ async def test_another_k_counts_from_the_next_round_of_a_frozen_answer() -> None
         await pilot.press("ctrl+up")
         assert client.settings[-1].k != client.settings[0].k
         assert said(pilot) == 0
+        await press(pilot, "space")
+        await press(pilot, "escape")
+        assert not answer(pilot).live
+        assert answer(pilot).raw == " one"
 
 
 async def test_slow_motion_lets_rounds_through_by_itself_until_it_is_held() -> None:
@@ -86,16 +90,6 @@ async def test_rounds_that_a_slow_engine_still_owes_are_forgotten_when_it_is_hel
         client.go.set()
         await quiet(pilot)
         assert said(pilot) <= 3
-
-
-async def test_esc_stops_a_frozen_answer() -> None:
-    async with chat(ScriptedClient(script(FIVE))) as pilot:
-        await pilot.press("f5")
-        await ask(pilot)
-        await press(pilot, "space")
-        await press(pilot, "escape")
-        assert not answer(pilot).live
-        assert answer(pilot).raw == " one"
 
 
 async def test_an_answer_that_runs_is_frozen_where_it_is() -> None:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from app.tui.chatting import answer, ask, chat, command, header, note, quiet, seen
 from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat_engine.prompt.thinking_switch import ThinkingSwitch
@@ -30,17 +32,15 @@ async def test_the_level_goes_to_the_engine_and_stands_in_the_header() -> None:
         assert "hybrid · k auto" in header(pilot)
 
 
-async def test_a_model_without_a_switch_says_so_and_its_header_claims_nothing() -> None:
-    async with chat(client(ThinkingSwitch())) as pilot:
-        await command(pilot, "/think high")
-        assert "no switch" in note(pilot)
+@pytest.mark.parametrize(
+    ("switch", "level", "why"),
+    [(ThinkingSwitch(), "high", "no switch"), (WORDS, "off", "its reasoning_effort is low instead")],
+)
+async def test_a_model_that_cannot_think_so_says_why(switch: ThinkingSwitch, level: str, why: str) -> None:
+    async with chat(client(switch)) as pilot:
+        await command(pilot, f"/think {level}")
+        assert why in note(pilot)
         assert "think high" not in header(pilot)
-
-
-async def test_a_model_that_always_thinks_says_what_off_means() -> None:
-    async with chat(client(WORDS)) as pilot:
-        await command(pilot, "/think off")
-        assert "its reasoning_effort is low instead" in note(pilot)
 
 
 async def test_a_thought_that_the_prompt_opened_is_one_from_its_first_token_on() -> None:
