@@ -16,15 +16,7 @@ from app.tui.scripted_client import LOADED, ScriptedClient, Summarising, chat_op
 from specchat.chat.archive import Archive, session_to_resume
 from specchat.chat.commands.registry import commands
 from specchat.chat.saved_texts import saved_prompts
-from specchat.engine_process.protocol import (
-    Ended,
-    Event,
-    Notice,
-    Offer,
-    Recounted,
-    ServerInfo,
-    TaskFailed,
-)
+from specchat.engine_process.protocol import Ended, Event, Notice, Offer, Recounted, ServerInfo, TaskFailed
 from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper, SpokenAnswer
 from specchat.settings.paths import sessions_db
@@ -137,14 +129,11 @@ def test_a_backslash_continues_the_message(chat: Chat) -> None:
     assert [message.content for message in chat.client.asked[0]] == ["one \ntwo"]
 
 
-def test_settings_change_by_command(chat: Chat) -> None:
-    chat("/k 3", "/temp 0", "Hi", "/spec off", "Hi")
-    assert [(settings.k, settings.sampling.temperature) for settings in chat.client.settings] == [(3, 0.0), (0, 0.0)]
-
-
-def test_how_much_to_think_is_a_command_and_a_model_without_a_switch_says_so(chat: Chat) -> None:
-    chat("/think low", "/set think-tokens 64", "Hi")
-    assert (chat.client.settings[-1].thinking, chat.client.settings[-1].think_tokens) == ("low", 64)
+def test_settings_change_by_command_and_what_they_do_not_change_is_said(chat: Chat) -> None:
+    chat("/k 3", "/temp 0", "/think low", "/set think-tokens 64", "Hi", "/spec off", "Hi")
+    first, second = chat.client.settings
+    assert (first.k, first.sampling.temperature, first.thinking, first.think_tokens) == (3, 0.0, "low", 64)
+    assert (second.k, second.sampling.temperature) == (0, 0.0)
     assert "think-tokens is 64 from the next answer on." in chat.notes.getvalue()
     assert "thinking is low from the next answer on." in chat.notes.getvalue()
     assert "no switch" in chat.notes.getvalue()

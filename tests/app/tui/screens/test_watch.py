@@ -196,21 +196,12 @@ async def test_a_connection_that_breaks_ends_what_runs_is_told_and_is_back_again
         (answer,) = answers(pilot)
         assert not answer.live
         assert answer.figures.startswith("its end was not told")
-        client.tell(Connected(SERVER), state(1), start(1, "Another?"), made(1, 0))
+        client.tell(Connected(SERVER), state(1, lost=7), start(1, "Another?"), made(1, 0))
         await drawn(pilot, client)
         assert questions(pilot) == ["First?", "Another?"], "after a restart the numbers begin again"
-        assert notices(pilot)[-1] == "· connected again"
+        assert notices(pilot)[2] == "· connected again"
+        assert "7 events came too fast" in notices(pilot)[3]
         assert "following request 1" in bar(pilot)
-
-
-async def test_after_a_loss_the_answer_that_is_followed_goes_on_without_a_gap() -> None:
-    async with watching(start(1), made(1, 0, "ab"), start(2)) as (pilot, client):
-        client.tell(state(1, lost=7), start(1), made(1, 0, "ab"), made(1, 1, "cd"))
-        await drawn(pilot, client)
-        (answer,) = answers(pilot)
-        assert answer.raw == "abcd"
-        assert "7 events came too fast" in notices(pilot)[-1]
-        assert "others" not in bar(pilot)
 
 
 async def test_a_very_long_question_is_shortened_and_control_characters_are_not_drawn() -> None:

@@ -2,17 +2,17 @@ import pytest
 
 from app.tui.prompting import prompting
 
-LONG = "\n".join(f"line {number}" for number in range(214))
+LONG = "\n".join(f"line {number}" for number in range(10_000))
 
 
 async def test_a_long_paste_stands_behind_a_label_and_is_sent_in_full() -> None:
     async with prompting() as at:
         await at.press(*"See: ")
         await at.paste(LONG)
-        assert at.text == "See: [pasted #1: 214 lines]"
+        assert at.text == "See: [pasted #1: 10,000 lines]"
         await at.press(*" ok?", "enter")
         assert at.sent == [f"See: {LONG} ok?"]
-        assert at.host.submitted[0].shown == "See: [pasted #1: 214 lines] ok?"
+        assert at.host.submitted[0].shown == "See: [pasted #1: 10,000 lines] ok?"
 
 
 async def test_a_short_paste_is_harmless_text_and_a_long_line_is_counted_in_characters() -> None:
@@ -62,24 +62,12 @@ async def test_a_click_or_an_up_key_that_lands_inside_a_label_does_not_break_it(
 
 async def test_two_pastes_are_told_apart_and_the_words_of_a_label_in_a_paste_are_its_own() -> None:
     other = LONG.replace("line", "row")
-    first = LONG + " [pasted #2: 214 lines]"
+    first = LONG + " [pasted #2: 10,000 lines]"
     async with prompting() as at:
         await at.paste(first)
         await at.paste(other)
         await at.press("enter")
         assert at.sent == [first + other]
-
-
-async def test_a_label_of_an_earlier_message_is_never_given_to_another_paste() -> None:
-    other = LONG.replace("line", "row")
-    async with prompting() as at:
-        await at.paste(LONG)
-        await at.paste(other)
-        await at.press("home", "delete", "enter", "up")
-        assert at.text == "[pasted #2: 214 lines]"
-        await at.paste(LONG)
-        await at.press("enter")
-        assert at.sent == [other, other + LONG]
 
 
 async def test_a_copied_or_cut_label_is_pasted_in_full() -> None:
@@ -89,12 +77,3 @@ async def test_a_copied_or_cut_label_is_pasted_in_full() -> None:
         assert at.host.clipboard == LONG
         await at.press("end", "ctrl+v", "shift+home", "ctrl+x", "a", "ctrl+v", "enter")
         assert at.sent == ["a" + LONG + LONG]
-
-
-async def test_ten_thousand_pasted_lines_are_all_sent() -> None:
-    text = "\n".join(f"{number} " + "word " * 12 for number in range(10_000))
-    async with prompting() as at:
-        await at.paste(text)
-        assert at.text == "[pasted #1: 10,000 lines]"
-        await at.press("x", "enter")
-        assert at.sent == [text + "x"]

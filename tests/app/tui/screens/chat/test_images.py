@@ -9,18 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import (
-    Chat,
-    chat,
-    command,
-    note,
-    prompt,
-    questions,
-    quiet,
-    screen,
-    seen,
-    transcript,
-)
+from app.tui.chatting import Chat, chat, command, note, prompt, questions, quiet, screen, seen, transcript
 from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat.engine_process.protocol import TaskFailed
 from specchat.settings.paths import images_folder
