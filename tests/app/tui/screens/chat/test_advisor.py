@@ -1,4 +1,4 @@
-"""What is said after an answer; `tests/app/insight` has the causes themselves."""
+"""What is said after an answer; `tests/app/stats` has the causes themselves."""
 
 from dataclasses import replace
 

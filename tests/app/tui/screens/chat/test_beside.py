@@ -53,8 +53,8 @@ async def test_the_last_session_is_shown_beside_and_what_is_written_goes_to_the_
         assert [message.content for message in client.asked[-1]][:3] == ["Lamp?", " two", "More?"]
         archive = screen(pilot).state.archive
         stored = [await archive.open(one.id) for one in await archive.do(lambda store: store.sessions(5))]
-        said = sorted([message.content for message in one.path()][::2] for one in stored if one)
-        assert said == [["Fox?", "Why?"], ["Lamp?", "More?", "Oil?"]]
+        said = sorted([message.content for message in one.path()] for one in stored if one)
+        assert said == [["Fox?", " one", "Why?", " three"], ["Lamp?", " two", "More?", " two", "Oil?", " three"]]
 
 
 async def test_a_click_on_the_title_of_the_other_one_goes_there_and_so_do_the_keys_of_messages() -> None:
