@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, command, note, press, text_at
+from app.tui.chatting import Chat, ask, chat, command, note, press, quiet, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.stats.figures.figure import Explanation
 from specchat.tui.screens.chat.screen import ChatScreen
@@ -37,6 +37,7 @@ async def test_one_key_explains_the_figures_with_the_answers_numbers_and_narrow_
             pilot, "text"
         )
         await pilot.resize_terminal(50, 20)
+        await quiet(pilot)
         assert not pilot.app.screen.query_one("#names").display
         await press(pilot, "up", "up")
         assert text_at(pilot, "text").startswith("× plain")

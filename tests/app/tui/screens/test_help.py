@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Input, Static
 
-from app.tui.chatting import Chat, ask, chat, command, press, seen, text_at
+from app.tui.chatting import Chat, ask, chat, command, press, quiet, seen, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.manual.sections import SectionAddress
 from specchat.tui.screens.chat.screen import ChatScreen
@@ -37,7 +37,7 @@ async def test_what_a_key_does_is_beside_it_or_below_it_where_that_is_too_narrow
         await pilot.press("f1")
         for size, stacked in ((SMALL, False), ((40, 15), True)):
             await pilot.resize_terminal(*size)
-            await pilot.pause()
+            await quiet(pilot)
             key, does = (pilot.app.screen.query(f".keys .{kind}").first(Static) for kind in ("name", "text"))
             assert (does.region.y > key.region.y) is stacked, size
             assert all(cell.region.width > 20 for cell in pilot.app.screen.query(".text")), size

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from app.tui.chatting import Chat, ask, chat
+from app.tui.chatting import Chat, ask, chat, quiet
 from app.tui.scripted_client import ScriptedClient
 from specchat.tui.widgets.key_row import KeyRow, OfferedKey, fitting
 from specchat.tui.widgets.knobs import Knobs
@@ -28,6 +28,7 @@ async def test_no_key_is_cut_a_click_presses_one_and_behind_a_window_there_are_n
     async with chat(ScriptedClient(hold_after=1), (60, 24)) as pilot:
         for width, last in ((60, " New"), (80, " Race")):
             await pilot.resize_terminal(width, 24)
+            await quiet(pilot)
             assert shown(pilot).startswith("F1 Help F2 Knobs F3 View F8 Models ^o Sessions ^n New")
             assert shown(pilot).endswith(last)
         await pilot.click(KeyRow, offset=(shown(pilot).index("F2 Knobs") + 4, 0))

@@ -1,6 +1,6 @@
 """Notes: above the prompt, until the next key."""
 
-from app.tui.chatting import chat, command, header, note, prompt
+from app.tui.chatting import chat, command, header, note, prompt, quiet
 from app.tui.scripted_client import ScriptedClient
 
 
@@ -8,6 +8,7 @@ async def test_a_note_is_above_the_prompt_as_a_whole_and_leaves_the_header_alone
     async with chat(ScriptedClient()) as pilot:
         for size in ((140, 40), (80, 24), (40, 15)):
             await pilot.resize_terminal(*size)
+            await quiet(pilot)
             before = header(pilot)
             await command(pilot, "/nosuchcommand")
             text = note(pilot)

@@ -119,6 +119,7 @@ async def test_a_narrow_terminal_shows_the_active_one_alone_and_says_how_many_co
         assert "two conversations need 120 columns, this terminal has 119" in note(pilot)
         assert len(panes(pilot)) == 1
         await pilot.resize_terminal(120, 30)
+        await quiet(pilot)
         await two(pilot, client)
         assert len(panes(pilot)) == 2
         await pilot.resize_terminal(90, 30)

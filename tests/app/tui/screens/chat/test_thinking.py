@@ -28,6 +28,7 @@ async def test_the_level_goes_to_the_engine_and_stands_in_the_header() -> None:
         assert "think" not in header(pilot)
         await command(pilot, "/think medium")
         await pilot.resize_terminal(80, 24)
+        await quiet(pilot)
         assert "think medium" in header(pilot)
         assert "hybrid · k auto" in header(pilot)
 
