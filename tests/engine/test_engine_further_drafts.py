@@ -33,8 +33,11 @@ def answers(engine: Engine, drafter: str, **changes: object) -> list[str]:
     return conversations.answers(engine.session(settings=settings, seed=5))
 
 
-def test_each_draft_model_has_a_name_and_its_own_description(engine: Engine, files: EngineFiles) -> None:
+def test_each_draft_model_has_a_name_its_own_description_and_its_own_context(
+    engine: Engine, files: EngineFiles
+) -> None:
     assert engine.drafters[:4] == ("hybrid", "model", "model-2", "model-3")
+    assert [info.n_ctx for info in engine.further.values()] == [256, 512]
     assert [Path(info.path) for info in engine.further.values()] == [files.short, files.stranger]
 
 

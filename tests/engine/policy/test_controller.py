@@ -409,6 +409,7 @@ def test_costs_belong_to_a_thread_count_and_come_back_with_it() -> None:
     controller.costs_of("model").by_threads.current.observe(1, 0, 1.0)
     controller.use_threads(4, 1)
     assert not controller.target.measured(0)
+    assert controller.costs_of("model").by_threads.current.measured(0), "the draft model's number stays"
     assert controller.costs_of("model").by_threads.current.at(1, 0) == pytest.approx(1.0)
     for _ in range(8):
         controller.target.observe(1, 0, 6.0)

@@ -160,6 +160,16 @@ def test_an_interrupted_answer_counts_for_its_own_kind_of_text() -> None:
     assert len(controller.learned) >= 3
 
 
+def test_the_draft_model_reads_a_long_prompt_after_the_first_token() -> None:
+    session = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", sampling=GREEDY, controller=knowing(0.05, 0.05)
+    )
+    first, second, *_ = rounds_of(session, "x" * 100)
+    assert (first.source, first.reason) == ("none", "the drafter reads the prompt after the first token")
+    assert second.source == "model"
+    assert session.stats.draft_prompt_ms > 0
+
+
 def test_reading_a_prompt_does_not_count_as_drafting() -> None:
     controller = knowing(0.05, 0.01)
     law = letters(3, end=-50)
