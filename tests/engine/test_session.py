@@ -31,7 +31,7 @@ def test_an_answer_is_kept_in_the_transcript() -> None:
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.integers(0, 500),
     st.sampled_from([0.0, 0.8, 1.5]),

@@ -24,7 +24,7 @@ CHANGES: tuple[dict[str, object], ...] = (
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 12), st.sampled_from(CHANGES)), max_size=8), st.integers(0, 99))
 def test_turning_the_knobs_in_mid_answer_never_changes_the_text(
     changes: list[tuple[int, dict[str, object]]], seed: int

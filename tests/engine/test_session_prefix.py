@@ -24,7 +24,7 @@ def answer(session: Session, prefix: list[int] | tuple[int, ...] | str = (), tur
     return session.text
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.integers(0, 500),
     st.sampled_from([0.0, 0.8]),
@@ -160,7 +160,7 @@ def test_a_branch_that_is_cancelled_keeps_what_was_given() -> None:
     assert session.end_reason == "cancelled"
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 500), st.integers(0, 8), st.text(alphabet="abc \n", max_size=12))
 def test_an_answer_goes_on_from_a_text_and_k_does_not_matter(seed: int, k: int, text: str) -> None:
     texts = set()

@@ -64,7 +64,7 @@ def fail_once(session: Session) -> None:
     drafter.propose = broken  # type: ignore[method-assign, assignment]
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(
     st.sampled_from(KINDS),
     st.sampled_from(["coupled", "rejection", "block", "typical"]),

@@ -40,7 +40,7 @@ def loaded(
         yield engine, adversary
 
 
-def cases(kind: str, temperature: float, max_tokens: int = 90) -> list[Case]:
+def cases(kind: str, temperature: float, max_tokens: int = 60) -> list[Case]:
     grammar = GRAMMAR if kind == "grammar" else ""
     base = Settings(
         sampling=SamplingParams(temperature=temperature, grammar=grammar),
@@ -60,7 +60,7 @@ def audited(loaded: tuple[Engine, Adversary], asked: list[Case], seed: int = 1) 
     return audit(partial(engine.session, None, seed=seed), engine.memory, engine.vocabulary, asked, adversary=adversary)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.8, 1.5])
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
 @pytest.mark.parametrize("kind", ["thoughts", "grammar", "calls"])
 def test_sound_code_raises_no_alarm(loaded: tuple[Engine, Adversary], kind: str, temperature: float) -> None:
     result = audited(loaded, cases(kind, temperature))

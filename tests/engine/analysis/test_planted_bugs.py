@@ -78,7 +78,7 @@ def audited(seed: int = 5) -> Audit:
     return audit(session_for, target, ByteTokenizer(), until_found(), heard, adversary)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_sound_code_raises_no_alarm(seed: int) -> None:
     result = audited(seed)
     assert [finding.reason for finding in result.findings] == []
