@@ -7,6 +7,7 @@ from dataclasses import replace
 from statistics import median
 
 from specchat.stats.advice import Advice, Answered, Cause
+from specchat.stats.line import time_percents
 from specchat.stats.what_if import Point, WhatIf, predicted
 from specchat.terminal.blocks import per_cent
 from specchat_engine.analysis.theory import expected_tokens
@@ -138,9 +139,10 @@ def _temperature(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
 
 
 def _large_draft(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
-    share, chain, curve = turn.view.figures.shares["draft"], prediction.chain, prediction.curve
-    if share < _DRAFT_SHARE:
+    shares, chain, curve = turn.view.figures.shares, prediction.chain, prediction.curve
+    if shares["draft"] < _DRAFT_SHARE:
         return
+    share = time_percents(shares)["draft"]
     step_ms, plain_ms = prediction.step_ms, curve.at(1)
     c = step_ms / plain_ms
     cheaper = predicted(chain, curve, step_ms / _SMALLER, prediction.between_ms, len(chain.tested_at))
@@ -148,12 +150,12 @@ def _large_draft(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
     now = max(best_to_advise(prediction).tokens_per_second, prediction.now)
     yield Advice(
         Cause.LARGE_DRAFT,
-        f"the draft model takes {per_cent(share)} of the time (c {c:.2f}): one at a third of its cost with the same "
+        f"the draft model takes {share} % of the time (c {c:.2f}): one at a third of its cost with the same "
         f"acceptance would gain {per_cent(best / now - 1)}",
         best / now - 1,
         (
             f"A draft step takes {step_ms:.2f} ms, a plain pass of the target {plain_ms:.2f} ms: c = {c:.2f}.",
-            f"Drafting took {per_cent(share)} of the time of decoding.",
+            f"Drafting took {share} % of the time of decoding.",
             f"With c = {c / _SMALLER:.2f} and the same acceptance (α {chain.alpha:.2f}) the best k would give "
             f"{best:.0f} tok/s; with this draft it gives {now:.0f}.",
             "A smaller draft is usually accepted less often. `specchat bench` shows which one is faster.",
@@ -261,7 +263,7 @@ def _other(turn: Answered) -> Iterator[Advice]:
         return
     gain = (share - _OTHER_USUAL) / (1 - share + _OTHER_USUAL)
     between_ms = figures.other_ms / figures.num_rounds
-    sentence = f"{per_cent(share)} of the time went into neither drafting nor verifying"
+    sentence = f"{time_percents(figures.shares)['other']} % of the time went into neither drafting nor verifying"
     why = [
         f"{figures.other_ms:.0f} of {figures.decode_ms:.0f} ms of decoding were spent outside the models' passes, "
         f"{between_ms:.2f} ms a round. About {per_cent(_OTHER_USUAL)} are usual.",

@@ -58,8 +58,7 @@ def statistics_line(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
     judged nothing.
     """
     label = rule_in(start) if stats["num_draft_tokens"] else ""
-    shares = shown_shares(time_shares(stats))
-    times = " ".join(f"{name} {share} %" for name, share in zip(shares, percents(shares.values()), strict=True))
+    times = " ".join(f"{name} {share} %" for name, share in time_percents(time_shares(stats)).items())
     parts = (_tokens(stats), label, *_figures(stats), times, f"seed {start['seed']}")
     return " · ".join(part for part in parts if part)
 
@@ -90,6 +89,14 @@ def shown_shares(shares: Mapping[str, float], least: float = 0.005) -> dict[str,
     if combined.get("rollback", 1.0) < least:
         combined["other"] += combined.pop("rollback")
     return combined
+
+
+def time_percents(shares: Mapping[str, float], least: float = 0.005) -> dict[str, int]:
+    """The shares of the time in whole percents, which are the same wherever they are said."""
+    whole = dict(zip(shares, percents(shares.values()), strict=True))
+    if shares.get("rollback", 1.0) < least:
+        whole["other"] += whole.pop("rollback")
+    return whole
 
 
 def reading_words(progress: PromptProgress) -> str:

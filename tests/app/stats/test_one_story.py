@@ -15,6 +15,7 @@ from specchat.plain.paper import spoken_figures
 from specchat.stats.advice import Answered
 from specchat.stats.causes import causes
 from specchat.stats.charts import as_text
+from specchat.stats.figures import figure_called
 from specchat.stats.figures.speed import in_short
 from specchat.stats.line import statistics_line
 from specchat.stats.turn import TurnModel, TurnView
@@ -213,6 +214,22 @@ def test_a_speed_up_is_what_plain_decoding_would_have_taken_on_the_same_busy_mac
     if not machine.waits:
         assert story.stats.speedup == pytest.approx(true)
         assert story.views()[0].expected == pytest.approx(true), "the forecast"
+
+
+_DRAFTING = re.compile(r"(?:draft|time draft +[█▏▎▍▌▋▊▉░]+|rafting took|the draft model takes) +(\d+)(?: %|   )")
+
+
+@settings(max_examples=100, deadline=None)
+@given(machines, machines, st.floats(0.02, 0.98), st.integers(1, 8), st.integers(0, 10**6))
+def test_drafting_takes_the_same_share_of_the_time_wherever_it_is_said(
+    machine: Machine, after: Machine, alpha: float, k: int, seed: int
+) -> None:
+    """`Drafting took 1 % of the time` beside `Drafting took 0 % of the time`."""
+    story = answer(machine, after, 1.0, alpha, [k], k, seed)
+    time = figure_called("time")
+    assert time is not None
+    texts = shown(story) | {"explained": time.sentence(story.views()[1]), "marked": time.value(story.views()[1])}
+    assert len({share for text in texts.values() for share in _DRAFTING.findall(text)}) == 1, texts
 
 
 CALM = Machine(0.1, 0.2, 0.1, 1.0, 0.0)

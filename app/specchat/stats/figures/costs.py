@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from specchat.manual.sections import SectionAddress
 from specchat.stats.charts import Line, Style
 from specchat.stats.figures.figure import FIGURES_PAGE, GAP, Figure, Row, keyed, room_in, shaded
-from specchat.stats.line import shown_shares
+from specchat.stats.line import shown_shares, time_percents
 from specchat.stats.turn import TurnView
-from specchat.terminal.blocks import per_cent, percents
 from specchat_engine.analysis.theory import memory_bound_speedup
 
 _LONG_ROLLBACK = 0.02
@@ -82,14 +81,13 @@ class _Time(Figure):
     more = SectionAddress(FIGURES_PAGE, "Time")
 
     def value(self, view: TurnView) -> str:
-        shares = view.figures.shares
-        return f"draft {per_cent(shares['draft'])}" if shares else ""
+        whole = time_percents(view.figures.shares)
+        return f"draft {whole['draft']} %" if whole else ""
 
     def sentence(self, view: TurnView) -> str:
         if not view.figures.shares:
             return "Where the time went: drafting, the target's passes, removing rejected tokens, and the rest."
-        shares = shown_shares(view.figures.shares)
-        whole = dict(zip(shares, percents(shares.values()), strict=True))
+        whole = time_percents(view.figures.shares)
         back = f"removing rejected tokens {whole['rollback']} %, " if "rollback" in whole else ""
         return (
             f"Drafting took {whole['draft']} % of the time, the target's passes {whole['verify']} %, "
@@ -110,12 +108,12 @@ class _Time(Figure):
         )
 
     def rows(self, view: TurnView, width: int) -> Iterator[Row]:
-        shares = shown_shares(view.figures.shares or _NO_TIMES, _LONG_ROLLBACK)
-        yield self.row(*shaded([*shares.values()], room_in(width)), spare=2)
+        shares = view.figures.shares or _NO_TIMES
+        yield self.row(*shaded([*shown_shares(shares, _LONG_ROLLBACK).values()], room_in(width)), spare=2)
         known = view.figures.num_rounds > 0
         parts = (
             (f" {'back' if name == 'rollback' else name} ", f"{share}".ljust(4) if known else "–   ")
-            for name, share in zip(shares, percents(shares.values()), strict=True)
+            for name, share in time_percents(shares, _LONG_ROLLBACK).items()
         )
         yield from self.flowing("in %", keyed(parts), width, 5)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from specchat.manual.sections import SectionAddress
 from specchat.stats.charts import Line, Style
 from specchat.stats.figures.figure import FIGURES_PAGE, GAP, SAME, Figure, Row
-from specchat.stats.line import UNKNOWN, speed_words, speedup_words
+from specchat.stats.line import UNKNOWN, speed_words, speedup_words, time_percents
 from specchat.stats.summary import Figures, Summary
 from specchat.stats.turn import TurnView
 from specchat.terminal.blocks import number, per_cent, speed
@@ -142,7 +142,7 @@ def in_short(view: TurnView) -> str:
         return f"As fast as plain: nothing was drafted.{busy}"
     if speedup is None:
         return _not_compared(view)
-    rate, share = per_cent(figures.acceptance_rate or 0.0), figures.shares["draft"]
+    rate, share = per_cent(figures.acceptance_rate or 0.0), time_percents(figures.shares)["draft"]
     if speedup >= 1 + _ABOUT:
         return f"{speedup:.2f} times as fast as plain: {rate} of the drafted tokens were accepted.{busy}"
     if speedup > 1 - _ABOUT:
@@ -150,8 +150,8 @@ def in_short(view: TurnView) -> str:
         why = "few drafts promised to pay off" if few else "drafting gained about as much as it cost"
     elif view.break_even and view.break_even.needed is None:
         why = "drafts cost more here than they could gain, even if every drafted token were accepted"
-    elif share >= _MUCH:
-        why = f"drafting took {per_cent(share)} of the time, and {rate} of the drafted tokens were accepted"
+    elif figures.shares["draft"] >= _MUCH:
+        why = f"drafting took {share} % of the time, and {rate} of the drafted tokens were accepted"
     else:
         why = f"only {rate} of the drafted tokens were accepted"
     how = "As fast as" if speedup > 1 - _ABOUT else f"{per_cent(1 - speedup)} slower than"
@@ -168,14 +168,15 @@ def _by_a_server(figures: Figures) -> str:
 
 
 def _not_compared(view: TurnView) -> str:
-    share = view.figures.shares.get("draft", 0.0)
+    shares = view.figures.shares
+    share = time_percents(shares)["draft"]
     if not view.disturbed:
         return (
             "Not compared with plain: no plain passes were timed while the machine was as busy. "
             f"{per_cent(view.figures.acceptance_rate or 0.0)} of the drafted tokens were accepted."
         )
-    innocent = " and isn't the cause" if share < _LITTLE else ""
+    innocent = " and isn't the cause" if shares["draft"] < _LITTLE else ""
     return (
         "Slowed down: another program was using the CPU. "
-        f"Drafting took {per_cent(share)} of the time{innocent}. The machine was too busy to compare with plain."
+        f"Drafting took {share} % of the time{innocent}. The machine was too busy to compare with plain."
     )

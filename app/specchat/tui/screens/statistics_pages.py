@@ -15,11 +15,11 @@ from specchat.stats.figures.costs import BREAK_EVEN, TIME
 from specchat.stats.figures.drafts import SOURCES
 from specchat.stats.figures.speed import SPEED, SPEEDUP, in_short
 from specchat.stats.limits import limits
-from specchat.stats.line import shown_shares
+from specchat.stats.line import shown_shares, time_percents
 from specchat.stats.summary import Figures, Summary
 from specchat.stats.what_if_chart import what_if_chart
 from specchat.store.turns import Counters
-from specchat.terminal.blocks import bar, number, per_cent, percents
+from specchat.terminal.blocks import bar, number, per_cent
 from specchat.terminal.filter import clean_line
 from specchat.tui.side_answer import Stored
 
@@ -180,15 +180,15 @@ def _time(figures: Figures, width: int) -> list[Line]:
     """A bar for each part of the decoding time."""
     room = max(min(width, 72) - _LABEL - 13, 8)
     shares = shown_shares(figures.shares)
-    whole = percents(shares.values())
+    whole = time_percents(figures.shares)
     return [
         (
             (f"{'time ' + name:<{_LABEL}}", Style.QUIET),
             (bar(share, room), Style.TARGET if name == "draft" else Style.ACCEPTED),
-            (f" {rounded:>3} %", Style.PLAIN),
+            (f" {whole[name]:>3} %", Style.PLAIN),
         )
-        for (name, share), rounded in zip(shares.items(), whole, strict=True)
-        if rounded
+        for name, share in shares.items()
+        if whole[name]
     ]
 
 
