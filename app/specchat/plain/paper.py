@@ -177,12 +177,13 @@ def spoken_rejections(trace: Trace) -> Iterator[str]:
 
 
 def _rejection(event: Round) -> str:
-    wrong = next((token for token in event.drafted if token.outcome is Outcome.REJECTED), None)
-    if wrong is None:
+    if not event.num_rejected:
         return ""
+    at_end = zip(event.drafted, event.depths, strict=True)
+    wrong = [token for token, depth in at_end if token.outcome is Outcome.REJECTED and depth == event.num_accepted]
     discarded = sum(token.outcome is Outcome.DISCARDED for token in event.drafted)
     more = f", {discarded} more discarded" if discarded else ""
-    refused = "an unknown token" if wrong.is_unknown else _quoted(wrong.text)
+    refused = " or ".join("an unknown token" if token.is_unknown else _quoted(token.text) for token in wrong)
     return f"Round {event.index + 1}: not {refused} but {_quoted(event.token.text)}{more}."
 
 
