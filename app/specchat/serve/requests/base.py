@@ -13,6 +13,7 @@ from specchat.engine_process.protocol import Generate
 from specchat.serve.api_errors import bad
 from specchat.settings.schema import API_SETTINGS, Config
 from specchat.settings.values import Number
+from specchat_engine.allowed import OneOf
 from specchat_engine.errors import SettingError
 from specchat_engine.prompt.thinking_switch import SWITCHES
 from specchat_engine.sampling.params import SamplingParams
@@ -191,7 +192,7 @@ def _check_drafting(chosen: Mapping[str, Any], offer: ModelOffer) -> None:
     if isinstance(k, int) and not 0 <= k <= offer.k_max:
         raise bad(f"k is {k}: use auto, or a whole number from 0 to {offer.k_max}", "k")
     if drafter is not None and drafter not in offer.drafters:
-        raise bad(f"drafter is {drafter[:80]!r}: use {' or '.join(offer.drafters)}", "drafter")
+        raise bad(f"drafter is {drafter[:80]!r}: {OneOf(offer.drafters).remedy}", "drafter")
 
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
