@@ -144,12 +144,13 @@ class PlainFrontEnd:
             self.files.send(text)
 
     def apply(self, settings: Settings, words: str = "") -> None:
-        """Uses other settings and says them."""
+        """Uses other settings and says them; of a level of thinking also that it has no effect, if that is so."""
+        before = self._chat.settings
         self._chat.apply(settings)
         sampling = settings.sampling
         usual = f"k {settings.k}, drafter {settings.drafter}, temperature {sampling.temperature:g}."
         self._paper.say(words or usual)
-        if words and (why := self._chat.session.unheard(settings)):
+        if before and settings.thinking != before.thinking and (why := self._chat.session.unheard(settings)):
             self._paper.say(why)
 
     async def enter(self, conversation: Conversation) -> None:

@@ -139,6 +139,11 @@ def test_settings_change_by_command_and_what_they_do_not_change_is_said(chat: Ch
     assert "no switch" in chat.notes.getvalue()
 
 
+def test_a_level_without_effect_is_said_when_it_is_chosen_and_not_with_other_settings(chat: Chat) -> None:
+    chat("/think high", "/temp 0", "/set top-k 9")
+    assert chat.notes.getvalue().count("no effect") == 1
+
+
 def test_a_command_that_cannot_be_done_says_why_and_the_chat_continues(chat: Chat) -> None:
     chat("/k many", "/knobs", "/race", "Hi")
     notes = chat.notes.getvalue()
@@ -217,6 +222,16 @@ def test_rejected_tokens_are_listed_only_on_request(chat: Chat) -> None:
         "Round 2: not “three” but “four”, 1 more discarded.",
         "Round 3: not a new line but “six”.",
         "1 accepted and 2 rejected in 3 rounds.",
+    ]
+
+
+def test_a_branch_of_a_tree_that_was_not_taken_is_no_rejection(chat: Chat) -> None:
+    branched, wrong = script(" one two~deux~> three|~four~~quatre~/five/> six")
+    chat.client.rounds = [replace(branched, parents=(-1, 0, 0)), replace(wrong, parents=(-1, -1, 0))]
+    chat("Hi", "/replay")
+    assert chat.notes.getvalue().splitlines()[-2:] == [
+        "Round 2: not “four” or “quatre” but “six”, 1 more discarded.",
+        "2 accepted and 1 rejected in 2 rounds.",
     ]
 
 
