@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from app.tui.scripted_client import LOADED, chat_options
+from specchat.serve.api_errors import ApiError
+from specchat.serve.body import read_as
 from specchat.serve.requests.chat import ChatRequest
 from specchat.serve.requests.messages import MessagesRequest
 from specchat.serve.requests.responses import ResponsesRequest
@@ -65,6 +67,14 @@ def test_a_budget_of_anthropics_api_limits_the_thought(own: dict[str, Any], limi
         offered(chat_options(), Serving(), LOADED_THINKER)
     )
     assert request.settings.think_tokens == limit
+
+
+def test_a_budget_that_is_no_number_of_tokens_is_a_wrong_request() -> None:
+    for budget in (0, 2**31):
+        thinking = {"type": "enabled", "budget_tokens": budget}
+        with pytest.raises(ApiError) as refused:
+            read_as(MessagesRequest, {"messages": MESSAGES, "max_tokens": 9, "thinking": thinking})
+        assert refused.value.param == "thinking.budget_tokens"
 
 
 def test_other_variables_leave_the_servers_level_as_it_is() -> None:

@@ -70,7 +70,7 @@ class ThinkingOption(Wire):
     """Whether the model is to think, and for at most how many tokens."""
 
     type: str
-    budget_tokens: int | None = Field(default=None, ge=1)
+    budget_tokens: int | None = Field(default=None, ge=1, lt=2**31)
 
 
 class OutputFormat(Wire):
