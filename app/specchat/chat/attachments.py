@@ -124,7 +124,8 @@ def images_in_files(paths: Sequence[Path]) -> tuple[StoredImage, ...]:
     found = []
     for path in paths:
         name = clean_line(str(path))
-        if kind_of_name(path.name) != "image" or (image := _attached(name, path, 0).image) is None:
+        is_other = kind_of_name(path.name) != "image" and path.exists()
+        if is_other or (image := _attached(name, path, 0).image) is None:
             raise AttachmentError(f"{name} is no picture: use PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF")
         found.append(image)
     return tuple(found)
