@@ -12,6 +12,7 @@ from specchat.bench.samples import Estimate, Sample
 from specchat.bench.summary import estimate, kinds, paired_ratios
 from specchat.errors import ConfigError
 from specchat_engine.codec import to_json
+from specchat_engine.load_options import LoadOptions
 
 TYPE = "bench-comparison"
 SCHEMA = 1
@@ -88,6 +89,8 @@ def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in conditions.items():
         if name in ("target", "draft"):
             flat[name] = value["name"] if value else None
+        elif name == "options":  # an option that an older version did not have was as it is by default
+            flat |= {f"{name}.{key}": inner for key, inner in (to_json(LoadOptions()) | value).items()}
         elif isinstance(value, Mapping) and name != "prompts":
             flat |= {f"{name}.{key}": inner for key, inner in value.items() if key != "threads_because"}
         elif name not in ("prompts", "arms", "temperatures"):

@@ -9,6 +9,7 @@ from specchat.bench.comparison import Change, compare
 from specchat.bench.document import Benchmark
 from specchat.bench.plan import PLAIN, Arm
 from specchat.errors import ConfigError
+from specchat_engine.load_options import LoadOptions
 from support.bench_samples import CONDITIONS, MODEL, benchmark
 
 FIRST = benchmark({PLAIN: (10.0, 100.0, 1000.0), MODEL: (20.0, 200.0, 2000.0)})
@@ -51,6 +52,13 @@ def test_what_only_one_of_them_measured_is_counted_and_left_out() -> None:
 def test_conditions_that_differ_are_told() -> None:
     second = replace(FIRST, conditions=replace(CONDITIONS, arms=(PLAIN, MODEL), machine={"threads": 8}, seed=2))
     assert compare(FIRST, second).differences == {"machine.threads": (2, 8), "seed": (1, 2)}
+
+
+def test_an_option_that_an_older_version_did_not_have_is_no_difference() -> None:
+    known = replace(CONDITIONS, options=CONDITIONS.options | {"n_cpu_moe": LoadOptions().n_cpu_moe})
+    assert compare(FIRST, replace(FIRST, conditions=known)).differences == {}
+    other = replace(CONDITIONS, options=CONDITIONS.options | {"n_cpu_moe": 7})
+    assert compare(FIRST, replace(FIRST, conditions=other)).differences == {"options.n_cpu_moe": (0, 7)}
 
 
 def test_two_that_have_nothing_in_common_are_refused() -> None:
