@@ -23,6 +23,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     again = read_benchmark(write(tmp_path / "run.json", RUN.to_json()))
     assert again == RUN
     assert again.to_json() == RUN.to_json()
+    assert again.pair == "guide 18M ⇠ draft 2M", "as everywhere"
 
 
 def test_the_document_tells_where_and_how_it_was_measured_and_every_sample() -> None:
@@ -66,7 +67,3 @@ def test_what_is_no_benchmark_of_this_schema_is_refused_in_one_line(tmp_path: Pa
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"gone\.json cannot be read: No such file"):
         read_benchmark(tmp_path / "gone.json")
-
-
-def test_the_pair_is_called_as_everywhere() -> None:
-    assert RUN.pair == "guide 18M ⇠ draft 2M"

@@ -47,14 +47,11 @@ def test_separate_threads_for_prompts_and_drafts_become_flags_of_llama_server() 
         assert words in exported(one, ExportTarget.LLAMA_SERVER).command
 
 
-def test_lookup_on_llama_server() -> None:
+def test_lookup_and_both_on_llama_server() -> None:
     assert exported(run(model=110, lookup=120), ExportTarget.LLAMA_SERVER).command == (
         "llama-server -m /models/guide.gguf -c 0 -np 1 -t 2 --spec-type ngram-simple "
         "--spec-ngram-simple-size-n 2 --spec-ngram-simple-size-m 8"
     )
-
-
-def test_both_on_llama_server() -> None:
     words = shlex.split(exported(run(model=110, hybrid=140), ExportTarget.LLAMA_SERVER).command)
     assert words[words.index("--spec-type") + 1] == "ngram-simple,draft-simple"
     assert words[words.index("--spec-draft-n-max") + 1] == words[words.index("--spec-ngram-simple-size-m") + 1] == "4"

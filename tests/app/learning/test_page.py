@@ -6,13 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from specchat.learning import Learning, learned_page
+from specchat.learning import Learned, Learning, learned_page
 from specchat.stats.charts import as_text
 from specchat_engine.decoding.stats import AcceptanceCounts
 
 
 def page(tmp_path: Path, width: int = 80) -> str:
     return as_text(learned_page(Learning(), tmp_path / "target.gguf", tmp_path / "draft.gguf", width))
+
+
+def begun(tmp_path: Path) -> Learned:
+    """A draft that learns, and that has drafted 3,000 tokens."""
+    Learning().turn(on=True)
+    learned = Learning().of(tmp_path / "target.gguf", tmp_path / "draft.gguf")
+    learned.saw(3000, "free", [(learned.base, AcceptanceCounts(150, 50))])
+    return learned
 
 
 def test_without_a_draft_model_it_says_how_to_get_one(tmp_path: Path) -> None:
@@ -32,9 +40,7 @@ def test_before_the_first_answer_it_says_what_will_be_shown(tmp_path: Path) -> N
 
 
 def test_a_drawing_reads_the_history_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Learning().turn(on=True)
-    learned = Learning().of(tmp_path / "target.gguf", tmp_path / "draft.gguf")
-    learned.saw(3000, "free", [(learned.base, AcceptanceCounts(150, 50))])
+    begun(tmp_path)
     read, times = Path.read_text, list[str]()
     monkeypatch.setattr(Path, "read_text", lambda file, *how: times.append(file.name) or read(file, *how))
     assert "free ○ 0.75" in " ".join(page(tmp_path).split())
@@ -43,9 +49,7 @@ def test_a_drawing_reads_the_history_once(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("width", [34, 80, 140])
 def test_it_shows_the_curve_and_each_adoption(tmp_path: Path, width: int) -> None:
-    Learning().turn(on=True)
-    learned = Learning().of(tmp_path / "target.gguf", tmp_path / "draft.gguf")
-    learned.saw(3000, "free", [(learned.base, AcceptanceCounts(150, 50))])
+    learned = begun(tmp_path)
     for before, after in ((0.75, 0.8), (0.8, 0.9)):
         new = tmp_path / "new.gguf"
         new.touch()

@@ -9,7 +9,7 @@ import httpx2
 import openai
 import pytest
 
-from support.scripted_server import HELLO, Script, ScriptedEngine, made_round
+from support.scripted_server import Script, ScriptedEngine, made_round
 
 PATH = "/v1/completions"
 
@@ -56,9 +56,9 @@ def test_an_echo_begins_with_the_prompt(client: openai.OpenAI) -> None:
     assert [chunk.choices[0].text for chunk in stream] == ["Once ", "Hel", "lo world", ""]
 
 
-def test_log_probabilities_of_a_prompt_score_it_as_evaluations_expect(client: openai.OpenAI) -> None:
-    answer = client.completions.create(model="m", prompt="<a><b><c>", echo=True, logprobs=2, max_tokens=1)
-    logprobs = answer.choices[0].logprobs
+def test_log_probabilities_of_a_prompt_score_it_as_evaluations_expect_also_in_a_stream(client: openai.OpenAI) -> None:
+    asked: Any = {"model": "m", "prompt": "<a><b><c>", "echo": True, "logprobs": 2, "max_tokens": 1}
+    logprobs = client.completions.create(**asked).choices[0].logprobs
     assert logprobs is not None
     assert logprobs.tokens == ["<a>", "<b>", "<c>", "Hel", "lo", " wor", "ld", ""]  # the last one ends the answer
     assert logprobs.token_logprobs == [None, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5]
@@ -66,15 +66,9 @@ def test_log_probabilities_of_a_prompt_score_it_as_evaluations_expect(client: op
     assert logprobs.top_logprobs is not None
     assert logprobs.top_logprobs[0] is None
     assert logprobs.top_logprobs[3] == {"Hel": -0.5, "other0": -2.0, "other1": -3.0}
-
-
-def test_a_stream_tells_the_same_log_probabilities(client: openai.OpenAI) -> None:
-    asked: Any = {"model": "m", "prompt": "<a><b><c>", "echo": True, "logprobs": 1}
-    whole = client.completions.create(**asked).choices[0].logprobs
     parts = [chunk.choices[0].logprobs for chunk in client.completions.create(**asked, stream=True)]
-    assert whole is not None
     for name in ("tokens", "token_logprobs", "text_offset", "top_logprobs"):
-        assert [value for part in parts if part for value in getattr(part, name)] == getattr(whole, name)
+        assert [value for part in parts if part for value in getattr(part, name)] == getattr(logprobs, name)
 
 
 def test_a_length_of_zero_scores_the_prompt_alone(http: httpx2.Client, engine: ScriptedEngine) -> None:
@@ -90,8 +84,7 @@ def test_a_length_of_zero_scores_the_prompt_alone(http: httpx2.Client, engine: S
     assert "".join(line["choices"][0]["text"] for line in lines) == "<a><b><c>"
 
 
-def test_a_stream_ends_with_the_usage(client: openai.OpenAI, engine: ScriptedEngine) -> None:
-    engine.scripts = [HELLO]
+def test_a_stream_ends_with_the_usage(client: openai.OpenAI) -> None:
     usual: Any = {"include_usage": True}
     *_, last = client.completions.create(model="m", prompt="a", stream=True, stream_options=usual)
     assert last.choices == []
