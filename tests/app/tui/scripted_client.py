@@ -147,7 +147,6 @@ class ScriptedClient:
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prepared: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prefixes: list[Prefix] = field(default_factory=list)
-    predictions: list[str] = field(default_factory=list)
     noises: list[tuple[int, int, int]] = field(default_factory=list)
     variants: list[list[Round]] = field(default_factory=list)
     calls: list[tuple[ToolCall, ...]] = field(default_factory=list)
@@ -177,7 +176,6 @@ class ScriptedClient:
     def generate(self, request: Generate) -> Iterator[Event]:
         prefix, tools = request.prefix, request.tools
         self.asked.append(request.messages)
-        self.predictions.append(request.prediction)
         self.offers.append(tools)
         self.settings.append(request.settings)
         self.prefixes.append(prefix)

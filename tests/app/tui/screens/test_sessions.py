@@ -155,14 +155,12 @@ def test_a_time_is_shown_the_way_people_say_it(ago: float, said: str) -> None:
     assert when(NOW - ago, NOW) == said
 
 
-def test_a_row_shows_title_time_length_and_preview() -> None:
+def test_a_row_shows_title_tags_time_length_and_preview() -> None:
     drawn = row().draw(60, NOW).plain.split("\n")
     assert drawn[0].startswith("Speculation")
     assert drawn[0].endswith("14:00 · 2 messages")
     assert drawn[1].startswith("It drafts ahead.")
-
-
-def test_one_message_is_singular_and_a_missing_title_is_untitled() -> None:
+    assert row(tags=("draft", "work")).draw(80, NOW).plain.startswith("Speculation  #draft #work ")
     assert "1 message" in row(messages=1).draw(60, NOW).plain
     assert row(title="").title == "untitled"
 
@@ -172,15 +170,8 @@ def test_a_match_is_marked_in_place_of_the_preview() -> None:
     assert "drafts ahead of it" in found.plain
     assert any("bold" in str(span.style) for span in found.spans if found.plain[span.start : span.end] == "ahead")
     assert MARKS[0] not in found.plain
-
-
-def test_a_match_in_the_title_keeps_the_preview() -> None:
     session = StoredSession(new_id(), "Speculation", preview="It drafts ahead.")
-    assert SessionRow.of(SearchHit(session, None, "snippet")).found == ""
-
-
-def test_a_row_shows_the_tags_after_the_title() -> None:
-    assert row(tags=("draft", "work")).draw(80, NOW).plain.startswith("Speculation  #draft #work ")
+    assert SessionRow.of(SearchHit(session, None, "snippet")).found == "", "a match in the title keeps the preview"
 
 
 @given(st.text(max_size=80), st.text(max_size=200), st.integers(12, 120), st.lists(st.text(max_size=40), max_size=3))

@@ -127,12 +127,8 @@ async def test_files_are_completed_folder_by_folder(folder: Path) -> None:
         assert at.sent[0].startswith(
             'see @"src/my module.py" x\n\nsrc/my module.py:\n\n```py\nin src/my module.py\n```'
         )
-
-
-async def test_a_file_is_completed_in_the_middle_and_on_a_later_line(folder: Path) -> None:
-    async with prompting(sources_in(folder)) as at:
         await at.press("a", "ctrl+j", *"/s @no and", *["left"] * 4, "tab")
-        assert at.text == "a\n/s @notes.txt and"
+        assert at.text == "a\n/s @notes.txt and", "in the middle and on a later line"
         await at.press("!")
         assert at.text == "a\n/s @notes.txt! and"
 

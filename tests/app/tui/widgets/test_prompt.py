@@ -82,26 +82,19 @@ async def test_a_backslash_before_enter_starts_a_new_line_and_goes(keys: tuple[s
         assert at.sent == [sent]
 
 
-async def test_a_command_goes_out_as_what_it_asks_for(tmp_path: Path) -> None:
+async def test_a_command_goes_out_as_what_it_asks_for_or_stays_with_its_reason(tmp_path: Path) -> None:
     async with prompting(sources_in(tmp_path)) as at:
         await at.press(*"/stats turn", "enter")
         assert at.host.commands == [("stats", "turn")]
         assert (at.sent, at.text) == ([], "")
         await at.press("up")
         assert at.text == "/stats turn"
-
-
-async def test_a_command_that_cannot_be_stays_with_its_reason(tmp_path: Path) -> None:
-    async with prompting(sources_in(tmp_path)) as at:
-        await at.press(*"/k 99", "enter")
+        at.prompt.write("/k 99")
+        await at.press("enter")
         assert at.host.refusals == ["k is '99': use auto, or a whole number from 0 to 32 (0 is plain decoding)"]
         assert at.text == "/k 99"
         await at.press("backspace", "enter")
-        assert at.host.commands[0][0] == "k"
-
-
-async def test_two_slashes_send_a_message_with_one(tmp_path: Path) -> None:
-    async with prompting(sources_in(tmp_path)) as at:
+        assert at.host.commands[1][0] == "k"
         await at.press(*"//k is what?", "enter")
         assert at.sent == ["/k is what?"]
         await at.press("up")

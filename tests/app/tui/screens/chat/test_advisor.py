@@ -41,11 +41,7 @@ def test_drafts_that_do_not_pay_are_told_with_a_remedy() -> None:
     assert found.advice.remedy is not None
     assert found.advice.remedy(Settings(k=4)).k == "auto"
     assert found.memory.answers == 1
-
-
-def test_what_was_said_is_not_said_again_at_once() -> None:
-    first = looked([], Settings(k=4))
-    assert looked([], Settings(k=4), first.memory).advice is None
+    assert looked([], Settings(k=4), found.memory).advice is None, "it is not said again at once"
 
 
 def test_without_advice_a_pair_that_was_better_before_is_told() -> None:
