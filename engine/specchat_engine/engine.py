@@ -375,7 +375,7 @@ class Engine:
             lock=self._lock,
             answering=partial(joint.answering, place) if joint else nullcontext,
             away=partial(joint.away, place) if joint else nullcontext,
-            company=partial(joint.company, place) if joint else lambda: ALONE,
+            shared_pass=partial(joint.shared_pass, place) if joint else lambda: ALONE,
             answer_format=self.answer_format,
             read_image=self._vision.tokens if self._vision else None,
             blind_because=self.blind_because,

@@ -15,12 +15,12 @@ from specchat_engine.prompt.images import ImageRun
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
-    """The other answers that share the passes of an answer: how many there are, and how many tokens of theirs its last
+class SharedPass:
+    """What other answers add to the passes of an answer: how many they are, and how many of their tokens its last
     target pass read. `usual_tokens` and `usual_emitted` are what they add to a pass and get from it on average.
     `reading` says that one of them read a prompt in it.
 
-    `draft_share` is the answer's part of the time of its draft passes before, of which each sharer has as much.
+    `draft_share` is the answer's part of the time of its draft passes before; all sharers have equal parts.
     """
 
     answers: int = 0
@@ -31,7 +31,7 @@ class Company:
     draft_share: float = 1.0
 
 
-ALONE: Final = Company()
+ALONE: Final = SharedPass()
 
 
 class CausalModel(Protocol):

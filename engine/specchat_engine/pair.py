@@ -20,7 +20,7 @@ from specchat_engine.drafters import (
     Stores,
     unaided,
 )
-from specchat_engine.models import ALONE, Company, SeeingModel, SessionModel, SessionVocabulary
+from specchat_engine.models import ALONE, SeeingModel, SessionModel, SessionVocabulary, SharedPass
 from specchat_engine.policy.controller import Controller
 from specchat_engine.prompt.images import ImageRun, ReadImage
 from specchat_engine.prompt.template import ChatTemplate
@@ -36,9 +36,9 @@ class Pair:
     others, by name. `controller` knows what passes cost and what is accepted. `plain_because` says why this target
     cannot speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the
     target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so
-    that their time tells about other programs. Where several answers share passes, `answering` is entered for each,
-    `away` while the caller has a round, and `company` tells who shared an answer's last pass. `read_image` gives the
-    tokens of an image, None if the target sees none; `blind_because` says why.
+    that their time shows what other programs do. Where several answers share passes, `answering` is entered for each,
+    `away` while the caller has a round, and `shared_pass` returns what others added to an answer's last pass.
+    `read_image` gives the tokens of an image, None if the target sees none; `blind_because` says why.
     """
 
     target: SessionModel
@@ -56,7 +56,7 @@ class Pair:
     lock: RLock = field(default_factory=RLock)
     answering: Callable[[], AbstractContextManager[None]] = nullcontext
     away: Callable[[], AbstractContextManager[None]] = nullcontext
-    company: Callable[[], Company] = lambda: ALONE
+    shared_pass: Callable[[], SharedPass] = lambda: ALONE
     read_image: ReadImage | None = None
     blind_because: str = "this model sees no images"
     answer_format: AnswerFormat = field(default_factory=AnswerFormat)

@@ -84,7 +84,7 @@ class Session:
         self.measures_plain = True
         self.prediction = ""
         self.watch: Watch | None = None
-        self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because, pair.company)
+        self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because, pair.shared_pass)
         self._drafts = tuple(pair.drafts)
         self._turn = Turn(0, 0, Prompt(), (), self._empty_transcript())
         self._turn.end_reason = None
@@ -357,14 +357,14 @@ class Session:
     def _plain_ms(self, context: Context, times: PassTimes) -> float | None:
         """What a plain pass took in the state in which the answer was decoded; else, if it is not measured for each
         answer, what plain passes usually take. None if others shared the passes."""
-        if times.plain_ms is not None or self.measures_plain or self.pair.company().answers:
+        if times.plain_ms is not None or self.measures_plain or self.pair.shared_pass().answers:
             return times.plain_ms
         target = self.pair.controller.target
         return target.at(1, context.middle) if target.seen(1) else None
 
     def _disturbed(self, turn: Turn) -> bool:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""
-        return turn.cancel() or self.pair.company().answers > 0
+        return turn.cancel() or self.pair.shared_pass().answers > 0
 
     def _held(self, prompt: Prompt, *, opened: bool) -> HeldGrammar:
         """What an answer to this prompt is held to; `opened` says that the prompt has opened the reasoning."""
@@ -422,7 +422,7 @@ class Session:
             event = recorder.record(step)
             turn.observe(event)
             turn.end_reason = step.end or turn.end_reason
-            disturbed = recorder.after_pause or pair.company().answers > 0
+            disturbed = recorder.after_pause or pair.shared_pass().answers > 0
             times.observe(event, recorder.own_times, recorder.computed_ms, after_pause=disturbed)
             self._planner.learn(context, step, recorder.own_times)
             with recorder.away(), pair.released():

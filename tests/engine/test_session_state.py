@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import Message, SamplingParams, Session, Settings
-from specchat_engine.models import Company
+from specchat_engine.models import SharedPass
 from specchat_engine.policy.controller import Controller
 from support.controllers import knowing
 from support.conversations import ask, conversation, letters, model_of
@@ -118,6 +118,6 @@ def test_what_a_plain_pass_takes_is_not_guessed_from_wider_ones() -> None:
 def test_an_answer_that_shared_its_passes_knows_no_plain_one() -> None:
     session = conversation(letters(3, end=-50), letters(3, end=-50, order=1), controller=knowing(0.05, 0.05))
     session.measures_plain = False
-    session.pair.company = lambda: Company(answers=1, usual_tokens=1, usual_emitted=1)
+    session.pair.shared_pass = lambda: SharedPass(answers=1, usual_tokens=1, usual_emitted=1)
     ask(session)
     assert session.stats.plain_ms is None

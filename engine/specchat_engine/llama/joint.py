@@ -16,7 +16,7 @@ from threading import Condition, RLock
 from specchat_engine.errors import DecodeError
 from specchat_engine.llama.batch import PassPart
 from specchat_engine.llama.native import NativeContext, PassResult
-from specchat_engine.models import ALONE, Company
+from specchat_engine.models import ALONE, SharedPass
 
 _PATIENCE_S = 0.005
 """A pass waits so long for an answer whose last round is still being read by the caller."""
@@ -31,13 +31,13 @@ class _Answer:
     """An answer that is being given.
 
     It is `away` while the caller reads its last round, and `late` if a pass was made without it meanwhile. Its last
-    target pass began at position `start` with `rows` rows of logits, and was made in `company`. Its draft passes since
-    then took `draft_ns`, of which `own_draft_ns` are its part.
+    target pass began at position `start` with `rows` rows of logits; `shared_pass` is what others added to it. Its
+    draft passes since then took `draft_ns`; `own_draft_ns` is its part of them.
     """
 
     away: bool = False
     late: bool = False
-    company: Company = ALONE
+    shared_pass: SharedPass = ALONE
     start: int | None = None
     rows: int = 1
     usual_tokens: float = 1.0
@@ -53,12 +53,12 @@ class _Answer:
             self.usual_emitted += _WEIGHT * (emitted - self.usual_emitted)
         self.start, self.rows = part.positions[0], part.rows
 
-    def in_company(
+    def note_shared_pass(
         self, answers: int, tokens: int, usual_tokens: float, usual_emitted: float, *, reading: bool
     ) -> None:
-        """Notes who shared its target pass."""
+        """Notes what others added to its target pass."""
         share = self.own_draft_ns / self.draft_ns if self.draft_ns else 1.0
-        self.company = Company(answers, tokens, usual_tokens, usual_emitted, reading, share)
+        self.shared_pass = SharedPass(answers, tokens, usual_tokens, usual_emitted, reading, share)
         self.draft_ns = self.own_draft_ns = 0.0
 
 
@@ -108,10 +108,10 @@ class JointPasses:
         finally:
             answer.away = answer.late = False
 
-    def company(self, place: int) -> Company:
-        """Who shared the last target pass of an answer."""
+    def shared_pass(self, place: int) -> SharedPass:
+        """What others added to the last target pass of an answer."""
         answer = self._answers.get(place)
-        return answer.company if answer else ALONE
+        return answer.shared_pass if answer else ALONE
 
     def compute(self, context: NativeContext, parts: Sequence[PassPart]) -> PassResult:
         """Waits until all answers wait, and makes a pass over this part, which belongs to one place, and theirs.
@@ -188,7 +188,7 @@ def _note(answers: Sequence[_Answer | None], parts: Sequence[PassPart]) -> None:
     )
     for answer, part, reads in zip(answers, parts, reading, strict=True):
         if answer:
-            answer.in_company(
+            answer.note_shared_pass(
                 len(parts) - 1,
                 tokens - len(part.tokens),
                 usual_tokens - answer.usual_tokens,

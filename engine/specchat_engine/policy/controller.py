@@ -16,7 +16,7 @@ from typing import Any
 
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
-from specchat_engine.models import Company
+from specchat_engine.models import SharedPass
 from specchat_engine.policy.acceptance import (
     EVIDENCE,
     Acceptance,
@@ -138,7 +138,7 @@ class Controller:
         """Returns who drafts in the next round, and how much."""
         if not (situation.longest and situation.prospects):
             return Decision(None, 0, "nothing may be drafted")
-        alone = not situation.company.answers
+        alone = not situation.shared_pass.answers
         if alone and not situation.fixed and not situation.after_pause and self.target.seen(1) < _PLAIN_SEEN:
             return Decision(None, 0, "measures plain passes")
         possible = [
@@ -173,10 +173,10 @@ class Controller:
             self._learn_tokens(matching.name, evidence, lengths, sum(right))
         drafter = decision.drafter
         tried = drafter is not None and (outcome.drafted > 0 or outcome.draft_ms > 0)
-        timed = not (situation.after_pause or outcome.company.reading)
+        timed = not (situation.after_pause or outcome.shared_pass.reading)
         if timed:
             self._learn_target(situation, outcome, plain=not tried)
-        if outcome.company.answers:
+        if outcome.shared_pass.answers:
             outcome = self._own_share(situation, outcome)
         for other in situation.prospects:
             if other is not drafter and other.evidence != "match":
@@ -194,7 +194,7 @@ class Controller:
             self._learn_tokens(drafter.name, runner_up, (value,), int(replaced))
         if drafter.evidence == "match":
             return
-        if timed and not outcome.company.answers:
+        if timed and not outcome.shared_pass.answers:
             self._learn_draft(situation, drafter, outcome)
         if drafter.evidence == "nothing":
             values: Sequence[float] = (0.0,) * outcome.compared
@@ -324,7 +324,7 @@ class Controller:
         plain_ms = self.target.at(1, situation.depth)
         if not plain_ms:
             return [0.0] * (most + 1)
-        answers, depth = situation.company.answers, situation.depth
+        answers, depth = situation.shared_pass.answers, situation.depth
         part = (self.target.at(1 + answers, depth) or plain_ms) / plain_ms / (1 + answers)
         return [part * each for each in self.costs_of(drafter.name).expected(drafter, depth, most, plain_ms)]
 
@@ -333,9 +333,9 @@ class Controller:
         counts if there is no other."""
         first_after_draft, self._last_was_plain = plain and not self._last_was_plain, plain
         if not first_after_draft or not self.target.seen(1):
-            width = outcome.drafted + outcome.branches + 1 + outcome.company.tokens
+            width = outcome.drafted + outcome.branches + 1 + outcome.shared_pass.tokens
             self.target.observe(width, situation.depth, outcome.verify_ms)
-        if plain and not outcome.company.answers:
+        if plain and not outcome.shared_pass.answers:
             self._overhead_ms += _OVERHEAD_WEIGHT * (outcome.other_ms - self._overhead_ms)
 
     def _learn_draft(self, situation: Situation, drafter: DrafterTraits, outcome: RoundOutcome) -> None:
@@ -359,29 +359,29 @@ class Controller:
         tokens, and all that its further tokens add, since everyone waits for them. So it drafts where that yields more
         tokens a second for all answers together.
         """
-        company = situation.company
-        others = round(company.usual_tokens)
+        shared_pass = situation.shared_pass
+        others = round(shared_pass.usual_tokens)
         curve = self.target.curve(situation.depth, others + widest)
-        if curve is None or not company.answers:
+        if curve is None or not shared_pass.answers:
             return curve
         plain_ms = curve[others + 1]
-        own_ms = _own_part(plain_ms, company)
+        own_ms = _own_part(plain_ms, shared_pass)
         return [0.0, *(own_ms + shared_ms - plain_ms for shared_ms in curve[others + 1 :])]
 
     def _own_share(self, situation: Situation, outcome: RoundOutcome) -> RoundOutcome:
         """A round whose passes others shared, with its own part of the times, as in `_verify_ms`."""
-        company = outcome.company
-        plain_ms = self.target.at(company.tokens + 1, situation.depth) or outcome.verify_ms
-        own_ms = self._plain_ms(situation.depth, company) or _own_part(outcome.verify_ms, company)
+        shared_pass = outcome.shared_pass
+        plain_ms = self.target.at(shared_pass.tokens + 1, situation.depth) or outcome.verify_ms
+        own_ms = self._plain_ms(situation.depth, shared_pass) or _own_part(outcome.verify_ms, shared_pass)
         return replace(
             outcome,
             verify_ms=max(own_ms, own_ms + outcome.verify_ms - plain_ms),
-            draft_ms=outcome.draft_ms * company.draft_share,
+            draft_ms=outcome.draft_ms * shared_pass.draft_share,
         )
 
-    def _plain_ms(self, depth: int, company: Company) -> float:
+    def _plain_ms(self, depth: int, shared_pass: SharedPass) -> float:
         """What a plain pass costs an answer; 0 before one was timed."""
-        return _own_part(self.target.at(1 + round(company.usual_tokens), depth) or 0.0, company)
+        return _own_part(self.target.at(1 + round(shared_pass.usual_tokens), depth) or 0.0, shared_pass)
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start."""
@@ -413,6 +413,6 @@ def _within_bounds(cap: float) -> float:
     return max(_CAP_LEAST, min(_CAP_MOST, cap))
 
 
-def _own_part(plain_ms: float, company: Company) -> float:
+def _own_part(plain_ms: float, shared_pass: SharedPass) -> float:
     """What a plain pass costs one of the answers that share it: as much of it as of the tokens; all of it alone."""
-    return plain_ms / (1 + company.usual_emitted)
+    return plain_ms / (1 + shared_pass.usual_emitted)

@@ -14,7 +14,7 @@ from specchat_engine.decoding.generate import Plan, Step
 from specchat_engine.decoding.rounds import LimitedBy, RoundTimes
 from specchat_engine.decoding.verification import Verdict, Verifier
 from specchat_engine.errors import SettingError
-from specchat_engine.models import ALONE, BranchingModel, Company, SessionModel
+from specchat_engine.models import ALONE, BranchingModel, SessionModel, SharedPass
 from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.policy import Decision, RoundOutcome, Situation
@@ -86,11 +86,11 @@ class Planner:
         drafters: Sequence[Drafter],
         controller: Controller,
         plain_because: str = "",
-        company: Callable[[], Company] = lambda: ALONE,
+        shared_pass: Callable[[], SharedPass] = lambda: ALONE,
     ) -> None:
-        """`plain_because` says why this target cannot speculate, empty if it can. `company` tells who shared the last
-        pass."""
-        self._company = company
+        """`plain_because` says why this target cannot speculate, empty if it can. `shared_pass` returns what others
+        added to the last pass."""
+        self._shared_pass = shared_pass
         self.plain_because = plain_because
         self.draft_prompt_ms = 0.0
         self._target = target
@@ -157,7 +157,7 @@ class Planner:
             after_pause=after_pause,
             tree=self._tree(settings, longest),
             tree_fixed=settings.tree != AUTO,
-            company=self._company(),
+            shared_pass=self._shared_pass(),
             due=self._controller.due,
         )
         decision = self._controller.decide(situation)
@@ -203,9 +203,9 @@ class Planner:
         length = draft.trunk
         if decision.drafter and decision.drafter.beside:
             compared, accepted, length = verdict.compared, verdict.accepted, min(decision.k, len(draft.tokens))
-        company = self._company()
+        shared_pass = self._shared_pass()
         outcome = RoundOutcome(
-            company=company,
+            shared_pass=shared_pass,
             drafted=length,
             accepted=accepted,
             compared=compared,
@@ -218,7 +218,7 @@ class Planner:
             emitted=step.kept,
             verify_ms=times.verify,
             draft_ms=times.draft,
-            other_ms=0.0 if company.answers else max(0.0, times.other + times.rollback - self._thinking_ms),
+            other_ms=0.0 if shared_pass.answers else max(0.0, times.other + times.rollback - self._thinking_ms),
             confidence=draft.confidence,
             matched={
                 traits: followed(emitted, self.drafters[traits.name].foretold(len(emitted)))

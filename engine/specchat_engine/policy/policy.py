@@ -20,7 +20,7 @@ from math import inf
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.decoding.rounds import LimitedBy
-from specchat_engine.models import ALONE, Company
+from specchat_engine.models import ALONE, SharedPass
 from specchat_engine.policy.early_stop import (
     EarlyStop,
     Option,
@@ -47,8 +47,8 @@ class Situation:
     that. With `fixed` a draft of `longest` tokens is made, and only its drafter is chosen. `opening` is True in the
     first tokens of an answer. `after_pause` is True if the models were idle, so that the times of this round say
     nothing about other rounds. A draft may have `tree` tokens beside its chain, and has exactly that many if possible
-    where that is `tree_fixed`. `company` are the other answers that shared the last pass. If a draft is `due`, one is
-    made whatever it costs.
+    where that is `tree_fixed`. `shared_pass` is what other answers added to the last pass. If a draft is `due`, one
+    is made whatever it costs.
     """
 
     depth: int
@@ -60,7 +60,7 @@ class Situation:
     after_pause: bool = False
     tree: int = 0
     tree_fixed: bool = False
-    company: Company = ALONE
+    shared_pass: SharedPass = ALONE
     due: bool = False
 
 
@@ -92,7 +92,7 @@ class RoundOutcome:
     `runners_up` has the evidence for each runner-up of a compared token, and whether it was right instead.
 
     `matched` says for each drafter with a match which of the tokens after it were right, as far as the round shows.
-    Whoever drafted does not matter. `company` are the other answers that shared the pass.
+    Whoever drafted does not matter. `shared_pass` is what other answers added to the pass.
     """
 
     drafted: int
@@ -106,7 +106,7 @@ class RoundOutcome:
     branches: int = 0
     runners_up: Sequence[tuple[float, bool]] = ()
     matched: Mapping[DrafterTraits, Sequence[bool]] = field(default_factory=dict)
-    company: Company = ALONE
+    shared_pass: SharedPass = ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
         return _drafting(situation, chosen, best, plain, cap, shortened=shortened)
     if situation.due and (due := _least_loss(situation, drafters, plain.rate)):
         return replace(due, expected=expected)
-    answers = situation.company.answers
+    answers = situation.shared_pass.answers
     beside = f" beside {answers} other answer{'s' * (answers > 1)}" if answers else ""
     if capped:
         return Decision(None, 0, f"a draft could lose too much{beside}", "loss cap", expected=expected)

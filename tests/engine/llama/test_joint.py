@@ -13,7 +13,7 @@ import pytest
 from specchat_engine.llama.batch import PassPart
 from specchat_engine.llama.joint import JointPasses
 from specchat_engine.llama.native import PassResult
-from specchat_engine.models import Company
+from specchat_engine.models import SharedPass
 
 
 class Context:
@@ -34,11 +34,11 @@ class Answers:
         self.target, self.draft = Context(), Context()
         self.passes = JointPasses(self.lock, self.target)  # type: ignore[arg-type]
 
-    def give(self, *rounds: tuple[Sequence[tuple[bool, int, int]], ...]) -> list[Company]:
+    def give(self, *rounds: tuple[Sequence[tuple[bool, int, int]], ...]) -> list[SharedPass]:
         """Each answer makes its passes: whether the target makes it, the position, and the number of tokens."""
         begun = Barrier(len(rounds))
 
-        def one(place: int) -> Company:
+        def one(place: int) -> SharedPass:
             with self.lock, ExitStack() as stack:
                 stack.enter_context(self.passes.answering(place))
                 self.lock.release()
@@ -47,7 +47,7 @@ class Answers:
                 for of_target, position, count in rounds[place]:
                     part = PassPart.chain([0] * count, position, count, place)
                     self.passes.compute(self.target if of_target else self.draft, [part])  # type: ignore[arg-type]
-                return self.passes.company(place)
+                return self.passes.shared_pass(place)
 
         with ThreadPoolExecutor(len(rounds)) as threads:
             return list(threads.map(one, range(len(rounds))))

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from specchat_engine.decoding.drafts import Alternative, Draft, DrafterTraits, Prospect
-from specchat_engine.models import Company
+from specchat_engine.models import SharedPass
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.cost_model import DraftCosts
 from specchat_engine.policy.policy import Decision, RoundOutcome, Situation
@@ -517,18 +517,18 @@ def test_a_worse_drafter_is_tried_only_with_what_drafts_have_gained_and_not_for_
     assert made[40:].count("eagle3") < 3
 
 
-def settled(slope: float, company: Company) -> Decision:
+def settled(slope: float, shared_pass: SharedPass) -> Decision:
     """What is decided once the drafts of many rounds were accepted nine times out of ten."""
     controller = knowing(slope)
     for number in range(60):
         now = situation()
         decision = controller.decide(now)
         controller.learn(now, decision, outcome_of(decision, 9 if number % 2 else 4, slope))
-    return controller.decide(situation(company=company))
+    return controller.decide(situation(shared_pass=shared_pass))
 
 
-def others(count: int) -> Company:
-    return Company(answers=count, tokens=count, usual_tokens=count, usual_emitted=count)
+def others(count: int) -> SharedPass:
+    return SharedPass(answers=count, tokens=count, usual_tokens=count, usual_emitted=count)
 
 
 def test_the_more_answers_share_a_pass_the_less_is_drafted() -> None:
@@ -543,15 +543,15 @@ def test_nothing_is_drafted_where_it_would_cost_other_answers_more_than_it_gains
     assert (alone_no_more.k, alone_no_more.reason) == (0, "no draft pays beside 7 other answers")
 
 
-def test_drafts_go_on_in_company_where_wide_passes_are_cheap() -> None:
+def test_drafts_go_on_in_shared_passes_where_wide_passes_are_cheap() -> None:
     assert settled(0.02, others(7)).k > 1
 
 
 def test_a_shared_pass_is_learned_at_its_whole_width() -> None:
     controller = knowing(0.2)
-    now = situation(company=others(3))
+    now = situation(shared_pass=others(3))
     decision = Decision(None, 0, "no draft pays")
-    made = replace(outcome_of(decision, 0, 0.2), verify_ms=5.0, company=others(3))
+    made = replace(outcome_of(decision, 0, 0.2), verify_ms=5.0, shared_pass=others(3))
     for _ in range(20):
         controller.learn(now, decision, made)
     assert controller.target.at(4, 100) == pytest.approx(5.0, rel=0.3)
@@ -560,10 +560,10 @@ def test_a_shared_pass_is_learned_at_its_whole_width() -> None:
 
 def test_passes_that_read_the_prompt_of_another_answer_teach_no_costs() -> None:
     controller = knowing(0.2)
-    now, decision = situation(company=others(1)), Decision(None, 0, "no draft pays")
-    reading = Company(answers=1, tokens=64, usual_tokens=1, usual_emitted=1, reading=True)
+    now, decision = situation(shared_pass=others(1)), Decision(None, 0, "no draft pays")
+    reading = SharedPass(answers=1, tokens=64, usual_tokens=1, usual_emitted=1, reading=True)
     for _ in range(20):
-        controller.learn(now, decision, replace(outcome_of(decision, 0, 0.2), verify_ms=500.0, company=reading))
+        controller.learn(now, decision, replace(outcome_of(decision, 0, 0.2), verify_ms=500.0, shared_pass=reading))
     assert controller.target.at(33, 100) == pytest.approx(1 + 0.2 * 32, rel=0.01)
 
 
