@@ -68,7 +68,7 @@ class Engine:
     `draft` is the first draft model, and `further` has those beside it, by the names of their drafters.
     `head` is the head that drafts from the target's hidden states, if one is loaded.
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
-    `blind_because` says why messages may have no images, empty if they may.
+    `no_images_because` says why messages may have no images, empty if they may.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
     `base_because` says why the target continues texts instead of answering, empty if it answers.
     `exactness` says what `LoadOptions.exact` achieved, empty if it is off.
@@ -108,7 +108,7 @@ class Engine:
         n_ctx = options.n_ctx or target.n_ctx_train
         self._head: HeadContext | StateHeadModel | None = None
         self._vision = vision if isinstance(vision, Vision) else None
-        self.blind_because = "" if isinstance(vision, Vision) else vision
+        self.no_images_because = "" if isinstance(vision, Vision) else vision
         self._lock = RLock()
         self._joint: JointPasses | None = None
         with ExitStack() as undo:
@@ -378,7 +378,7 @@ class Engine:
             shared_pass=partial(joint.shared_pass, place) if joint else lambda: ALONE,
             answer_format=self.answer_format,
             read_image=self._vision.tokens if self._vision else None,
-            blind_because=self.blind_because,
+            no_images_because=self.no_images_because,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
 

@@ -38,7 +38,7 @@ class Pair:
     target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so
     that their time shows what other programs do. Where several answers share passes, `answering` is entered for each,
     `away` while the caller has a round, and `shared_pass` returns what others added to an answer's last pass.
-    `read_image` gives the tokens of an image, None if the target sees none; `blind_because` says why.
+    `read_image` gives the tokens of an image, None if the target sees none; `no_images_because` says why.
     """
 
     target: SessionModel
@@ -58,7 +58,7 @@ class Pair:
     away: Callable[[], AbstractContextManager[None]] = nullcontext
     shared_pass: Callable[[], SharedPass] = lambda: ALONE
     read_image: ReadImage | None = None
-    blind_because: str = "this model sees no images"
+    no_images_because: str = "this model sees no images"
     answer_format: AnswerFormat = field(default_factory=AnswerFormat)
 
     def drafters(self) -> list[Drafter]:

@@ -494,7 +494,7 @@ class Session:
     def _fit(self, asked: Asked) -> Fitted:
         prompt, pair = self._thinking(Prompt.of(asked)), self.pair
         if pair.read_image is None and any(message.images for message in prompt.messages):
-            raise SettingError(pair.blind_because)
+            raise SettingError(pair.no_images_because)
 
         def encoded(kept: Sequence[Message]) -> Encoded:
             return encode_with_images(replace(prompt, messages=kept), pair.template, pair.vocabulary, pair.read_image)

@@ -222,7 +222,7 @@ def test_old_turns_with_images_are_dropped_with_their_turns(files: EngineFiles, 
 
 def test_a_model_without_a_projector_says_what_it_needs(files: EngineFiles) -> None:
     with Engine.load(files.target, None, LoadOptions(threads=1)) as engine:
-        assert engine.blind_because == (
+        assert engine.no_images_because == (
             "target.gguf has no projector for images beside it: name one with --mmproj FILE"
         )
         with pytest.raises(SettingError, match="name one with --mmproj FILE"):
@@ -233,7 +233,7 @@ def test_a_projector_beside_the_model_is_found_and_loaded_with_the_first_image(t
     target = write_tiny_model(tmp_path / "target.gguf", seed=1, sharpness=0.15, n_ctx=1024)
     write_projector(tmp_path / "mmproj-f16.gguf")
     with Engine.load(target, None, LoadOptions(threads=1)) as found:
-        assert not found.blind_because
+        assert not found.no_images_because
         (tmp_path / "mmproj-f16.gguf").rename(tmp_path / "away.gguf")
         with pytest.raises(ModelFileError, match="does not exist"):
             alone(found, ONE)
@@ -245,7 +245,7 @@ def test_a_projector_beside_the_model_is_found_and_loaded_with_the_first_image(t
         with pytest.raises(ModelFileError):
             alone(found, ONE)
     with Engine.load(target, None, LoadOptions(threads=1, mmproj="none")) as blind:
-        assert "turned off" in blind.blind_because
+        assert "turned off" in blind.no_images_because
 
 
 @pytest.mark.parametrize("data", [b"", b"no image", png(1)[:60]])

@@ -186,9 +186,9 @@ class ChatSession:
         return settings
 
     @property
-    def blind_because(self) -> str:
+    def no_images_because(self) -> str:
         """Why messages may have no images; empty if they may, or as long as nothing is loaded."""
-        return self.loaded.blind_because if self.loaded else ""
+        return self.loaded.no_images_because if self.loaded else ""
 
     def ask(self, text: str, instead_of: int | None = None, images: tuple[StoredImage, ...] = ()) -> StoredMessage:
         """Adds the user's message, or an edited version of an earlier one. The first one names the session."""

@@ -61,8 +61,8 @@ def answer_once(
     draft, load = (options.draft, options.load) if needs_models else (None, replace(options.load, head="none"))
     stores = Collections().indexes(read_model(options.target))
     with Engine.load(options.target, draft, load, stores=stores) as engine:
-        if images and engine.blind_because:
-            raise SettingError(engine.blind_because)
+        if images and engine.no_images_because:
+            raise SettingError(engine.no_images_because)
         settings = options.settings(engine.recommended, engine.drafters)
         if engine.plain_because and settings.k:
             say(f"speculation is off: {engine.plain_because}")

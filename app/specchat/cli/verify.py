@@ -95,8 +95,8 @@ def verify(
         if engine.plain_because:
             say(f"there is nothing to verify, speculation is off: {engine.plain_because}")
             return FAILED
-        if image and engine.blind_because:
-            raise SettingError(engine.blind_because)
+        if image and engine.no_images_because:
+            raise SettingError(engine.no_images_because)
         scope = scope_of(options, given, engine.drafters)
         asks = asks_by_kind(kinds, engine, prompts)
         cases = [*all_cases(scope, options, engine.recommended, asks, branches=engine.can_branch)]

@@ -18,14 +18,14 @@ PNG_URL: Final = "data:image/png;base64,"
 UNSEEN = "(There was an image here, which cannot be seen any more.)"
 
 
-def messages_of(messages: Sequence[ChatMessage], blind_because: str = "") -> list[Message]:
+def messages_of(messages: Sequence[ChatMessage], no_images_because: str = "") -> list[Message]:
     """The messages with their images.
 
     If the target sees none, or if a file is gone, a sentence in the message says that there was one. Raises
     SettingError if that is so with the last message of the user: an answer to it would be about nothing.
     """
     last = last_question(messages)
-    return [_message(message, blind_because, needed=place == last) for place, message in enumerate(messages)]
+    return [_message(message, no_images_because, needed=place == last) for place, message in enumerate(messages)]
 
 
 def last_question(messages: Sequence[ChatMessage]) -> int:
@@ -33,13 +33,13 @@ def last_question(messages: Sequence[ChatMessage]) -> int:
     return max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
 
 
-def _message(message: ChatMessage, blind_because: str, *, needed: bool) -> Message:
+def _message(message: ChatMessage, no_images_because: str, *, needed: bool) -> Message:
     plain = message.for_engine()
     if not message.images:
         return plain
-    if blind_because and needed:
-        raise SettingError(blind_because)
-    found = () if blind_because else images_of(message, needed=needed)
+    if no_images_because and needed:
+        raise SettingError(no_images_because)
+    found = () if no_images_because else images_of(message, needed=needed)
     return replace(plain, images=found, content=without_images(plain.content, len(message.images) - len(found)))
 
 

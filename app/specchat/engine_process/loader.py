@@ -80,7 +80,7 @@ def describe(opened: Opened) -> Loaded:
         base_because=engine.base_because,
         plain_because=engine.plain_because,
         translated_because=engine.translated_because,
-        blind_because=engine.blind_because,
+        no_images_because=engine.no_images_because,
         exactness=engine.exactness,
         head=engine.head,
         further=tuple(engine.further.values()),

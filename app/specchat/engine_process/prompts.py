@@ -28,7 +28,7 @@ def prompt_of(pair: Pair, command: Generate | Prepare | Inspect, *, whole: bool 
     raw = command.prompt if isinstance(command, Generate) else None
     shown = answer_format.marks if whole or tools.functions else answer_format.reasoning_marks
     return Prompt(
-        messages_of(command.messages, pair.blind_because),
+        messages_of(command.messages, pair.no_images_because),
         tools.functions,
         command.variables if isinstance(command, Generate) else {},
         raw,

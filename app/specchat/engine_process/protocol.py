@@ -266,8 +266,8 @@ class Loaded:
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
     is what drafts from the target's hidden states, and `further` are the draft models beside the first.
-    `blind_because` says why messages may have no images, empty if they may. `base_because` says why the target goes on
-    with a text instead of answering, empty if it answers. `exactness` is the engine's.
+    `no_images_because` says why messages may have no images, empty if they may. `base_because` says why the target goes
+    on with a text instead of answering, empty if it answers. `exactness` is the engine's.
     `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat template takes
     to think or not. `server` is where the models are, None for this machine.
     """
@@ -287,7 +287,7 @@ class Loaded:
     answer_format: AnswerFormat = field(default_factory=AnswerFormat)
     thinking: ThinkingSwitch = field(default_factory=ThinkingSwitch)
     server: ServerInfo | None = None
-    blind_because: str = ""
+    no_images_because: str = ""
     base_because: str = ""
     exactness: str = ""
 

@@ -82,7 +82,7 @@ class PlainFrontEnd:
     def ask(self, text: str, images: tuple[StoredImage, ...] = ()) -> None:
         """Answers a message with images, and with the outputs of the commands before it."""
         chat, session = self._chat, self._chat.session
-        if images and (why := session.blind_because):
+        if images and (why := session.no_images_because):
             self._paper.say(f"The message was not sent: {why}.")
             return
         for image in images:

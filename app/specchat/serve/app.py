@@ -50,7 +50,7 @@ def build_app(
     metrics = Metrics(engine, offer.model)
     broadcast = Broadcast(allowed=serving.watch == "on")
     runner = Runner(engine, metrics, broadcast, serving.timeout, serving.parallel)
-    max_body = serving.max_body_bytes(images=not engine.info.blind_because)
+    max_body = serving.max_body_bytes(images=not engine.info.no_images_because)
     endpoints = Endpoints(runner, Pictures(engine), offer, max_body, log)
     about = About(engine, offer, metrics, serving.parallel)
     routes = [

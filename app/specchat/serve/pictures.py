@@ -49,7 +49,7 @@ class Pictures:
         """
         groups = [[image for image in message.images if isinstance(image, GivenImage)] for message in request.messages]
         shown = [image for images in groups for image in images]
-        if shown and (why := self._engine.info.blind_because):
+        if shown and (why := self._engine.info.no_images_because):
             raise bad(f"{shown[0].place}: {why}", shown[0].place)
         for images in groups:
             _check_number(images, MOST_IMAGES, "a message")

@@ -51,7 +51,7 @@ def test_the_process_answers_about_an_image(client: LocalClient, tmp_path: Path)
     pair = write_tiny_pair(tmp_path)
     write_projector(tmp_path / "mmproj-f16.gguf")
     loaded = last_of(Loaded, client.load(pair.target, pair.draft, OPTIONS))
-    assert not loaded.blind_because
+    assert not loaded.no_images_because
 
     def answered(*seeds: int) -> list[Event]:
         message = ChatMessage("user", "What is this?", images=shown(tmp_path, *seeds))

@@ -359,7 +359,7 @@ def test_an_image_goes_to_a_model_that_sees_it(chat: Chat, tmp_path: Path, monke
     assert "With the image a.png (4 × 3)." in chat.notes.getvalue()
     chat("What is @a.png?", "/export markdown out.md")
     assert "[image a.png (4 × 3)]\nWhat is @a.png?" in (tmp_path / "out.md").read_text("utf-8")
-    chat.client.load_events = [replace(LOADED, blind_because="it has no projector")]
+    chat.client.load_events = [replace(LOADED, no_images_because="it has no projector")]
     chat("What is @a.png?")
     assert len(chat.client.asked) == 2
     assert "The message was not sent: it has no projector." in chat.notes.getvalue()

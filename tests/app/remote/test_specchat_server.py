@@ -113,7 +113,7 @@ def ask(server: RealServer, *images: Path, before: Sequence[ChatMessage] = ()) -
     client = RemoteClient(read_address(server.url))
     (loaded,) = client.load(client.first_target, None, LoadOptions())
     assert isinstance(loaded, Loaded)
-    assert loaded.blind_because == ""
+    assert loaded.no_images_because == ""
     message = ChatMessage("user", "What is this?", images=tuple(map(str, images)))
     events = list(client.generate(Generate((*before, message), seed=7, settings=LOOKING)))
     client.close()

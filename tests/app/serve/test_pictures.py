@@ -253,7 +253,7 @@ def test_a_message_shows_so_many_images_at_most(http: httpx2.Client) -> None:
 
 
 def test_a_model_that_sees_nothing_says_why(http: httpx2.Client, engine: ScriptedEngine) -> None:
-    engine.info = replace(LOADED, blind_because="it has no projector")
+    engine.info = replace(LOADED, no_images_because="it has no projector")
     for path, part in (("/v1/chat/completions", IMAGE), ("/v1/messages", BLOCK), ("/v1/messages/count_tokens", BLOCK)):
         answer = http.post(path, json=asked_with(part, max_tokens=8))
         assert answer.status_code == 400

@@ -199,7 +199,7 @@ class ChatScreen(Screen[None]):
 
     def on_prompt_input_submitted(self, message: PromptInput.Submitted) -> None:
         """Sends a message; loads the models again if that failed before. Images need a model that sees them."""
-        if message.images and (why := self.state.session.blind_because):
+        if message.images and (why := self.state.session.no_images_because):
             self.view.note(why)
             return
         self.queue.submit(QueuedMessage(message.text, message.shown, message.entry, images=message.images))

@@ -59,7 +59,7 @@ async def test_an_image_goes_to_the_model_and_is_shown_below_the_message_also_of
 
 
 async def test_a_model_that_sees_nothing_says_so_and_the_message_stays() -> None:
-    client = ScriptedClient(load_events=(replace(LOADED, blind_because="it has no projector"),))
+    client = ScriptedClient(load_events=(replace(LOADED, no_images_because="it has no projector"),))
     async with chat(client) as pilot:
         await send(pilot, "What is @photo.jpg?")
         assert client.asked == []
