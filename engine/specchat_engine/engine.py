@@ -41,7 +41,7 @@ from specchat_engine.llama.vision import Vision, projector_for
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo
 from specchat_engine.loaded import info_of, is_base, machine, recommended_by, template_of, versions
-from specchat_engine.memory.placement import with_room
+from specchat_engine.memory.placement import fit_context
 from specchat_engine.memory.snapshots import restore, save
 from specchat_engine.models import ALONE, SessionModel
 from specchat_engine.pair import Pair
@@ -244,7 +244,7 @@ class Engine:
         whys = [check_pair(header, one) for _, one in more]
         beside = [one for _, one in more]
         seeing = projector.stat().st_size if projector and projector.is_file() else 0
-        options, shortened = with_room(header, small or of_head, options, this_machine(), beside, seeing)
+        options, shortened = fit_context(header, small or of_head, options, this_machine(), beside, seeing)
         with ExitStack() as undo:
 
             def loaded(path: str | Path, layers: int, devices: Sequence[str], **more: Any) -> LlamaModel:

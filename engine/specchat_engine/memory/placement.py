@@ -212,7 +212,7 @@ _SPARE = 8
 their files, so the system can drop and read them again."""
 
 
-def with_room(
+def fit_context(
     target: GgufHeader,
     draft: GgufHeader | None,
     options: LoadOptions,

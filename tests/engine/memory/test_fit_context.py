@@ -12,7 +12,7 @@ from specchat_assets import builtin_pair
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import GgufHeader, read_model
 from specchat_engine.load_options import LoadOptions
-from specchat_engine.memory.placement import DeviceMemory, Machine, where_it_goes, with_room
+from specchat_engine.memory.placement import DeviceMemory, Machine, fit_context, where_it_goes
 
 LONG = 2**24
 MB = 2**20
@@ -29,15 +29,15 @@ def beside_weights(header: GgufHeader, n_ctx: int, free: int) -> int:
     return sum(part.size for part in parts if part.what != "weights")
 
 
-def test_a_context_with_room_is_left_alone() -> None:
-    assert with_room(TARGET, None, LoadOptions(), machine(2**50)) == (LoadOptions(), "")
-    assert with_room(BUILTIN, None, LoadOptions(n_ctx=512), machine(400 * MB)) == (LoadOptions(n_ctx=512), "")
-    assert with_room(TARGET, None, LoadOptions(), machine(0)) == (LoadOptions(), ""), "nothing is known"
+def test_a_context_that_fits_is_left_alone() -> None:
+    assert fit_context(TARGET, None, LoadOptions(), machine(2**50)) == (LoadOptions(), "")
+    assert fit_context(BUILTIN, None, LoadOptions(n_ctx=512), machine(400 * MB)) == (LoadOptions(n_ctx=512), "")
+    assert fit_context(TARGET, None, LoadOptions(), machine(0)) == (LoadOptions(), ""), "nothing is known"
 
 
 @given(free=st.integers(300 * MB, 2**40))
 def test_the_models_own_context_is_halved_until_it_fits_and_no_further(free: int) -> None:
-    options, because = with_room(TARGET, None, LoadOptions(), machine(free))
+    options, because = fit_context(TARGET, None, LoadOptions(), machine(free))
     n_ctx = options.n_ctx or LONG
     assert beside_weights(TARGET, n_ctx, free) <= free
     if n_ctx < LONG:
@@ -48,24 +48,24 @@ def test_the_models_own_context_is_halved_until_it_fits_and_no_further(free: int
 def test_a_context_that_was_asked_for_is_refused_with_one_that_fits() -> None:
     asked = LoadOptions(n_ctx=LONG)
     with pytest.raises(ModelFileError, match=r"16,777,216 tokens takes .* use -c ") as caught:
-        with_room(BUILTIN, None, asked, machine(2**31))
+        fit_context(BUILTIN, None, asked, machine(2**31))
     fitting = int(str(caught.value).partition("use -c ")[2].split(",")[0])
-    assert with_room(BUILTIN, None, LoadOptions(n_ctx=fitting), machine(2**31))[1] == ""
+    assert fit_context(BUILTIN, None, LoadOptions(n_ctx=fitting), machine(2**31))[1] == ""
 
 
 def test_a_projector_takes_its_part_of_the_memory() -> None:
     free = 2**32
-    alone, _ = with_room(TARGET, None, LoadOptions(), machine(free))
-    beside, because = with_room(TARGET, None, LoadOptions(), machine(free), projector=free // 2)
+    alone, _ = fit_context(TARGET, None, LoadOptions(), machine(free))
+    beside, because = fit_context(TARGET, None, LoadOptions(), machine(free), projector=free // 2)
     assert 0 < beside.n_ctx <= alone.n_ctx // 2
     assert because
-    assert with_room(TARGET, None, LoadOptions(), machine(0), projector=free) == (LoadOptions(), "")
+    assert fit_context(TARGET, None, LoadOptions(), machine(0), projector=free) == (LoadOptions(), "")
 
 
 def test_weights_that_need_all_memory_leave_an_eighth_to_caches_since_they_are_mapped() -> None:
     large = replace(TARGET, tensors=tuple(replace(one, size=1000 * (one.size or 0)) for one in TARGET.tensors))
-    assert with_room(large, None, LoadOptions(n_ctx=1024), machine(2**34))[1] == ""
+    assert fit_context(large, None, LoadOptions(n_ctx=1024), machine(2**34))[1] == ""
     with pytest.raises(ModelFileError, match="use -c"):
-        with_room(large, None, LoadOptions(n_ctx=LONG), machine(2**34))
+        fit_context(large, None, LoadOptions(n_ctx=LONG), machine(2**34))
     with pytest.raises(ModelFileError, match="use a smaller model"):
-        with_room(TARGET, None, LoadOptions(), machine(20 * MB))
+        fit_context(TARGET, None, LoadOptions(), machine(20 * MB))
