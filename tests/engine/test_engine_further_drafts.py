@@ -144,14 +144,14 @@ def test_a_draft_that_does_not_decode_leaves_the_one_before(
     broken.write_bytes(files.draft.read_bytes())
     with Engine.load(files.target, files.draft, OPTIONS) as engine:
         before = answers(engine, "model")
-        find_ways = context.find_ways
+        probe_rollback = context.probe_rollback
 
         def fails_for_the_new_one(text: LlamaContext, *more: object) -> bool:
             if text.model.path == broken:
                 raise DecodeError("no logits")
-            return find_ways(text, *more)  # type: ignore[arg-type]
+            return probe_rollback(text, *more)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(context, "find_ways", fails_for_the_new_one)
+        monkeypatch.setattr(context, "probe_rollback", fails_for_the_new_one)
         with pytest.raises(ModelFileError, match="does not decode"):
             engine.exchange_draft(broken)
         engine.forget()

@@ -20,7 +20,7 @@ from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext, PassResult
-from specchat_engine.llama.rollback import Rollback, find_ways
+from specchat_engine.llama.rollback import Rollback, probe_rollback
 from specchat_engine.llama.vision import Vision
 from specchat_engine.load_options import Buffers
 from specchat_engine.memory.attention import Attention
@@ -357,7 +357,7 @@ class LlamaContext:
                 api.llama_memory_clear(self._native.memory, True)
             else:
                 api.llama_memory_seq_rm(self._native.memory, self._sequence, -1, -1)
-            self._rollback.forgotten()
+            self._rollback.on_clear()
         self.tokens.clear()
         if self.states:
             self.states.cut(0)
@@ -421,7 +421,7 @@ class LlamaContext:
             self.can_go_back, self.max_rows, self.max_leaves = first.can_go_back, first.max_rows, first.max_leaves
             return
         try:
-            self.can_go_back = find_ways(self, self._rollback, native.model.vocabulary.size)
+            self.can_go_back = probe_rollback(self, self._rollback, native.model.vocabulary.size)
         except DecodeError as error:
             self.close()
             raise ModelFileError(f"{self.model.path}: it does not decode: {error}") from error

@@ -32,7 +32,7 @@ _NOISE = 0.01
 
 
 class Rollback:
-    """The ways in which one context can go back; `find_ways` decides which are used.
+    """The ways in which one context can go back; `probe_rollback` decides which are used.
 
     `reach` is how many of a pass's last tokens a cut can drop: `UNBOUNDED`, the number of snapshots, or 0. `saved` is
     the length of the memory at the checkpoint, 0 without one.
@@ -64,7 +64,7 @@ class Rollback:
         self.has_checkpoints = other.has_checkpoints
         self.use(other.reach)
 
-    def forgotten(self) -> None:
+    def on_clear(self) -> None:
         """Notes that the memory was emptied."""
         self.saved = 0
 
@@ -112,7 +112,7 @@ class Rollback:
         return bool(api.llama_memory_seq_rm(self._memory, self._sequence, self.saved, -1))
 
 
-def find_ways(model: SessionModel, rollback: Rollback, n_vocab: int) -> bool:
+def probe_rollback(model: SessionModel, rollback: Rollback, n_vocab: int) -> bool:
     """Tries each way of going back on a few tokens and enables those that leave no trace; False if none does.
 
     The memory is empty afterwards. Raises DecodeError if the model cannot read at all.

@@ -168,7 +168,7 @@ def test_an_answer_that_fails_ends_the_run_and_keeps_what_was_measured(
 def test_a_pair_that_cannot_speculate_says_why(
     complaint: Complaint, tiny: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat_engine.llama.context.find_ways", lambda *_: False)
+    monkeypatch.setattr("specchat_engine.llama.context.probe_rollback", lambda *_: False)
     line = complaint(*tiny, "--arms", "lookup:4", code=1)
     assert line.startswith("specchat: there is nothing to compare, speculation is off: this model's memory")
 

@@ -92,7 +92,7 @@ def test_a_target_that_cannot_speculate_says_so_and_answers_plainly(
     capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     goes_back = iter([False, True])
-    monkeypatch.setattr("specchat_engine.llama.context.find_ways", lambda *_: next(goes_back))
+    monkeypatch.setattr("specchat_engine.llama.context.probe_rollback", lambda *_: next(goes_back))
     assert main(["run", "hello", *pair, "--json"]) == 0
     captured = capsys.readouterr()
     _, *rounds, _ = [json.loads(line) for line in captured.out.splitlines()]

@@ -201,7 +201,7 @@ def test_flags_narrow_what_is_compared(
 def test_a_pair_that_cannot_speculate_says_why(
     complaint: Complaint, tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat_engine.llama.context.find_ways", lambda *_: False)
+    monkeypatch.setattr("specchat_engine.llama.context.probe_rollback", lambda *_: False)
     line = complaint(*FEW, "-m", str(tiny_models.target), code=1)
     assert line.startswith("specchat: there is nothing to verify, speculation is off: this model's memory")
 
