@@ -117,7 +117,7 @@ class Confidences:
     frequency: tuple[float, ...]
     classify: Callable[[float], int]
 
-    def hopeful(self, mean: float, high: float) -> Confidences:
+    def optimistic(self, mean: float, high: float) -> Confidences:
         """Returns the same with all probabilities raised from their mean to a high one."""
         return replace(self, p_accept=tuple(1 - (1 - p) * (1 - high) / (1 - mean) for p in self.p_accept))
 
@@ -168,7 +168,7 @@ class Possible:
         option = fastest(lambda at: best_length(accept, round_ms, range(min(1, most), most + 1), at), pace)
         if not (self.confidences and most):
             return option
-        read = self.confidences.hopeful(self.accept[1][0], accept[0]) if high else self.confidences
+        read = self.confidences.optimistic(self.accept[1][0], accept[0]) if high else self.confidences
         return read.best(round_ms, max(pace, option.rate))
 
     def most(self, situation: Situation, cap: float) -> tuple[int, LimitedBy]:

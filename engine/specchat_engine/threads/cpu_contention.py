@@ -135,10 +135,10 @@ class CpuContention:
         """Ends a trial once it has shown enough."""
         usual, tried, more = _level(self._recent), self._trial, self._tried < self._settled
         took, with_all = sum(each.took for each in tried), sum(each.with_all for each in tried)
-        hopeless = took > usual * with_all * (1 + _MOST_LOST / len(tried))
-        if len(tried) < _TRIAL_PASSES and not hopeless:
+        clearly_slower = took > usual * with_all * (1 + _MOST_LOST / len(tried))
+        if len(tried) < _TRIAL_PASSES and not clearly_slower:
             return
-        if not hopeless and took < (_MORE_BELOW if more else _FEWER_BELOW) * usual * with_all:
+        if not clearly_slower and took < (_MORE_BELOW if more else _FEWER_BELOW) * usual * with_all:
             self._settled, self._next_below = self._tried, self._tried + 1
             self._fewer, self._more = _Wait(), _Wait(now + _FIRST_WAIT)
             self._recent.clear()
