@@ -48,7 +48,7 @@ def described(case: Case) -> dict[str, Any]:
 
 def measured(difference: Finding) -> dict[str, Any]:
     """A finding as JSON; an infinite number becomes null."""
-    common = {"place": difference.place, "explained": difference.explained, "reason": difference.reason}
+    common = {"place": difference.position, "explained": difference.explained, "reason": difference.reason}
     if not isinstance(difference, Difference):
         return common
     return common | {
@@ -193,7 +193,9 @@ def _each(cases: Sequence[Case], name: str) -> list[str]:
 
 def _placed(difference: Finding) -> str:
     settings = difference.case.settings
-    return f"{settings.drafter}, k {settings.k}, {settings.verifier}, token {difference.place + 1}: {difference.reason}"
+    return (
+        f"{settings.drafter}, k {settings.k}, {settings.verifier}, token {difference.position + 1}: {difference.reason}"
+    )
 
 
 def _finite(value: float) -> float | None:

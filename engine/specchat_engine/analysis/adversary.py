@@ -10,7 +10,7 @@ from specchat_engine.sampling.noise import uniform
 
 
 class Adversary(Drafter):
-    """Drafts the plain answer that it was told, with one wrong token in most drafts.
+    """Drafts the plain answer that it was given, with one wrong token in most drafts.
 
     The wrong one is the likeliest token that the target did not take, if possible one that is likelier than the token
     that it took. So the target must accept and reject at every place of a draft, much more often than good drafts ask
@@ -33,13 +33,13 @@ class Adversary(Drafter):
         """Takes the plain answer that the next drafts are about."""
         self._answer = plain.tokens
         self._others = tuple(each.other for each in plain.passes)
-        self._tempting = frozenset(place for place, each in enumerate(plain.passes) if each.tempting)
+        self._tempting = frozenset(position for position, each in enumerate(plain.passes) if each.tempting)
 
     def propose(self, context: Context, k: int) -> Draft:
         """The answer's next tokens, one of them wrong unless all are to be right."""
         start = context.position
         tokens = list(self._answer[start : start + k])
-        wrong = next((place for place in range(len(tokens)) if start + place in self._tempting), None)
+        wrong = next((offset for offset in range(len(tokens)) if start + offset in self._tempting), None)
         if wrong is None:
             wrong = int(uniform(len(self._answer), start) * (len(tokens) + 1))
         if wrong < len(tokens) and self._others[start + wrong] >= 0:

@@ -77,7 +77,7 @@ class Difference:
     case: Case
     plain: Recording
     speculative: Recording
-    place: int
+    position: int
     tokens: tuple[int, int]
     logit_difference: float
     noise: float
@@ -108,7 +108,7 @@ class Fault:
     case: Case
     plain: Recording
     speculative: Recording
-    place: int
+    position: int
     reason: str
     explained: bool = False
 
@@ -149,8 +149,8 @@ def audit(
         target: the target's memory, which the replays use.
         vocabulary: the target's vocabulary, for answers under a grammar.
         cases: what to ask; cases of one prompt are adjacent.
-        heard: called with each case and what was found in it, if anything, as soon as it is known.
-        adversary: is told each plain answer, for the cases in which it drafts.
+        heard: called with each case and its finding, if there is one, as soon as it is known.
+        adversary: gets each plain answer, for the cases in which it drafts.
     """
     began = time.monotonic()
     result = Audit()
@@ -169,20 +169,20 @@ def audit(
         if adversary:
             adversary.know(plain)
         for case in together:
-            found, own_fault = _checked(session_for(case.settings), case, target, vocabulary)
+            speculative, own_fault = _checked(session_for(case.settings), case, target, vocabulary)
             fault = fault or own_fault
             result.compared += 1
-            result.positions += len(found.tokens)
+            result.positions += len(speculative.tokens)
             if case.settings.verifier == "coupled" and case.settings.drafter == "model":
-                acceptance.observe(f"{prompt} {settings}", found)
+                acceptance.observe(f"{prompt} {settings}", speculative)
                 if acceptance.fault:
                     fault, acceptance = fault or (0, acceptance.fault), AcceptanceCheck()
             finding: Finding | None = None
             if fault:
-                finding = Fault(case, plain, found, *fault)
-            elif case.promises_text and found.tokens != plain.tokens:
+                finding = Fault(case, plain, speculative, *fault)
+            elif case.promises_text and speculative.tokens != plain.tokens:
                 with _rule(settings.sampling, plain, vocabulary) as sampler:
-                    finding = explain(target, case, plain, found, sampler, max(result.noise, default=0.0))
+                    finding = explain(target, case, plain, speculative, sampler, max(result.noise, default=0.0))
             if finding:
                 result.findings.append(finding)
             heard(case, finding)
@@ -195,22 +195,22 @@ def _checked(
     session: Session, case: Case, target: SessionModel, vocabulary: GrammarVocabulary
 ) -> tuple[Recording, tuple[int, str] | None]:
     """An answer, and the first position where the rule does not lead to it."""
-    found: list[tuple[int, str]] = []
+    failures: list[tuple[int, str]] = []
     text: list[int] = []
 
     with watched(target) as seen, _Grammar(session, vocabulary) as grammar:
 
         def check(each: RecordedPass) -> None:
             if grammar.left:
-                return  # that was told when it happened
+                return  # that was reported when it happened
             before = [*session.prompt_ids, *text]
             rows = grammar.rows(seen.logits, before, each)
             for offset, fault in faults(each, rows, before, len(text), session.turn_seed, session.settings):
-                found.append((len(text) + offset, fault))
+                failures.append((len(text) + offset, fault))
             text.extend(each.emitted)
 
         recording = record(session, case.asked(session), check, lambda: seen.tree)
-    return recording, found[0] if found else None
+    return recording, failures[0] if failures else None
 
 
 class _Grammar:
@@ -241,8 +241,8 @@ class _Grammar:
         every, rows = np.arange(logits.shape[1]), logits.copy()
         judged = len(rows) if session.settings.verifier == "block" else each.accepted + 1
         for offset in range(min(judged, len(rows))):
-            if place := self._constraint.after(before, each.drafted[:offset]):
-                rows[offset, ~place.allows(every)] = -np.inf
+            if state := self._constraint.after(before, each.drafted[:offset]):
+                rows[offset, ~state.allows(every)] = -np.inf
         self.left = self._constraint.after(before, each.emitted) is None
         return rows
 
@@ -254,11 +254,11 @@ def reading_noise(rows: ReadBothWays) -> tuple[list[float], tuple[int, str] | No
     """
     noise: list[float] = []
     wild = None
-    for place, (one, other) in enumerate(zip(rows.singly, rows.together, strict=True)):
-        noise.append(spread(one, other))
-        if wild is None and noise[-1] > WILD * float(np.ptp(one)):
+    for position, (single, together) in enumerate(zip(rows.singly, rows.together, strict=True)):
+        noise.append(spread(single, together))
+        if wild is None and noise[-1] > WILD * float(np.ptp(single)):
             wild = (
-                place,
+                position,
                 f"the logits differ by {noise[-1]:.3g} when the same text is read {rows.width} tokens at a time",
             )
     return noise, wild
@@ -268,33 +268,33 @@ def explain(
     target: SessionModel,
     case: Case,
     plain: Recording,
-    found: Recording,
+    speculative: Recording,
     sampler: Sampler,
     noise: float,
 ) -> Difference:
     """Replays both recordings up to the position where they differ, and compares the logits there."""
-    pairs = zip((*plain.tokens, -1), (*found.tokens, -1), strict=False)
-    place = next(place for place, (one, other) in enumerate(pairs) if one != other)
-    before = [*plain.prompt, *plain.tokens[:place]]
-    rows, gaps, kept, drawn = [], [], [], []
-    for recording in (plain, found):
-        row = replayed(target, recording, place)
+    pairs = zip((*plain.tokens, -1), (*speculative.tokens, -1), strict=False)
+    position = next(position for position, (token, other_token) in enumerate(pairs) if token != other_token)
+    before = [*plain.prompt, *plain.tokens[:position]]
+    rows, gaps, survivors, drawn = [], [], [], []
+    for recording in (plain, speculative):
+        row = replayed(target, recording, position)
         candidates = sampler.candidates(row, before)
         rows.append(row)
-        gaps.append(_gap(row if sampler.params.temperature == 0 else _values(candidates, plain.seed, place)))
-        kept.append(candidates.ids.tolist())
-        drawn.append(sampler.draw(candidates, place))
-    tokens = tuple(each.tokens[place] if place < len(each.tokens) else -1 for each in (plain, found))
+        gaps.append(_gap(row if sampler.params.temperature == 0 else _values(candidates, plain.seed, position)))
+        survivors.append(candidates.ids.tolist())
+        drawn.append(sampler.draw(candidates, position))
+    tokens = tuple(each.tokens[position] if position < len(each.tokens) else -1 for each in (plain, speculative))
     return Difference(
         case=case,
         plain=plain,
-        speculative=found,
-        place=place,
+        speculative=speculative,
+        position=position,
         tokens=(tokens[0], tokens[1]),
         logit_difference=spread(*rows),
         noise=noise,
         gaps=(gaps[0], gaps[1]),
-        truncation_differs=kept[0] != kept[1],
+        truncation_differs=survivors[0] != survivors[1],
         reproduced=tuple(drawn) == tokens,
     )
 
@@ -312,14 +312,14 @@ def _rule(sampling: SamplingParams, recording: Recording, vocabulary: GrammarVoc
             constraint.close()
 
 
-def replayed(target: SessionModel, recording: Recording, place: int) -> NDArray[np.float32]:
+def replayed(target: SessionModel, recording: Recording, position: int) -> NDArray[np.float32]:
     """The logits [V] of an output position, replayed with the recorded passes from the prompt on."""
     tokens = list(recording.prompt)
     _read_anew(target, tokens[:-1])
     start = len(tokens)
     for each in recording.passes:
         tree = each.tree if isinstance(target, BranchingModel) else None
-        offset = start + place - len(tokens)
+        offset = start + position - len(tokens)
         row = offset
         if tree and isinstance(target, BranchingModel):
             logits = target.advance_tree(tokens[-1], tree.tokens, tree.parents)
@@ -335,14 +335,14 @@ def replayed(target: SessionModel, recording: Recording, place: int) -> NDArray[
     return np.array(target.advance(tokens[-1:], 1)[0])
 
 
-def spread(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+def spread(row: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     """The largest difference between two rows of logits."""
-    return float(np.abs(one - other).max())
+    return float(np.abs(row - other).max())
 
 
-def _values(candidates: Candidates, seed: int, place: int) -> NDArray[np.float64]:
+def _values(candidates: Candidates, seed: int, position: int) -> NDArray[np.float64]:
     """log p + g of the candidates."""
-    return candidates.log_p + gumbel(seed, place, candidates.ids)
+    return candidates.log_p + gumbel(seed, position, candidates.ids)
 
 
 def _gap(values: NDArray[np.floating[Any]]) -> float:

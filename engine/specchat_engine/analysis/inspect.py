@@ -46,42 +46,42 @@ def sampling_at(position: int, changes: Sequence[tuple[int, SamplingParams]]) ->
     `changes` has the positions from which parameters were in force. The grammar is always that of the first entry: it
     does not change within an answer.
     """
-    found = [sampling for begin, sampling in changes if begin <= max(position, 0)]
-    return replace(found[-1], grammar=found[0].grammar) if found else None
+    in_force = [sampling for begin, sampling in changes if begin <= max(position, 0)]
+    return replace(in_force[-1], grammar=in_force[0].grammar) if in_force else None
 
 
 def inspect(
     target: SessionModel,
     draft: SessionModel | None,
     vocabulary: SessionVocabulary,
-    place: InspectedPosition,
-    asked: Sequence[int],
+    inspected: InspectedPosition,
+    requested: Sequence[int],
     cancelled: Callable[[], bool],
 ) -> Inspection:
-    """Reads the tokens before the place into both models, unless they hold them, and compares their predictions.
+    """Reads the tokens before the position into both models, unless they hold them, and compares their predictions.
 
     Raises SettingError for a position, token or grammar that does not fit, DecodeError, or Cancelled.
     """
-    _check(target, vocabulary, place, asked)
-    before = place.before
-    constraint = constraint_of(place.sampling, vocabulary, place.held)
+    _check(target, vocabulary, inspected, requested)
+    before = inspected.before
+    constraint = constraint_of(inspected.sampling, vocabulary, inspected.held)
     try:
-        check_given(place.answer[: place.position], vocabulary, constraint)
+        check_given(inspected.answer[: inspected.position], vocabulary, constraint)
         if constraint:
             constraint.begin(len(before))
-        sampler = Sampler(place.sampling, 0, constraint)
+        sampler = Sampler(inspected.sampling, 0, constraint)
         ours = _Row(_logits(target, before, cancelled))
         explained = sampler.explain(ours.logits, before)
         theirs = q = None
         if draft and len(before) <= draft.capacity:
             theirs = _Row(_logits(draft, before, cancelled))
-            q = sampler.candidates(theirs.logits, before).sharpened(place.sharpness)
+            q = sampler.candidates(theirs.logits, before).sharpened(inspected.sharpness)
     finally:
         if constraint:
             constraint.close()
     p = explained.candidates
-    said = place.answer[place.position]
-    shown = {*ours.best(), *(token for token, _ in p.best(BEST)), said, *asked}
+    chosen = inspected.answer[inspected.position]
+    shown = {*ours.best(), *(token for token, _ in p.best(BEST)), chosen, *requested}
 
     def about(token: int) -> InspectedToken:
         return InspectedToken(
@@ -97,7 +97,7 @@ def inspect(
         )
 
     tokens = sorted(map(about, shown), key=lambda token: token.rank)
-    return Inspection(place.position, said, tuple(tokens), place.sampling)
+    return Inspection(inspected.position, chosen, tuple(tokens), inspected.sampling)
 
 
 class _Row:
@@ -123,23 +123,25 @@ class _Row:
 
     def best(self) -> list[int]:
         """The tokens with the largest logits."""
-        found: list[int] = np.argsort(-self.logits, kind="stable")[:BEST].tolist()
-        return found
+        ids: list[int] = np.argsort(-self.logits, kind="stable")[:BEST].tolist()
+        return ids
 
 
-def _check(target: SessionModel, vocabulary: SessionVocabulary, place: InspectedPosition, asked: Sequence[int]) -> None:
-    length = len(place.answer)
-    if place.position not in range(length):
+def _check(
+    target: SessionModel, vocabulary: SessionVocabulary, inspected: InspectedPosition, requested: Sequence[int]
+) -> None:
+    length = len(inspected.answer)
+    if inspected.position not in range(length):
         raise SettingError(
-            f"there is no position {place.position} in an answer of {length} tokens: use 0 to {length - 1}"
+            f"there is no position {inspected.position} in an answer of {length} tokens: use 0 to {length - 1}"
         )
-    depth = len(place.prompt) + place.position
+    depth = len(inspected.prompt) + inspected.position
     if depth > target.capacity:
         raise SettingError(
-            f"position {place.position} comes after {depth} tokens, the context holds {target.capacity}: load with a "
-            "larger -c"
+            f"position {inspected.position} comes after {depth} tokens, the context holds {target.capacity}: load with "
+            "a larger -c"
         )
-    for token in (place.answer[place.position], *asked):
+    for token in (inspected.answer[inspected.position], *requested):
         if token not in range(vocabulary.size):
             raise SettingError(f"there is no token {token}: this vocabulary has 0 to {vocabulary.size - 1}")
 

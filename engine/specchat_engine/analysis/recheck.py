@@ -2,7 +2,7 @@
 
 A text that equals plain decoding shows that no decision went wrong, and not that the rule is right: a wrong rule
 decides rightly most of the time, and rejection sampling promises no text at all. Here each probability that a round
-told, and each token that it took, is computed a second time by `reference`.
+reports, and each token that it took, is computed a second time by `reference`.
 """
 
 from __future__ import annotations
@@ -28,71 +28,71 @@ _DEVIATIONS = 5.0
 
 
 def faults(
-    each: RecordedPass, logits: Logits, before: Sequence[int], place: int, seed: int, settings: Settings
+    each: RecordedPass, logits: Logits, before: Sequence[int], position: int, seed: int, settings: Settings
 ) -> Iterator[tuple[int, str]]:
     """Where in one pass the rule does not lead to what was recorded, from 0, and what is wrong there, in words.
 
     `logits` are those of the pass, minus infinity where a grammar excludes a token; `before` is the text before it and
-    `place` its first output position.
+    `position` its first output position.
     """
     own = each.emitted[each.accepted] if len(each.emitted) > each.accepted else None
     laws: list[Law] = []
     depths = each.depths
     for offset in range(each.accepted + (own is not None)):
-        found = law(logits[offset], settings.sampling, [*before, *each.drafted[:offset]])
-        laws.append(found)
-        if found.slack < _CLOSE:
+        distribution = law(logits[offset], settings.sampling, [*before, *each.drafted[:offset]])
+        laws.append(distribution)
+        if distribution.slack < _CLOSE:
             return  # rounding decides what survives
-        told = [(token, p) for token, p, depth in zip(each.drafted, each.p, depths, strict=True) if depth == offset]
-        told += [(own, each.own_p)] if own is not None and offset == each.accepted else []
-        for token, p in told:
-            expected = found.probability(token)
+        reported = [(token, p) for token, p, depth in zip(each.drafted, each.p, depths, strict=True) if depth == offset]
+        reported += [(own, each.own_p)] if own is not None and offset == each.accepted else []
+        for token, p in reported:
+            expected = distribution.probability(token)
             if p is not None and abs(p - expected) > _CLOSE:
                 yield offset, f"token {token} had p {p:.6f}, and by the rule it has {expected:.6f}"
     couples = settings.verifier == "coupled" or settings.sampling.temperature == 0  # greedily all rules are one
     if couples:
-        yield from _wrong_draws(each, laws, own, seed, place)
+        yield from _wrong_draws(each, laws, own, seed, position)
     elif not each.drafted:
-        yield from _wrong_own(own, laws[0], [(seed, place), (stream_seed(seed, DRAWS, place), 0)])
+        yield from _wrong_own(own, laws[0], [(seed, position), (stream_seed(seed, DRAWS, position), 0)])
     elif settings.verifier == "rejection":
-        yield from _wrong_tests(each, laws, stream_seed(seed, TESTS, place))
+        yield from _wrong_tests(each, laws, stream_seed(seed, TESTS, position))
     elif own is not None and each.q[0] is None:
         more = [
             law(logits[offset], settings.sampling, [*before, *each.drafted[:offset]])
             for offset in range(len(laws), len(each.drafted))
         ]
-        yield from _wrong_block(each, [*laws, *more], stream_seed(seed, TESTS, place))
-    told_q = each.drafted[each.accepted :] and each.q[each.accepted] is not None
-    if own is not None and each.drafted and not (couples or told_q):
-        found = laws[each.accepted]
+        yield from _wrong_block(each, [*laws, *more], stream_seed(seed, TESTS, position))
+    q_reported = each.drafted[each.accepted :] and each.q[each.accepted] is not None
+    if own is not None and each.drafted and not (couples or q_reported):
+        distribution = laws[each.accepted]
         if each.accepted < len(each.drafted):
-            found = found.without(each.drafted[each.accepted])
-        yield from _wrong_own(own, found, [(stream_seed(seed, DRAWS, place), each.accepted)], each.accepted)
+            distribution = distribution.without(each.drafted[each.accepted])
+        yield from _wrong_own(own, distribution, [(stream_seed(seed, DRAWS, position), each.accepted)], each.accepted)
 
 
 def _wrong_draws(
-    each: RecordedPass, laws: Sequence[Law], own: int | None, seed: int, place: int
+    each: RecordedPass, laws: Sequence[Law], own: int | None, seed: int, position: int
 ) -> Iterator[tuple[int, str]]:
     """Emitted tokens that are not the target's draws with the noise of their positions."""
-    for offset, found in enumerate(laws):
+    for offset, distribution in enumerate(laws):
         token = own if offset == each.accepted else each.drafted[offset]
-        yield from _wrong_own(token, found, [(seed, place + offset)], offset)
+        yield from _wrong_own(token, distribution, [(seed, position + offset)], offset)
 
 
 def _wrong_own(
-    own: int | None, found: Law, noises: Sequence[tuple[int, int]], offset: int = 0
+    own: int | None, distribution: Law, noises: Sequence[tuple[int, int]], offset: int = 0
 ) -> Iterator[tuple[int, str]]:
     """A token that is drawn with none of these noises, each a seed and a position."""
-    drawn = [found.draw(*noise) for noise in noises]
+    drawn = [distribution.draw(*noise) for noise in noises]
     if own not in [token for token, _ in drawn] and all(lead > _CLOSE for _, lead in drawn):
         yield offset, f"the answer says token {own}, and the rule draws token {drawn[0][0]}"
 
 
 def _wrong_tests(each: RecordedPass, laws: Sequence[Law], tests: int) -> Iterator[tuple[int, str]]:
     """Drafted tokens that were accepted or rejected although the ratio of p and q says otherwise."""
-    for offset, found in enumerate(laws[: len(each.drafted)]):
+    for offset, distribution in enumerate(laws[: len(each.drafted)]):
         q, test = each.q[offset], uniform(tests, offset)
-        ratio = found.probability(each.drafted[offset]) / (1.0 if q is None else q)
+        ratio = distribution.probability(each.drafted[offset]) / (1.0 if q is None else q)
         accepted = offset < each.accepted
         if (test < ratio) != accepted and abs(test - ratio) > _CLOSE * max(1.0, ratio):
             was = "accepted" if accepted else "rejected"
@@ -100,12 +100,12 @@ def _wrong_tests(each: RecordedPass, laws: Sequence[Law], tests: int) -> Iterato
 
 
 def _wrong_block(each: RecordedPass, laws: Sequence[Law], tests: int) -> Iterator[tuple[int, str]]:
-    """A prefix that block verification does not accept. Only for drafts that are point masses: rounds do not tell q.
+    """A prefix that block verification does not accept. Only for drafts that are point masses: rounds report no q.
 
     Then w_i is the product of the first i p(y), and s_i = w_i (1 - p(y_(i+1))).
     """
     weight, longest = 1.0, 0
-    shares = [found.probability(token) for token, found in zip(each.drafted, laws, strict=False)]
+    shares = [distribution.probability(token) for token, distribution in zip(each.drafted, laws, strict=False)]
     for offset, share in enumerate(shares):
         weight *= share
         spare = weight * (1 - shares[offset + 1]) if offset + 1 < len(shares) else 0.0
@@ -136,18 +136,18 @@ class AcceptanceCheck:
 
     def observe(self, text: str, recording: Recording) -> None:
         """Counts the compared tokens of an answer. Answers with the same `text` have the same tokens."""
-        place = 0
+        position = 0
         for each in recording.passes:
             chain = () if each.parents else zip(each.drafted, each.p, each.q, strict=True)
             for offset, (token, p, q) in enumerate(chain):
-                key = (text, place + offset, token)
+                key = (text, position + offset, token)
                 if p and q and p + q < _UNSURE and key not in self._seen:
                     self._seen.add(key)
                     bound = p / (p + q)
                     self.expected += bound
                     self.variance += bound * (1 - bound)
                     self.accepted += offset < each.accepted
-            place += len(each.emitted)
+            position += len(each.emitted)
 
     @property
     def fault(self) -> str:

@@ -33,7 +33,7 @@ class RecordedPass:
     """One round in ids: what was drafted, and what was emitted.
 
     `parents` are those of a tree, as in a round, and the accepted tokens come first; `tree` is the tree as it was read.
-    `p` and `q` have the probabilities that the round told for the drafted tokens, `own_p` that of the target's own
+    `p` and `q` have the probabilities that the round reports for the drafted tokens, `own_p` that of the target's own
     token; None where there was none. `other` is the likeliest token that the target did not take, -1 if there was none;
     `tempting` says that it is likelier than the one taken.
     """
@@ -58,7 +58,7 @@ class RecordedPass:
 
     @classmethod
     def of(cls, event: Round, tree: Tree | None = None) -> RecordedPass:
-        """What a round tells."""
+        """Records a round."""
         drafted, own = tuple(token.id for token in event.drafted if token.id is not None), event.token.id
         return cls(
             drafted,
@@ -91,14 +91,14 @@ class Recording:
 
 def record(
     session: Session,
-    asked: str | Prompt,
+    request: str | Prompt,
     hear: Callable[[RecordedPass], None] = lambda _: None,
     tree: Callable[[], Tree | None] = lambda: None,
 ) -> Recording:
     """Answers a message or a prompt, and records the tokens of each pass. `hear` gets each pass as soon as it was made,
     `tree` gives the tree that was read last."""
     passes = []
-    for event in session.generate(asked) if isinstance(asked, str) else session.answer(asked, 0):
+    for event in session.generate(request) if isinstance(request, str) else session.answer(request, 0):
         passes.append(RecordedPass.of(event, tree()))
         hear(passes[-1])
     return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes), session.held)

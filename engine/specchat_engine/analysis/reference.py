@@ -41,9 +41,9 @@ class Law:
 
     def without(self, token: int) -> Law:
         """norm((p - q)+) for a q that is certain of this token; the law itself if nothing else is left."""
-        kept = self.ids != token
-        left = float(np.exp(self.log_p[kept]).sum())
-        return Law(self.ids[kept], self.log_p[kept] - math.log(left), self.slack) if left > 0 else self
+        others = self.ids != token
+        left = float(np.exp(self.log_p[others]).sum())
+        return Law(self.ids[others], self.log_p[others] - math.log(left), self.slack) if left > 0 else self
 
 
 def law(logits: NDArray[np.float32], params: SamplingParams, before: Sequence[int]) -> Law:

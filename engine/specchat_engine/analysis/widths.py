@@ -20,7 +20,7 @@ from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.sampling.sampler import Sampler
 
 USUAL_LENGTH: Final = 200
-"""The length of an answer, in tokens, for which it is told how many differ from plain decoding."""
+"""The length of an answer, in tokens, for which the report says how many differ from plain decoding."""
 
 WIDEST: Final = 16
 """The widest pass that `widest_equal` tries."""
@@ -121,19 +121,19 @@ def widest_equal(target: SessionModel, vocabulary_size: int) -> int:
     """
     shallow, deep = _DEPTHS
     limit = min(target.max_rows, WIDEST)
-    tokens = [(place * 7919 + 13) % vocabulary_size for place in range(deep + WIDEST)]
-    found = 1
+    tokens = [(index * 7919 + 13) % vocabulary_size for index in range(deep + WIDEST)]
+    widest = 1
     with_rows = _Compared(target, tokens, shallow, limit)
-    while found < limit and with_rows.equal(found + 1):
-        found += 1
-    if found > 1 and deep + WIDEST <= target.capacity:
+    while widest < limit and with_rows.equal(widest + 1):
+        widest += 1
+    if widest > 1 and deep + WIDEST <= target.capacity:
         with_rows = _Compared(target, tokens, deep, limit)
         if not with_rows.equal(2):
-            found = 1
-        while found > 2 and not with_rows.equal(found):
-            found -= 1
+            widest = 1
+        while widest > 2 and not with_rows.equal(widest):
+            widest -= 1
     target.clear()
-    return found
+    return widest
 
 
 class _Compared:
@@ -150,8 +150,8 @@ class _Compared:
         self._target.rewind(self._depth)
         for begin in range(0, max(_ROWS // width, 1) * width, width):
             some = self._tokens[begin : begin + width]
-            found = self._target.advance(some, len(some))
-            if not np.array_equal(found, self._singly[begin : begin + len(some)]):
+            logits = self._target.advance(some, len(some))
+            if not np.array_equal(logits, self._singly[begin : begin + len(some)]):
                 return False
         return True
 
@@ -172,14 +172,14 @@ def _log_p(rows: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _parting(rows: ReadBothWays, sampling: SamplingParams) -> float:
-    """The mean probability that two rows of the same place lead to different tokens."""
+    """The mean probability that two rows of the same position lead to different tokens."""
     if sampling.temperature == 0:
         return _parting_greedily(rows.singly, rows.together)
     sampler = Sampler(sampling, 0)
     same = []
-    for place, (one, other) in enumerate(zip(rows.singly, rows.together, strict=True), rows.start + 1):
-        before = rows.text[:place]
-        same.append(same_draw(sampler.candidates(one, before), sampler.candidates(other, before)))
+    for length, (single, together) in enumerate(zip(rows.singly, rows.together, strict=True), rows.start + 1):
+        before = rows.text[:length]
+        same.append(same_draw(sampler.candidates(single, before), sampler.candidates(together, before)))
     return 1 - float(np.mean(same))
 
 
@@ -198,13 +198,13 @@ def _parting_greedily(singly: NDArray[np.float32], together: NDArray[np.float32]
     return float(np.mean([math.erfc(each / (spread * math.sqrt(2))) / 2 for each in lead[:, 0]]))
 
 
-def same_draw(one: Candidates, other: Candidates) -> float:
+def same_draw(candidates: Candidates, other: Candidates) -> float:
     """The probability that two distributions give the same token with the same Gumbel noise.
 
     That is the sum of 1 / Σ_y max(p(y) / p(x), q(y) / q(x)) over all x (Daliri, Musco, Suresh, arXiv 2408.07978).
     """
-    ids = np.union1d(one.ids, other.ids)
-    p, q = (_spread_out(each, ids) for each in (one, other))
+    ids = np.union1d(candidates.ids, other.ids)
+    p, q = (_spread_out(each, ids) for each in (candidates, other))
     both = (p > 0) & (q > 0)
     ratio = np.divide(p, q, out=np.full(len(ids), np.inf), where=q > 0)
     # In the order of p / q, the larger of p(y) and q(y) · p(x) / q(x) is p(y) from x on and the other one before it.
