@@ -1,1 +1,1 @@
-"""What models write: reasoning, content and tool calls, told apart while it streams. It imports nothing heavy."""
+"""What models write: reasoning, content and tool calls, separated while it streams. It imports nothing heavy."""

@@ -33,7 +33,7 @@ class AnswerFormat:
 
     @property
     def reasoning_marks(self) -> tuple[str, ...]:
-        """Those of them that tell reasoning from the answer: the tags, or for harmony all that headers consist of."""
+        """The marks that separate reasoning from the answer: the tags, or for harmony all that headers consist of."""
         begin, end = self.thinking
         return harmony.MARKS if self.calls == "harmony" else (begin.removesuffix("thought"), end)
 

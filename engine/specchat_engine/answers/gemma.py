@@ -25,7 +25,7 @@ _SPACED: Final = {",": ", ", ":": ": "}
 
 
 class GemmaArguments:
-    """Follows an object in this notation, and tells it as JSON; see `ArgumentsReader`.
+    """Follows an object in this notation, and returns it as JSON; see `ArgumentsReader`.
 
     A word that is no JSON value is a key before a colon, and else a string that has lost its marks.
     """
@@ -39,7 +39,7 @@ class GemmaArguments:
     def take(self, text: str) -> str:
         """As much of the object as is certain."""
         self.text += text
-        told = ""
+        certain = ""
         while not self.complete and (piece := self._piece()) is not None:
             read, json_text, in_string = piece
             for character in json_text:
@@ -48,8 +48,8 @@ class GemmaArguments:
             if self._object.broken:
                 break
             self.text, self._in_string = self.text[read:], in_string
-            told += json_text
-        return told
+            certain += json_text
+        return certain
 
     def finish(self) -> str:
         """The rest of a text that was cut off."""
@@ -80,8 +80,8 @@ class GemmaArguments:
 
     def _of_string(self) -> tuple[int, str, bool] | None:
         """More of a string that has begun."""
-        value, found, _ = self.text.partition(QUOTE)
-        if found:
+        value, quote, _ = self.text.partition(QUOTE)
+        if quote:
             return len(value) + len(QUOTE), f'{escaped(value)}"', False
         certain = value[: len(value) - held_back(value, (QUOTE,))]
         return (len(certain), escaped(certain), True) if certain else None
@@ -98,7 +98,7 @@ def _value_text(value: Any) -> str:
     if isinstance(value, str):
         return f"{QUOTE}{value}{QUOTE}"
     if isinstance(value, dict):
-        return f"{{{','.join(f'{_key_text(key)}:{_value_text(one)}' for key, one in value.items())}}}"
+        return f"{{{','.join(f'{_key_text(key)}:{_value_text(member)}' for key, member in value.items())}}}"
     if isinstance(value, list):
         return f"[{','.join(map(_value_text, value))}]"
     return json.dumps(value)

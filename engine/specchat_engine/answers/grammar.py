@@ -43,10 +43,10 @@ def tool_grammar(
     With `parallel` it may call several tools, unless there is a choice. What a grammar cannot express of a schema is
     left out, such as the bounds of numbers, unless the function is `strict`.
 
-    Raises SettingError for tools that are no functions, for a choice that is none of them, and for a strict schema that
-    cannot become a grammar.
+    Raises SettingError for tools that aren't functions, for a choice that isn't one of them, and for a strict schema
+    that cannot become a grammar.
     """
-    functions = [one for one in map(function_of, tools) if choice in (None, one["name"])]
+    functions = [function for function in map(function_of, tools) if choice in (None, function["name"])]
     if not functions:
         missing = "there are no tools" if choice is None else f"there is no tool {choice!r} to call"
         raise SettingError(f"a call is required and {missing}: name one that is given")
@@ -129,11 +129,13 @@ class _ToolGrammar:
         schema = _schema(function)
         required = listed(schema.get("required"))
         rules = []
-        for place, (key, part) in enumerate(schema.get("properties", {}).items()):
-            prefix = f"arg-{number}-{place}-"
+        for index, (key, part) in enumerate(schema.get("properties", {}).items()):
+            prefix = f"arg-{number}-{index}-"
             kinds = kinds_of(part)
             closes = literal(tags.around + tags.closes)
-            if kinds == {"string"} and (values := [one for one in listed(part.get("enum")) if isinstance(one, str)]):
+            if kinds == {"string"} and (
+                values := [option for option in listed(part.get("enum")) if isinstance(option, str)]
+            ):
                 value = f"({' | '.join(map(literal, values))}) {closes}"
             elif "string" in kinds:
                 value = f"{prefix}text"
@@ -145,17 +147,17 @@ class _ToolGrammar:
             rules.append(rule if key in required else f"({rule})?")
         return " ".join(rules)
 
-    def _held(self, function: Mapping[str, Any], prefix: str, schema: Mapping[str, Any], place: str) -> str:
-        """The rule for a place in a schema, or for what is left of it if a grammar cannot express all of it."""
+    def _held(self, function: Mapping[str, Any], prefix: str, schema: Mapping[str, Any], pointer: str) -> str:
+        """The rule for the part of a schema at a pointer, or for what a grammar can express of it."""
         strict = bool(function.get("strict"))
         known = schema if strict else _loosened(schema)
         rules = SchemaRules(known, prefix, exclusive=strict, writing=self._written.values)
         try:
-            rule = rules.of(place)
+            rule = rules.of(pointer)
         except SettingError as error:
             if strict:
                 raise SettingError(f"the tool {function['name']!r} is strict, but {error}") from None
-            return "object" if place == "#" else "value"
+            return "object" if pointer == "#" else "value"
         self._lines += rules.lines
         return rule
 
@@ -175,16 +177,16 @@ def _loosened(schema: Any) -> Any:
     """The schema without the keywords that a grammar cannot express."""
     if not isinstance(schema, Mapping):
         return schema
-    kept = {key: value for key, value in schema.items() if key not in _NOT_EXPRESSED}
-    if kept.get("format") not in FORMATS:
-        kept.pop("format", None)
+    expressible = {key: value for key, value in schema.items() if key not in _NOT_EXPRESSED}
+    if expressible.get("format") not in FORMATS:
+        expressible.pop("format", None)
     for key in ("properties", "$defs", "definitions"):
-        if isinstance(kept.get(key), Mapping):
-            kept[key] = {name: _loosened(part) for name, part in kept[key].items()}
+        if isinstance(expressible.get(key), Mapping):
+            expressible[key] = {name: _loosened(part) for name, part in expressible[key].items()}
     for key in ("items", "additionalProperties"):
-        if key in kept:
-            kept[key] = _loosened(kept[key])
+        if key in expressible:
+            expressible[key] = _loosened(expressible[key])
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
-        if isinstance(kept.get(key), list):
-            kept[key] = [_loosened(part) for part in kept[key]]
-    return kept
+        if isinstance(expressible.get(key), list):
+            expressible[key] = [_loosened(part) for part in expressible[key]]
+    return expressible

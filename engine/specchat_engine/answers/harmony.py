@@ -73,20 +73,20 @@ class HarmonyParser:
     def _parts(self, *, ended: bool) -> list[AnswerPart]:
         parts: list[AnswerPart] = []
         while self._text or ended:
-            told = self._header(ended=ended) if self._kind is None else self._body(self._kind, ended=ended)
-            if told is None:
+            more = self._header(ended=ended) if self._kind is None else self._body(self._kind, ended=ended)
+            if more is None:
                 break
-            parts += told
+            parts += more
         return merged(parts)
 
     def _header(self, *, ended: bool) -> list[AnswerPart] | None:
-        """Reads a header. What is none is content."""
-        header, found, rest = self._text.partition(_MESSAGE)
-        certain = header if found else header[: len(header) - held_back(header, (_MESSAGE,))]
-        if _HEADER.fullmatch(certain) is None or (ended and not found and "<|" not in header and header.strip()):
+        """Reads a header. Text that isn't one is content."""
+        header, mark, rest = self._text.partition(_MESSAGE)
+        certain = header if mark else header[: len(header) - held_back(header, (_MESSAGE,))]
+        if _HEADER.fullmatch(certain) is None or (ended and not mark and "<|" not in header and header.strip()):
             first, self._text = self._text[0], self._text[1:]
             return [*self._begin(PartKind.CONTENT), AnswerPart(PartKind.CONTENT, first)]
-        if not found:
+        if not mark:
             return None
         self._text = rest
         recipient = _RECIPIENT.search(header)
@@ -108,8 +108,8 @@ class HarmonyParser:
 
     def _body(self, kind: PartKind, *, ended: bool) -> list[AnswerPart] | None:
         """More of a message, up to its end."""
-        place, end = min(((place, end) for end in _ENDS if (place := self._text.find(end)) >= 0), default=(-1, ""))
-        text = self._text[:place] if end else self._text
+        index, end = min(((index, end) for end in _ENDS if (index := self._text.find(end)) >= 0), default=(-1, ""))
+        text = self._text[:index] if end else self._text
         if not end and not ended:
             text = text[: len(text) - held_back(text, _ENDS)]
         self._text = self._text[len(text) :]

@@ -1,4 +1,4 @@
-"""Calls as JSON objects with a function's name and its arguments, told as soon as they are certain.
+"""Calls as JSON objects with a function's name and its arguments, returned as soon as they are certain.
 
 Other notations make JSON of their values with the same means: an object that is followed character by character, and
 bare values as JSON.
@@ -40,7 +40,9 @@ def kinds_of(schema: Any) -> set[str]:
     kinds = {named} if isinstance(named, str) else {kind for kind in listed(named) if isinstance(kind, str)}
     if not kinds:
         kinds = {"string" for value in (*listed(schema.get("enum")), schema.get("const")) if isinstance(value, str)}
-    return kinds.union(*(kinds_of(one) for key in ("anyOf", "oneOf") for one in listed(schema.get(key))))
+    return kinds.union(
+        *(kinds_of(alternative) for key in ("anyOf", "oneOf") for alternative in listed(schema.get(key)))
+    )
 
 
 def listed(value: Any) -> list[Any]:
@@ -158,7 +160,7 @@ class JsonCall:
 
     Llama and Cohere call the arguments "parameters", and Cohere calls the name "tool_name".
 
-    It is told once its name and the beginning of its arguments are there, and then its arguments as they come.
+    The call is returned once its name and the beginning of its arguments are there, then its arguments as they come.
     """
 
     def __init__(self, names: Collection[str] | None = None) -> None:
@@ -176,7 +178,7 @@ class JsonCall:
     def take(self, text: str) -> list[AnswerPart]:
         """Follows more of the text; see `CallReader`."""
         parts: list[AnswerPart] = []
-        for place, character in enumerate(text):
+        for index, character in enumerate(text):
             self._follow(character)
             if self._failed:
                 self.state = "complete" if self._told else "failed"
@@ -184,7 +186,7 @@ class JsonCall:
                 self.state, self.text = "complete", ""
             parts += self._tell()
             if self.state != "open":
-                self.text += text[place + 1 :]
+                self.text += text[index + 1 :]
                 break
         return parts
 
@@ -238,7 +240,7 @@ class JsonCall:
         self._failed |= not (self._name and self._arguments)
 
     def _tell(self) -> list[AnswerPart]:
-        """What is certain and was not told."""
+        """Returns what is certain and was not returned before."""
         if self._name is None or not self._arguments or self._failed:
             return []
         parts = [] if self._told else [AnswerPart(PartKind.CALL, self._name)]

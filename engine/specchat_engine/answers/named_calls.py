@@ -12,7 +12,7 @@ _LONGEST_HEAD: Final = 200
 
 
 class ArgumentsReader(Protocol):
-    """Follows an object in some notation from its opening brace on, and tells it as JSON.
+    """Follows an object in some notation from its opening brace on, and returns it as JSON.
 
     It is `complete` where the object ends or breaks. `text` is then what comes after it.
     """
@@ -21,7 +21,7 @@ class ArgumentsReader(Protocol):
     complete: bool
 
     def take(self, text: str) -> str:
-        """Follows more of the text, and tells what is certain. Call it no more once it is complete."""
+        """Follows more of the text and returns what is certain. Call it no more once it is complete."""
 
     def finish(self) -> str:
         """What is left once the text has ended."""
@@ -30,7 +30,7 @@ class ArgumentsReader(Protocol):
 class NamedCall:
     """Follows the text after an opening mark: all of it before the first brace is the head.
 
-    The call is told once its head is there, and then its arguments as they come.
+    The call is returned once its head is there, and then its arguments as they come.
     """
 
     def __init__(self, head: re.Pattern[str], arguments: ArgumentsReader) -> None:
@@ -47,10 +47,10 @@ class NamedCall:
             return [self._taken(text)]
         self.text += text
         head, brace, rest = self.text.partition("{")
-        found = self._head.fullmatch(head) if brace and len(head) <= _LONGEST_HEAD else None
-        if found:
+        match = self._head.fullmatch(head) if brace and len(head) <= _LONGEST_HEAD else None
+        if match:
             self._named, self.text = True, ""
-            return [AnswerPart(PartKind.CALL, found[1]), self._taken(brace + rest)]
+            return [AnswerPart(PartKind.CALL, match[1]), self._taken(brace + rest)]
         if brace or len(head) > _LONGEST_HEAD:
             self.state = "failed"
         return []
@@ -64,10 +64,10 @@ class NamedCall:
         return [AnswerPart(PartKind.ARGUMENTS, self._arguments.finish())]
 
     def _taken(self, text: str) -> AnswerPart:
-        told = self._arguments.take(text)
+        arguments = self._arguments.take(text)
         if self._arguments.complete:
             self.state, self.text = "complete", self._arguments.text
-        return AnswerPart(PartKind.ARGUMENTS, told)
+        return AnswerPart(PartKind.ARGUMENTS, arguments)
 
 
 class JsonArguments:
@@ -80,18 +80,18 @@ class JsonArguments:
 
     def take(self, text: str) -> str:
         """As much of the object as is there."""
-        told = ""
-        for place, character in enumerate(text):
+        certain = ""
+        for index, character in enumerate(text):
             self._object.take(character)
             self.complete = self._object.complete or self._object.broken
             if self._object.broken:
-                self.text = text[place:]
+                self.text = text[index:]
                 break
-            told += self._object.repaired(character)
+            certain += self._object.repaired(character)
             if self.complete:
-                self.text = text[place + 1 :]
+                self.text = text[index + 1 :]
                 break
-        return told
+        return certain
 
     def finish(self) -> str:
         """Nothing is left."""

@@ -69,7 +69,7 @@ class Written:
 
     @property
     def mark(self) -> str:
-        """The tag that begins the calls; empty if only their content tells them from other text."""
+        """The tag that begins the calls; empty if only their content distinguishes them from other text."""
         tag = _TAG.match(self.begin + self.head[0] if self.head else self.begin)
         return tag[0] if tag else ""
 
@@ -77,7 +77,7 @@ class Written:
 def rule_of(pieces: Pieces, name: str) -> str:
     """The rule for these pieces with a name."""
     names = {"name": name, "json": json.dumps(name, ensure_ascii=False)}
-    return " ".join(piece if place % 2 else literal(piece % names) for place, piece in enumerate(pieces) if piece)
+    return " ".join(piece if index % 2 else literal(piece % names) for index, piece in enumerate(pieces) if piece)
 
 
 Schemas = Mapping[str, Any]
@@ -303,7 +303,9 @@ _TEXTS: Final = ("<function=", "```", '<invoke name="', '<function name="', '<ï½
 """Marks that are no control token in any model."""
 
 CONTROL_MARKS: Final = (
-    *dict.fromkeys(mark for one in CALL_MARKS.values() for mark in (one.opens, *one.closes) if mark not in _TEXTS),
+    *dict.fromkeys(
+        mark for marks in CALL_MARKS.values() for mark in (marks.opens, *marks.closes) if mark not in _TEXTS
+    ),
     "[CALL_ID]",
     "[ARGS]",
     "<arg_key>",

@@ -69,8 +69,8 @@ class ReasoningParser:
         if not self._begun:
             self._buffer = self._buffer.lstrip()
             self._begun = bool(self._buffer)
-        reasoning, found, rest = self._buffer.partition(self._close)
-        if found:
+        reasoning, mark, rest = self._buffer.partition(self._close)
+        if mark:
             self._state, self._buffer = "closed", rest
             return reasoning.rstrip()
         if ended:
@@ -91,7 +91,7 @@ class AnswerParser:
     def __init__(
         self, answer_format: AnswerFormat, tools: Sequence[Mapping[str, Any]] = (), *, thinking: bool = False
     ) -> None:
-        """`tools`, in the form of OpenAI's chat API, are those that the model was told of; without any there are no
+        """`tools`, in the form of OpenAI's chat API, are those that the model knows of; without any there are no
         calls. `thinking` says that the prompt opened the reasoning, see `Session.opens_reasoning`."""
         harmony = answer_format.calls == "harmony"
         self._first = (
@@ -115,10 +115,10 @@ class AnswerParser:
 
     def _parted(self, parts: Sequence[AnswerPart]) -> list[AnswerPart]:
         """The same parts, with the calls in the content apart."""
-        found: list[AnswerPart] = []
+        separated: list[AnswerPart] = []
         for part in parts:
-            found += self._second.feed(part.text) if self._second and part.kind is PartKind.CONTENT else [part]
-        return merged(found)
+            separated += self._second.feed(part.text) if self._second and part.kind is PartKind.CONTENT else [part]
+        return merged(separated)
 
 
 @dataclass(frozen=True, slots=True)

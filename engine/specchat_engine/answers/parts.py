@@ -27,7 +27,7 @@ class AnswerPart:
 
 
 class Parser(Protocol):
-    """Takes a text in pieces. What it tells does not depend on where the text is cut."""
+    """Takes a text in pieces. What it returns does not depend on where the text is cut."""
 
     def feed(self, text: str) -> list[AnswerPart]:
         """The parts that are certain after this piece."""
@@ -42,15 +42,15 @@ CallState = Literal["open", "complete", "failed"]
 class CallReader(Protocol):
     """Follows the text of a call, or of several.
 
-    It is "failed" if it turns out to be no call before anything was told, and "complete" where the call ends. If it
-    breaks later, what was told stands, and the call ends there. `text` is then what comes after it.
+    It is "failed" if it turns out not to be a call before anything was returned, and "complete" where the call ends.
+    If it breaks later, what was returned stands, and the call ends there. `text` is then what comes after it.
     """
 
     text: str
     state: CallState
 
     def take(self, text: str) -> list[AnswerPart]:
-        """Follows more of the text, and tells what is certain. Call it no more once the state is not "open"."""
+        """Follows more of the text and returns what is certain. Call it no more once the state is not "open"."""
 
     def finish(self) -> list[AnswerPart]:
         """The same once the text has ended; the state is then not "open"."""
@@ -58,13 +58,13 @@ class CallReader(Protocol):
 
 def merged(parts: Iterable[AnswerPart]) -> list[AnswerPart]:
     """The same parts without empty ones; neighbours of a kind become one. Calls never do."""
-    found: list[AnswerPart] = []
+    result: list[AnswerPart] = []
     for part in parts:
-        if found and found[-1].kind is part.kind is not PartKind.CALL:
-            found[-1] = AnswerPart(part.kind, found[-1].text + part.text)
+        if result and result[-1].kind is part.kind is not PartKind.CALL:
+            result[-1] = AnswerPart(part.kind, result[-1].text + part.text)
         elif part.text:
-            found.append(part)
-    return found
+            result.append(part)
+    return result
 
 
 def held_back(text: str, marks: Iterable[str]) -> int:

@@ -1,4 +1,4 @@
-"""Calls as a list of Python's calls, `[name(key="value"), name()]`. Each is told once it is complete.
+"""Calls as a list of Python's calls, `[name(key="value"), name()]`. Each is returned once it is complete.
 
 Names and keys need not be Python's: a tool may be called `get-weather`, and a parameter `from`. Strings may have new
 lines in them.
@@ -47,17 +47,17 @@ class PythonCalls:
         if self._objects:
             return self._taken(self._objects, text)
         parts: list[AnswerPart] = []
-        for place, character in enumerate(text):
+        for index, character in enumerate(text):
             if character == "{" and self._depth == 1 and not (self._told or self._piece.strip()):
                 self._objects = JsonCalls()
-                return self._taken(self._objects, "[" + text[place:])
+                return self._taken(self._objects, "[" + text[index:])
             self.text += character
             try:
                 parts += self._follow(character)
             except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
                 self.state = "complete" if self._told else "failed"
             if self.state != "open":
-                self.text += text[place + 1 :]
+                self.text += text[index + 1 :]
                 break
         return parts
 
@@ -121,7 +121,7 @@ class PythonCalls:
             self.state, self.text = "complete", ""
 
     def _end_argument(self, character: str) -> list[AnswerPart]:
-        """Notes an argument, and tells the call if it ends there."""
+        """Notes an argument, and returns the call if it ends there."""
         piece, self._piece, self._string = self._piece.strip(), "", 0
         if piece or character == ",":
             key, _, value = (part.strip() for part in piece.partition("="))
@@ -152,9 +152,9 @@ def _value(node: ast.expr) -> object:
         case ast.Name(name) if name in _CONSTANTS:
             return _CONSTANTS[name]
         case ast.List(elements) | ast.Tuple(elements):
-            return [_value(one) for one in elements]
+            return [_value(element) for element in elements]
         case ast.Dict(keys, values):
-            return {str(_value(key)): _value(one) for key, one in zip(keys, values, strict=True) if key is not None}
+            return {str(_value(key)): _value(value) for key, value in zip(keys, values, strict=True) if key is not None}
     return ast.literal_eval(node)
 
 

@@ -103,9 +103,9 @@ DSML: Final = _attributes(
 class TaggedCall:
     """Follows the text from the function's name on.
 
-    The call is told once its name is there. A parameter that the function's schema calls a string is told as it comes,
-    any other once it is complete. Tags that other texts may have, and a mere name between tags, are a call only of a
-    known function.
+    The call is returned once its name is there. A parameter that the function's schema calls a string is returned as it
+    comes, any other once it is complete. Tags that other texts may have, and a mere name between tags, are a call only
+    of a known function.
     """
 
     def __init__(self, tags: CallTags, schemas: Mapping[str, Any]) -> None:
@@ -123,8 +123,8 @@ class TaggedCall:
         """Follows more of the text; see `CallReader`."""
         self.text += text
         parts: list[AnswerPart] = []
-        while self.state == "open" and (told := self._step()) is not None:
-            parts += told
+        while self.state == "open" and (more := self._step()) is not None:
+            parts += more
         return parts
 
     def _step(self) -> list[AnswerPart] | None:
@@ -138,15 +138,15 @@ class TaggedCall:
         return self._between()
 
     def _begin(self) -> list[AnswerPart] | None:
-        found = self._tags.name.match(self.text)
-        if found and not (found.lastindex == 2 and found[1] not in self._functions):
+        match = self._tags.name.match(self.text)
+        if match and not (match.lastindex == 2 and match[1] not in self._functions):
             self._named = True
-            schema = self._functions.get(found[1])
+            schema = self._functions.get(match[1])
             properties = schema.get("properties") if isinstance(schema, Mapping) else None
             self._schemas = properties if isinstance(properties, Mapping) else {}
-            self.text = self.text[found.end() :]
-            return [AnswerPart(PartKind.CALL, found[1]), _arguments("{")]
-        if found or not self._tags.may_become(_MAY_BE_NAME, self.text):
+            self.text = self.text[match.end() :]
+            return [AnswerPart(PartKind.CALL, match[1]), _arguments("{")]
+        if match or not self._tags.may_become(_MAY_BE_NAME, self.text):
             self.state = "failed"
         return None
 
@@ -154,10 +154,10 @@ class TaggedCall:
         """Before a parameter or the end."""
         tags, text = self._tags, self.text.lstrip()
         if text.startswith(tags.opens):
-            found = tags.key.match(text, len(tags.opens))
-            if found:
-                self._key, self._count = found[1], self._count + 1
-                self.text = text[found.end() :]
+            match = tags.key.match(text, len(tags.opens))
+            if match:
+                self._key, self._count = match[1], self._count + 1
+                self.text = text[match.end() :]
                 return [_arguments(", " * (self._count > 1) + json.dumps(self._key, ensure_ascii=False) + ": ")]
             if tags.may_become(tags.begun, text.removeprefix(tags.opens)):
                 return None
@@ -174,8 +174,8 @@ class TaggedCall:
                 return None
             self._in_text, self.text = True, self.text.removeprefix(around)
             return [_arguments('"')]
-        value, found, rest = self.text.partition(self._tags.closes)
-        if not found:
+        value, mark, rest = self.text.partition(self._tags.closes)
+        if not mark:
             return None
         self._key, self.text = None, rest
         return [_arguments(as_json(value.removeprefix(around).removesuffix(around), schema))]
@@ -183,8 +183,8 @@ class TaggedCall:
     def _string(self) -> list[AnswerPart] | None:
         """More of a string that has begun."""
         closes, around = self._tags.closes, self._tags.around
-        value, found, rest = self.text.partition(closes)
-        if found:
+        value, mark, rest = self.text.partition(closes)
+        if mark:
             self._key, self._in_text, self.text = None, False, rest
             return [_arguments(escaped(value.removesuffix(around)) + '"')]
         certain = value[: len(value) - held_back(value, (around + closes, closes))]

@@ -91,14 +91,14 @@ class ThoughtSplitter:
 
     def _decide(self, *, last: bool) -> Iterator[Span]:
         while self._held:
-            place, mark = self._next_mark()
+            index, mark = self._next_mark()
             if mark is None:
                 keep = 0 if last else self._undecided()
                 decided, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
                 if decided:
                     yield self._span(decided)
                 return
-            before, self._held = self._held[:place], self._held[place + len(mark) :]
+            before, self._held = self._held[:index], self._held[index + len(mark) :]
             if before:
                 yield self._span(before)
             self.began_inside |= self._closing is None and mark not in _AT_LINE_STARTS
@@ -113,17 +113,17 @@ class ThoughtSplitter:
 
     def _next_mark(self) -> tuple[int, str | None]:
         """The first valid mark in the held text, and its position."""
-        found = [(place, mark) for mark in self._awaited() if (place := self._place(mark)) >= 0]
-        return min(found, key=lambda at: (at[0], -len(at[1]))) if found else (-1, None)
+        marks = [(index, mark) for mark in self._awaited() if (index := self._index_of(mark)) >= 0]
+        return min(marks, key=lambda at: (at[0], -len(at[1]))) if marks else (-1, None)
 
-    def _place(self, mark: str) -> int:
-        place = self._held.find(mark)
-        while place >= 0 and mark in _AT_LINE_STARTS and not self._starts_a_line(place):
-            place = self._held.find(mark, place + 1)
-        return place
+    def _index_of(self, mark: str) -> int:
+        index = self._held.find(mark)
+        while index >= 0 and mark in _AT_LINE_STARTS and not self._starts_a_line(index):
+            index = self._held.find(mark, index + 1)
+        return index
 
-    def _starts_a_line(self, place: int) -> bool:
-        before = self._held[:place]
+    def _starts_a_line(self, index: int) -> bool:
+        before = self._held[:index]
         return (self._at_start and not before.strip()) or _LINE_START.search(before) is not None
 
     def _awaited(self) -> list[str]:
@@ -172,8 +172,8 @@ def split_thinking(answer: str) -> tuple[str, str]:
     thoughts: list[str] = []
     rest = answer.lstrip()
     if closes_unopened_thinking(rest):
-        place, closing = min((rest.find(tag), tag) for tag in TELLING if tag in rest)
-        thought, after = rest[:place], rest[place + len(closing) :]
+        index, closing = min((rest.find(tag), tag) for tag in TELLING if tag in rest)
+        thought, after = rest[:index], rest[index + len(closing) :]
         if after[:1] in ("", "\n"):
             thoughts, rest = [thought.strip()], after
     marked = bool(thoughts)

@@ -24,7 +24,7 @@ class ToolCallParser:
 
     def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """`tools` are in the form of OpenAI's chat API. Raises SettingError for those that are no functions."""
-        self._schemas = {one["name"]: one.get("parameters") for one in map(function_of, tools)}
+        self._schemas = {function["name"]: function.get("parameters") for function in map(function_of, tools)}
         self._text = ""
         self._ended = False
         self._step = self._begin
@@ -38,8 +38,8 @@ class ToolCallParser:
         """The parts that are certain after this piece."""
         self._text += text
         parts: list[AnswerPart] = []
-        while (told := self._step()) is not None:
-            parts += told
+        while (more := self._step()) is not None:
+            parts += more
         return merged(parts)
 
     def finish(self) -> list[AnswerPart]:
@@ -71,18 +71,18 @@ class ToolCallParser:
         text = self._text
         if not text:
             return None
-        found = [(place, mark) for mark in CALL_MARKS if (place := text.find(mark)) >= 0]
-        if found:
-            place, mark = min(found)
-            content = text[:place].rstrip()
-            self._head, self._text = text[len(content) : place + len(mark)], text[place + len(mark) :]
+        marks = [(index, mark) for mark in CALL_MARKS if (index := text.find(mark)) >= 0]
+        if marks:
+            index, mark = min(marks)
+            content = text[:index].rstrip()
+            self._head, self._text = text[len(content) : index + len(mark)], text[index + len(mark) :]
             self._mark, self._step = mark, self._opened
         elif self._ended:
             content, self._text = text, ""
         else:
             content = text[: len(text) - held_back(text, CALL_MARKS)].rstrip()
             self._text = text[len(content) :]
-        return [AnswerPart(PartKind.CONTENT, content)] if found or content else None
+        return [AnswerPart(PartKind.CONTENT, content)] if marks or content else None
 
     def _opened(self) -> list[AnswerPart] | None:
         """After a mark: another mark, or a call."""
@@ -105,7 +105,7 @@ class ToolCallParser:
         self._reader, self._closes, self._step = reader, closes, self._call
 
     def _call(self) -> list[AnswerPart] | None:
-        """Inside a call. Until something is told of it, its text may turn out to be content."""
+        """Inside a call. Until a part of it is returned, its text may turn out to be content."""
         if not self._text and not self._ended:
             return None
         reader = self._reader
