@@ -1,4 +1,4 @@
-"""Trees of tokens, told by their parents: `parents[i]` is the index of the token that token i follows, or ROOT.
+"""Trees of tokens, given by their parents: `parents[i]` is the index of the token that token i follows, or ROOT.
 
 Parents come before those that follow them.
 """
@@ -13,7 +13,7 @@ ROOT: Final = -1
 
 
 def chain_of(count: int) -> range:
-    """The parents of a chain of so many tokens."""
+    """The parents of a chain of this many tokens."""
     return range(ROOT, count - 1)
 
 

@@ -32,11 +32,11 @@ class Branch:
     probability: float = 1.0
     options: list[int] = field(default_factory=list)
 
-    def accepts(self, place: int, probability: float) -> bool:
+    def accepts(self, index: int, probability: float) -> bool:
         """Both answers, unless one has probability 0."""
         return self._choose([(answer, p) for answer, p in ((True, probability), (False, 1 - probability)) if p > 0])
 
-    def draw(self, place: int, row: Candidates) -> int:
+    def draw(self, index: int, row: Candidates) -> int:
         """Every token of the row. If the row's mass is not 1, the last token gets the rest, as when inverting its
         distribution function."""
         p = np.exp(row.log_p)

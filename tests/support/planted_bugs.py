@@ -57,8 +57,8 @@ def target_uses_the_noise_of_the_next_position(patch: pytest.MonkeyPatch, _: typ
     """The target draws with noise that is shifted by one position, plain decoding included."""
 
     class Shifted(verification.SharedChance):
-        def draw(self, place: int, row: Candidates) -> int:
-            return super().draw(place + 1, row)
+        def draw(self, index: int, row: Candidates) -> int:
+            return super().draw(index + 1, row)
 
     patch.setattr("specchat_engine.decoding.generate.SharedChance", Shifted)
 
@@ -140,11 +140,11 @@ def accepts_five_per_cent_too_often(patch: pytest.MonkeyPatch, _: type[Any]) -> 
         def __init__(self, own: Chance) -> None:
             self.own = own
 
-        def accepts(self, place: int, probability: float) -> bool:
-            return self.own.accepts(place, min(1.0, 1.05 * probability))
+        def accepts(self, index: int, probability: float) -> bool:
+            return self.own.accepts(index, min(1.0, 1.05 * probability))
 
-        def draw(self, place: int, row: Candidates) -> int:
-            return self.own.draw(place, row)
+        def draw(self, index: int, row: Candidates) -> int:
+            return self.own.draw(index, row)
 
     _deciding(
         patch,

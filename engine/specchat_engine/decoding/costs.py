@@ -16,8 +16,8 @@ from specchat_engine.decoding.rounds import Round, RoundTimes
 if TYPE_CHECKING:
     from specchat_engine.models import SessionModel  # it needs numpy, which the app does not load at its start
 
-_TOLD_PASSES, _TOLD_MS = 32, 40.0
-"""Passes are told together: at most this many, and fewer once they have taken this many milliseconds."""
+_REPORTED_PASSES, _REPORTED_MS = 32, 40.0
+"""Passes are reported together: at most this many, and fewer once they have taken this many milliseconds."""
 
 ENOUGH, _FEWEST = 16, 2
 """How many plain passes are made to measure C(1), and how many will do where they are slow."""
@@ -119,8 +119,8 @@ class CostLine:
         """Returns the milliseconds of a pass over `width` tokens."""
         if len(self.points) == 1:
             return self.points[0][1]
-        place = min(max(bisect_left(self.points, (width, 0.0)), 1), len(self.points) - 1)
-        (left, low), (right, high) = self.points[place - 1], self.points[place]
+        index = min(max(bisect_left(self.points, (width, 0.0)), 1), len(self.points) - 1)
+        (left, low), (right, high) = self.points[index - 1], self.points[index]
         slope = (high - low) / (right - left)
         if width > right:
             return high + max(slope, 0.0) * (width - right)
@@ -130,11 +130,11 @@ class CostLine:
 
     def filled(self) -> list[float]:
         """Returns the milliseconds of every width from the first point to the last."""
-        found = []
+        milliseconds = []
         for (left, low), (right, high) in pairwise(self.points):
             slope = (high - low) / (right - left)
-            found += [low + slope * ahead for ahead in range(right - left)]
-        return [*found, self.points[-1][1]]
+            milliseconds += [low + slope * ahead for ahead in range(right - left)]
+        return [*milliseconds, self.points[-1][1]]
 
     def basis(self, width: int) -> Basis:
         """Returns how `at` finds a value."""
@@ -162,7 +162,7 @@ class PassTimes:
     ) -> None:
         """`drafting` are the models that draft.
 
-        `on_cpu` says whether the processors do all the computing, so that their time tells about other programs.
+        `on_cpu` says whether the processors do all the computing, so that their time shows what other programs do.
         """
         self.plain = PlainCost()
         self.share = CpuShare()
@@ -172,7 +172,7 @@ class PassTimes:
         self._on_cpu = on_cpu
         self._after_plain = False
         self._threads: set[int] = set()
-        self._untold: list[tuple[int, float, float]] = []
+        self._unreported: list[tuple[int, float, float]] = []
 
     def observe(self, event: Round, own: RoundTimes, computed: float, *, after_pause: bool) -> None:
         """Counts one round.
@@ -190,10 +190,10 @@ class PassTimes:
         self._after_plain = plain
         if after_pause or not self._tell:
             return
-        self._untold.append((1 + len(event.drafted), event.ms.verify, event.ms.draft))
-        took = sum(verify + draft for _, verify, draft in self._untold)
-        if len(self._untold) == _TOLD_PASSES or took > _TOLD_MS:
-            untold, self._untold = self._untold, []
+        self._unreported.append((1 + len(event.drafted), event.ms.verify, event.ms.draft))
+        took = sum(verify + draft for _, verify, draft in self._unreported)
+        if len(self._unreported) == _REPORTED_PASSES or took > _REPORTED_MS:
+            untold, self._unreported = self._unreported, []
             self._tell(untold)
 
     def wanted(self, times: RoundTimes) -> float:
@@ -206,7 +206,7 @@ class PassTimes:
     def plain_ms(self) -> float | None:
         """C(1) in the state in which the answer was decoded.
 
-        None if the plain passes do not tell it, if other programs took more or less of the processors during them than
+        None if the plain passes do not show it, if other programs took more or less of the processors during them than
         during the answer, or if the number of threads changed.
         """
         alike = not self._on_cpu or self.plain.share.is_like(self.share)

@@ -62,7 +62,7 @@ class Draft:
     @property
     def trunk(self) -> int:
         """How many tokens its first chain has, all of them without parents. The other tokens branch off from it."""
-        return next((place for place, parent in enumerate(self.parents) if parent != place - 1), len(self.tokens))
+        return next((index for index, parent in enumerate(self.parents) if parent != index - 1), len(self.tokens))
 
     def path(self, place: int) -> list[int]:
         """The indexes of the tokens from the first one to the one at this index; none for ROOT."""
@@ -73,20 +73,20 @@ class Draft:
         chain = self.tokens[:kept]
         if not chosen and len(chain) == len(self.tokens):
             return self
-        paths = [*(chain[:end] for end in range(len(chain) + 1)), *(one.path for one in chosen)]
-        place_of = {path: place for place, path in enumerate(paths, ROOT)}
+        paths = [*(chain[:end] for end in range(len(chain) + 1)), *(alternative.path for alternative in chosen)]
+        index_of = {path: index for index, path in enumerate(paths, ROOT)}
         return replace(
             self,
-            tokens=chain + tuple(one.path[-1] for one in chosen),
-            rows=self.rows[:kept] + tuple(one.row for one in chosen if one.row is not None),
+            tokens=chain + tuple(alternative.path[-1] for alternative in chosen),
+            rows=self.rows[:kept] + tuple(alternative.row for alternative in chosen if alternative.row is not None),
             confidence=self.confidence[:kept],
-            parents=tuple(place_of[path[:-1]] for path in paths[1:]) if chosen else (),
+            parents=tuple(index_of[path[:-1]] for path in paths[1:]) if chosen else (),
         )
 
 
 def along_the_chain(draft: Draft, verdict: Verdict) -> tuple[int, int]:
     """How many tokens of a draft's first chain were compared and accepted."""
-    accepted = sum(node == place for place, node in enumerate(verdict.nodes))
+    accepted = sum(node == index for index, node in enumerate(verdict.nodes))
     return min(verdict.compared, accepted + 1, draft.trunk), accepted
 
 
@@ -139,9 +139,9 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class DrafterTraits:
-    """What the policy needs to know of a drafter to weigh its drafts against others.
+    """What the policy needs to know of a drafter to compare its drafts with others.
 
-    `evidence` tells how likely a drafted token stands: the drafter's own "confidence", the length of the "match" that
+    `evidence` shows how likely a drafted token stands: the drafter's own "confidence", the length of the "match" that
     it continues, or "nothing". `cost`: each "step" is a pass of its own, a "draft" is one pass, or drafting costs
     "nothing". Where k is free, drafts have at most `longest` tokens. A drafter `sharpens` if it draws from its rows to
     the power of `Context.sharpness`. All of its drafts are trees with up to `beside` tokens beside a chain of k.

@@ -40,12 +40,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One round in token ids: it emitted `kept` tokens. `end` is why the answer ended with it, None if it continues."""
+    """One round in token ids: it emitted `num_emitted` tokens. `end` is why the answer ended with it, or None."""
 
     plan: Plan
     draft: Draft
     verdict: Verdict
-    kept: int
+    num_emitted: int
     end: str | None
 
     @property
@@ -93,15 +93,15 @@ def generate(
         try:
             verdict = _verified(target, context, now, draft, watch)
             emitted = verdict.emitted(draft.tokens)
-            kept, end = limit(emitted)
-            if kept < len(emitted):
-                verdict = cut_short(verdict, kept)
-            context.tokens += emitted[:kept]
+            num_emitted, end = limit(emitted)
+            if num_emitted < len(emitted):
+                verdict = cut_short(verdict, num_emitted)
+            context.tokens += emitted[:num_emitted]
         finally:
             target.rewind(len(context.tokens) - 1)
         if now.drafter:
             now.drafter.observe(context, draft, verdict)
-        yield Step(now, draft, verdict, kept, end)
+        yield Step(now, draft, verdict, num_emitted, end)
 
 
 def _drafted(plan: Plan, context: Context) -> Draft:
@@ -147,15 +147,15 @@ def _walked(target: CausalModel, context: Context, plan: Plan, draft: Draft, wat
     return verdict
 
 
-def cut_short(verdict: Verdict, kept: int) -> Verdict:
-    """The same verdict if the answer ends after so many of its tokens."""
+def cut_short(verdict: Verdict, length: int) -> Verdict:
+    """The same verdict if the answer ends after `length` of its tokens."""
     return replace(
         verdict,
-        accepted=kept,
+        accepted=length,
         token=None,
         kind=TokenKind.NONE,
-        judged=verdict.judged[:kept],
-        path=verdict.path[:kept],
+        judged=verdict.judged[:length],
+        path=verdict.path[:length],
     )
 
 
@@ -163,9 +163,9 @@ def _rows(context: Context, draft: Draft, logits: NDArray[np.float32]) -> Rows:
     """The target's candidates of a pass: row i of the logits follows the first i drafted tokens, in a tree a path."""
     sampler, tokens = context.sampler, context.tokens
 
-    def rows(place: int) -> Candidates:
-        before = [draft.tokens[one] for one in draft.path(place - 1)] if draft.parents else draft.tokens[:place]
-        return sampler.candidates(logits[place], tokens, before)
+    def rows(index: int) -> Candidates:
+        before = [draft.tokens[node] for node in draft.path(index - 1)] if draft.parents else draft.tokens[:index]
+        return sampler.candidates(logits[index], tokens, before)
 
     return rows
 

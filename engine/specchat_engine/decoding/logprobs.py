@@ -31,14 +31,14 @@ class LogProbs:
     """Scores each token that is emitted; it is a `generate.Watch`, to be set as `Session.watch`."""
 
     def __init__(self, likeliest: int = 0) -> None:
-        """With each token come so many of the `likeliest` ones."""
+        """Each token comes with the `likeliest` most probable ones."""
         self._likeliest = likeliest
         self._last: list[ScoredToken] = []
 
     def __call__(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
         """Scores the accepted tokens and the target's own, before the answer's end may cut them."""
         emitted = zip(verdict.places, verdict.emitted(draft.tokens), strict=False)
-        self._last = [scored(logits[place], token, self._likeliest) for place, token in emitted]
+        self._last = [scored(logits[row], token, self._likeliest) for row, token in emitted]
 
     def of(self, event: Round) -> tuple[ScoredToken, ...]:
         """The tokens that a round emitted. Ask before the next round is made."""
@@ -46,14 +46,14 @@ class LogProbs:
 
 
 def scored(logits: NDArray[np.float32], token: int, likeliest: int = 0) -> ScoredToken:
-    """A token at a place with these logits [V]."""
+    """A token at a position with these logits [V]."""
     top = float(logits.max())
     total = top + float(np.log(np.exp(logits - top).sum(dtype=np.float64)))
     best: list[tuple[int, float]] = []
     if count := min(likeliest, len(logits)):
         ids = np.flatnonzero(logits >= np.partition(logits, -count)[-count])
         ids = ids[np.argsort(-logits[ids], kind="stable")[:count]]
-        best = [(int(one), float(logits[one]) - total) for one in ids]
+        best = [(int(candidate), float(logits[candidate]) - total) for candidate in ids]
     return ScoredToken(token, float(logits[token]) - total, tuple(best))
 
 
@@ -65,12 +65,12 @@ def score_prompt(
     The memory is read anew and then holds all tokens but the last, so that an answer can go on from there. Raises
     Cancelled between two passes, and DecodeError.
     """
-    found = [ScoredToken(tokens[0], None)]
+    scores = [ScoredToken(tokens[0], None)]
     model.keep(())
-    while len(found) < len(tokens):
+    while len(scores) < len(tokens):
         if cancelled():
             raise Cancelled("stopped while the prompt was scored")
-        next_ones = tokens[len(found) : len(found) + model.max_rows]
-        logits = model.advance(tokens[len(found) - 1 :][: len(next_ones)], len(next_ones))
-        found += [scored(row, token, likeliest) for row, token in zip(logits, next_ones, strict=True)]
-    return found
+        following = tokens[len(scores) : len(scores) + model.max_rows]
+        logits = model.advance(tokens[len(scores) - 1 :][: len(following)], len(following))
+        scores += [scored(row, token, likeliest) for row, token in zip(logits, following, strict=True)]
+    return scores

@@ -1,4 +1,4 @@
-"""What an answer's reasoning cost and what drafts gained in it, told apart from the rest token by token."""
+"""What an answer's reasoning cost and what drafts gained in it, separated from the rest token by token."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class ReasoningCounter:
         ms = event.ms.total / (event.num_emitted or 1)
         for token in event.drafted:
             if token.outcome is Outcome.ACCEPTED:
-                one = ReasoningStats(num_tokens=1, num_draft_tokens=1, num_accepted_tokens=1, decode_ms=ms)
-                self._take(token.text, one)
+                counts = ReasoningStats(num_tokens=1, num_draft_tokens=1, num_accepted_tokens=1, decode_ms=ms)
+                self._take(token.text, counts)
             else:
                 self._count(ReasoningStats(num_draft_tokens=1), self._parser.inside)
         self._count(ReasoningStats(num_rejected_tokens=event.num_rejected), self._parser.inside)
@@ -61,15 +61,15 @@ class ReasoningCounter:
         if self._stats.num_tokens > before:
             self._stats += ReasoningStats(num_rounds=1)
 
-    def _take(self, text: str, one: ReasoningStats) -> None:
+    def _take(self, text: str, counts: ReasoningStats) -> None:
         """Counts an emitted token. The one that closes the reasoning belongs to it."""
         inside = self._parser.inside
         self._parser.feed(text)
-        self._count(one, inside or self._parser.inside)
+        self._count(counts, inside or self._parser.inside)
 
-    def _count(self, one: ReasoningStats, inside: bool | None) -> None:
+    def _count(self, counts: ReasoningStats, inside: bool | None) -> None:
         """Counts what may be inside of the reasoning; None until a tag, or a text that is none, decides that."""
-        self._undecided += one
+        self._undecided += counts
         if inside:
             self._stats += self._undecided
         if inside is not None:

@@ -86,7 +86,7 @@ class Recorder:
         times = _times_between(before, self._last)
         self.own_times = RoundTimes(times.draft, times.verify, times.other - self._away_ns / 1e6, times.rollback)
         self._away_ns = 0
-        texts = self._transcript.texts[self._emitted : self._emitted + step.kept]
+        texts = self._transcript.texts[self._emitted : self._emitted + step.num_emitted]
         made = Round(
             index=self._rounds,
             source=step.draft.source if step.draft.tokens else "none",
@@ -104,7 +104,7 @@ class Recorder:
             t_ms=(self._last.now - self._began_ns) / 1e6,
         )
         self._rounds += 1
-        self._emitted += step.kept
+        self._emitted += step.num_emitted
         return made
 
     def hold(self, wait: Callable[[], None]) -> None:
@@ -141,20 +141,20 @@ class Recorder:
 
     def _drafted(self, step: Step, texts: list[str]) -> tuple[DraftedToken, ...]:
         draft, accepted, p, q = step.draft, step.verdict.accepted, step.verdict.judged, step.draft.rows
-        found = []
-        for place, node in enumerate(_accepted_first(step)):
+        tokens = []
+        for index, node in enumerate(_accepted_first(step)):
             token = draft.tokens[node]
             depth = _compared_at(step, node)
-            found.append(
+            tokens.append(
                 DraftedToken(
                     id=token,
-                    text=texts[place] if place < accepted else self._text(token),
+                    text=texts[index] if index < accepted else self._text(token),
                     q=q[node].probability(token) if q else None,
                     p=None if depth is None else p[depth].probability(token),
-                    outcome=_outcome(place, accepted, compared=depth is not None),
+                    outcome=_outcome(index, accepted, compared=depth is not None),
                 )
             )
-        return tuple(found)
+        return tuple(tokens)
 
     def _top(self, step: Step) -> tuple[Candidate, ...]:
         if step.verdict.token is None:
@@ -181,8 +181,8 @@ def _own_token(step: Step, texts: list[str]) -> TargetToken:
     return TargetToken(token, texts[-1], step.verdict.row.probability(token), step.verdict.kind)
 
 
-def _outcome(place: int, accepted: int, *, compared: bool) -> Outcome:
-    if place < accepted:
+def _outcome(index: int, accepted: int, *, compared: bool) -> Outcome:
+    if index < accepted:
         return Outcome.ACCEPTED
     return Outcome.REJECTED if compared else Outcome.DISCARDED
 
@@ -198,12 +198,12 @@ def _accepted_first(step: Step) -> list[int]:
 
 
 def _parents(step: Step) -> tuple[int, ...]:
-    """The parents of a tree's tokens by their places in the round; none for a chain."""
+    """The parents of a tree's tokens by their indexes in the round; none for a chain."""
     if not step.draft.parents:
         return ()
     order = _accepted_first(step)
-    places = {node: place for place, node in enumerate(order)} | {ROOT: ROOT}
-    return tuple(places[step.draft.parents[node]] for node in order)
+    index_of = {node: index for index, node in enumerate(order)} | {ROOT: ROOT}
+    return tuple(index_of[step.draft.parents[node]] for node in order)
 
 
 def _compared_at(step: Step, node: int) -> int | None:

@@ -56,7 +56,7 @@ traces also have "vote": another drafter added to the draft."""
 class DraftedToken:
     """One drafted token; q and p are the rule's probabilities, None if there is none or it was not computed.
 
-    `id` is None if the engine did not tell it; a token without an id and a text is only known to have been drafted.
+    `id` is None if the engine did not report it; a token without an id and a text is only known to have been drafted.
     """
 
     id: int | None
@@ -75,7 +75,7 @@ class DraftedToken:
 class TargetToken:
     """The target's own token at the end of a round; id None and text empty if an accepted token ended the answer.
 
-    `id` is also None if the engine did not tell it.
+    `id` is also None if the engine did not report it.
     """
 
     id: int | None
@@ -117,8 +117,8 @@ class Round:
 
     `expected` is the forecast that decided about the draft, in times the speed of plain decoding; None without one.
     `sharpness` is the power of the draft model's distribution that the draft was drawn from. `verifier` is the rule
-    that verified the draft, empty without a draft or if the engine did not tell it. The accepted tokens come first in
-    `drafted`, in the order of the text. `parents[i]` is the index of the drafted token that the i-th follows, -1 for
+    that verified the draft, empty without a draft or if the engine did not report it. The accepted tokens come first
+    in `drafted`, in the order of the text. `parents[i]` is the index of the drafted token that the i-th follows, -1 for
     none; it is empty if the draft is a chain.
     """
 

@@ -11,7 +11,7 @@ from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Round
 
 _DERIVED = ("acceptance_rate", "alpha", "block_efficiency", "tokens_per_second", "speedup")
-_NOT_TOLD = (
+_NOT_WRITTEN = (
     "num_rejected_tokens",
     "num_drafts_per_pos",
     "num_tested_tokens_per_pos",
@@ -227,11 +227,11 @@ class TurnStats(Timed):
 
     def to_json(self) -> dict[str, Any]:
         """The statistics as they stand in the last line of a trace: counts and times, and what is derived of them."""
-        counted = {name: value for name, value in to_json(self).items() if name not in _NOT_TOLD}
-        told = counted | {name: getattr(self, name) for name in _DERIVED}
+        counted = {name: value for name, value in to_json(self).items() if name not in _NOT_WRITTEN}
+        line = counted | {name: getattr(self, name) for name in _DERIVED}
         if self.reasoning:
-            told["reasoning"] = self.reasoning.to_json()
-        return told | ({"repeats": self.repeats} if self.repeats else {})
+            line["reasoning"] = self.reasoning.to_json()
+        return line | ({"repeats": self.repeats} if self.repeats else {})
 
 
 def _count(per_pos: list[int], length: int) -> None:

@@ -35,7 +35,7 @@ def start_line(
     prefix_text: str,
     opens_reasoning: bool = False,
 ) -> dict[str, Any]:
-    """The first one; it tells the head, further draft models, tools, template variables, a raw prompt and the answer's
+    """The first line. It has the head, further draft models, tools, template variables, a raw prompt and the answer's
     prefix where there are any.
 
     `about` describes models, versions and machine. `opens_reasoning` says that the prompt ended inside the reasoning.
@@ -54,13 +54,13 @@ def start_line(
         "machine": about.get("machine", {}),
     }
     more = {name: about[name] for name in ("head", "further") if name in about}
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "tools": [*prompt.tools],
         "variables": dict(prompt.variables),
         "prompt": _as_list(prompt.raw),
         "opens_reasoning": opens_reasoning,
     }
-    more |= {name: value for name, value in asked.items() if value}
+    more |= {name: value for name, value in request.items() if value}
     return line | more | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
 
 

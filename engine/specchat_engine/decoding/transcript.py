@@ -75,6 +75,6 @@ class AnswerDecoder:
         """Whether a stop string ends in the last token's text. The text is cut where the first such string begins."""
         start = max(0, len(self._searched) - self._longest_stop + 1)
         self._searched += self.texts[-1]
-        found = [place for string in self._stop if (place := self._searched.find(string, start)) >= 0]
-        self._cut = min(found, default=None)
-        return bool(found)
+        indexes = [index for string in self._stop if (index := self._searched.find(string, start)) >= 0]
+        self._cut = min(indexes, default=None)
+        return bool(indexes)

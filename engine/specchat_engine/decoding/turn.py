@@ -69,10 +69,10 @@ class CurrentPart:
     def _length_in(self, drafted: Sequence[int]) -> int:
         """How many of the drafted tokens belong to the thought, with the one that closes it."""
         parser = deepcopy(self._parser)
-        for place, token in enumerate(drafted):
+        for index, token in enumerate(drafted):
             parser.feed(self._text(token))
             if parser.inside is not True:
-                return place + 1
+                return index + 1
         return len(drafted)
 
     def _text(self, token: int) -> str:
@@ -112,7 +112,7 @@ class Turn:
 
     `end_reason` is "error" until the answer ends otherwise. `reading` is there while the prompt is being read, and
     `context` is None until then. `in_force` holds the sampling parameters with the output position from which they were
-    used. `held` is the grammar that the answer follows. `reasoning` counts that of the answer, and `part` tells what is
+    used. `held` is the grammar that the answer follows. `reasoning` counts that of the answer, and `part` says what is
     being written. `images` says where images stand in the prompt.
     """
 
@@ -176,7 +176,7 @@ class Turn:
             self._stats.repeats = self.repetition.period
 
     def note(self, **values: float | None) -> None:
-        """Sets statistics that no round tells: the prompt's length and times, and the cost of a plain pass."""
+        """Sets statistics that no round has: the prompt's length and times, and the cost of a plain pass."""
         with self._counting:
             self._stats = replace(self._stats, **values)  # type: ignore[arg-type]
 
@@ -188,18 +188,19 @@ def check_given(tokens: Sequence[int], vocabulary: SessionVocabulary, constraint
     excludes.
     """
     passed: list[int] = []
-    for place, token in enumerate(tokens):
+    for position, token in enumerate(tokens):
         if token not in range(vocabulary.size):
             raise SettingError(
                 f"the answer is to begin with token {token}: this vocabulary has 0 to {vocabulary.size - 1}"
             )
         if token in vocabulary.ends:
             raise SettingError(
-                f"the answer is to begin with token {token} at position {place}, which ends an answer: stop before it"
+                f"the answer is to begin with token {token} at position {position}, which ends an answer: "
+                "stop before it"
             )
         if constraint and constraint.after(passed, (token,)) is None:
             raise SettingError(
-                f"the answer is to begin with token {token} at position {place}, which its grammar excludes there: "
+                f"the answer is to begin with token {token} at position {position}, which its grammar excludes there: "
                 "stop before it, or lift the grammar"
             )
         passed.append(token)

@@ -69,12 +69,12 @@ that it follows."""
 
 
 class Chance(Protocol):
-    """The randomness of one verification. Places count from the first drafted token."""
+    """The randomness of one verification. Indexes count from the first drafted token."""
 
-    def accepts(self, place: int, probability: float) -> bool:
+    def accepts(self, index: int, probability: float) -> bool:
         """True with this probability, independently of every other answer."""
 
-    def draw(self, place: int, row: Candidates) -> int:
+    def draw(self, index: int, row: Candidates) -> int:
         """A token distributed as the row."""
 
 
@@ -123,13 +123,13 @@ class SharedChance:
         self._sampler = sampler
         self._position = position
 
-    def accepts(self, place: int, probability: float) -> bool:
+    def accepts(self, index: int, probability: float) -> bool:
         """True with this probability, by the noise of this position. Coupled rules do not need it."""
-        return uniform(self._sampler.seed, self._position + place) < probability
+        return uniform(self._sampler.seed, self._position + index) < probability
 
-    def draw(self, place: int, row: Candidates) -> int:
-        """The target's token at this place."""
-        return self._sampler.draw(row, self._position + place)
+    def draw(self, index: int, row: Candidates) -> int:
+        """The target's token at this index."""
+        return self._sampler.draw(row, self._position + index)
 
 
 class RoundChance:
@@ -141,13 +141,13 @@ class RoundChance:
         self._tests = stream_seed(sampler.seed, TESTS, position)
         self._draws = sampler.reseeded(stream_seed(sampler.seed, DRAWS, position))
 
-    def accepts(self, place: int, probability: float) -> bool:
+    def accepts(self, index: int, probability: float) -> bool:
         """True with this probability."""
-        return uniform(self._tests, place) < probability
+        return uniform(self._tests, index) < probability
 
-    def draw(self, place: int, row: Candidates) -> int:
+    def draw(self, index: int, row: Candidates) -> int:
         """A token distributed as the row."""
-        return self._draws.draw(row, place)
+        return self._draws.draw(row, index)
 
 
 def proposer(sampler: Sampler, position: int) -> Sampler:

@@ -225,9 +225,9 @@ class Posterior:
             "frequency": [round(count, 3) for count in self._frequency],
         }
 
-    def take(self, kept: Mapping[str, Any]) -> None:
+    def take(self, counts: Mapping[str, Any]) -> None:
         """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        accepted, tested, frequency = ([float(count) for count in kept[name]] for name in self.to_json())
+        accepted, tested, frequency = ([float(count) for count in counts[name]] for name in self.to_json())
         frequency = frequency[: len(self._frequency)]
         if [len(accepted), len(frequency)] != [len(self._accepted), len(self._frequency)]:
             raise ValueError("these are counts of other classes")
@@ -258,7 +258,7 @@ class Acceptance:
     def learn(
         self, kind: str, drafter: str, evidence: str, values: Sequence[float], accepted: int, trend: Trend | None = None
     ) -> None:
-        """Learns from the compared tokens of a draft, of which the first `accepted` were accepted.
+        """Learns from the compared tokens of a draft. The first `accepted` of them were accepted.
 
         `values[i]` is the evidence for token i. `trend` is that of the answer.
         """
@@ -270,20 +270,20 @@ class Acceptance:
 
     def to_json(self) -> dict[str, Any]:
         """Returns what to keep for the next start: by kind of text, drafter and kind of evidence."""
-        kept: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         for (kind, drafter, evidence), posterior in self._posteriors.items():
             if posterior.known:
-                kept.setdefault(kind, {}).setdefault(drafter, {})[evidence] = posterior.to_json()
+                record.setdefault(kind, {}).setdefault(drafter, {})[evidence] = posterior.to_json()
         for (kind, drafter), sharpness in self._sharpness.items():
             if sharpness.known:
-                kept.setdefault(kind, {}).setdefault(drafter, {})[_SHARPNESS] = sharpness.to_json()
-        return kept
+                record.setdefault(kind, {}).setdefault(drafter, {})[_SHARPNESS] = sharpness.to_json()
+        return record
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Acceptance:
+    def from_json(cls, record: Mapping[str, Any]) -> Acceptance:
         """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
         acceptance = cls()
-        for kind, drafters in sorted(kept.items()):
+        for kind, drafters in sorted(record.items()):
             for drafter, evidences in drafters.items():
                 for evidence, counts in evidences.items():
                     if evidence == _SHARPNESS:

@@ -46,7 +46,7 @@ the nodes of a quadrature with three equal weights."""
 
 _DRAFTS, _DRAFTS_WEIGHT = 16.0, 0.3
 """The time that a drafter needs to catch up on unread tokens is spread over the drafts that it makes in an answer: this
-many at first, then what it made in answers of this kind, of which the latest has this weight."""
+many at first, then what it made in answers of this kind. The latest has this weight."""
 
 _READ_WIDTH = 16
 """The cost of reading many tokens at once is first taken from target passes over this many tokens."""
@@ -394,16 +394,18 @@ class Controller:
         }
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Controller:
+    def from_json(cls, record: Mapping[str, Any]) -> Controller:
         """Reads what `to_json` wrote; missing fields are as if nothing had been learned. Raises ValueError for anything
         else."""
         controller = cls()
         try:
-            controller.targets = CostsByThreads.from_json(kept["target"])
-            controller.drafts = {str(name): DraftCosts.from_json(one) for name, one in kept.get("drafts", {}).items()}
-            controller.acceptance = Acceptance.from_json(kept.get("acceptance", {}))
-            controller._caps = {str(kind): _within_bounds(float(cap)) for kind, cap in kept.get("caps", {}).items()}
-            controller.drift.take(kept.get("usual", {}))
+            controller.targets = CostsByThreads.from_json(record["target"])
+            controller.drafts = {
+                str(name): DraftCosts.from_json(costs) for name, costs in record.get("drafts", {}).items()
+            }
+            controller.acceptance = Acceptance.from_json(record.get("acceptance", {}))
+            controller._caps = {str(kind): _within_bounds(float(cap)) for kind, cap in record.get("caps", {}).items()}
+            controller.drift.take(record.get("usual", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error
         return controller

@@ -20,7 +20,7 @@ _TRUSTED = 8
 """A size with this many times is known well. With fewer, the neighbouring sizes count as well."""
 
 _COMPARED = 3
-"""A size with this many times tells how fast the machine is at the moment."""
+"""A size with this many times shows how fast the machine is at the moment."""
 
 _CALIBRATED = 4
 """Drafts are known well enough after this many times."""
@@ -105,8 +105,8 @@ class CostCurve:
 
     @property
     def total(self) -> int:
-        """How many times are kept, all sizes together."""
-        return sum(len(kept) for times in self._times.values() for kept in times.values())
+        """The number of times that are kept, all sizes together."""
+        return sum(len(times) for by_size in self._times.values() for times in by_size.values())
 
     def seen(self, size: int) -> int:
         """How many times are kept for a size, all depths together."""
@@ -215,10 +215,10 @@ class CostCurve:
         }
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any], slope: float) -> Self:
+    def from_json(cls, record: Mapping[str, Any], slope: float) -> Self:
         """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
         curve = cls(slope)
-        for zone, costs in kept.items():
+        for zone, costs in record.items():
             for size, (milliseconds, count) in costs.items():
                 if not (int(size) > 0 and int(count) > 0 and 0 < float(milliseconds) < float("inf")):
                     raise ValueError(f"{count} passes over {size} tokens that took {milliseconds} ms each")
@@ -271,10 +271,10 @@ class CostsByThreads:
         return {str(threads): curve.to_json() for threads, curve in self._curves.items()}
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any], slope: float = _TARGET_SLOPE) -> Self:
+    def from_json(cls, record: Mapping[str, Any], slope: float = _TARGET_SLOPE) -> Self:
         """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
         costs = cls(slope)
-        for threads, curve in kept.items():
+        for threads, curve in record.items():
             costs._curves[int(threads)] = CostCurve.from_json(curve, slope)
         return costs
 
@@ -317,10 +317,10 @@ class DraftCosts:
         return self.by_threads.to_json()
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
         """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
         costs = cls()
-        costs.by_threads = CostsByThreads.from_json(kept, slope=1.0)
+        costs.by_threads = CostsByThreads.from_json(record, slope=1.0)
         return costs
 
 

@@ -211,11 +211,13 @@ class Planner:
             compared=compared,
             branches=len(draft.tokens) - length,
             runners_up=[
-                (one.evidence, one.path[-1] == emitted[place])
-                for one in draft.alternatives
-                if one.runner_up and (place := len(one.path) - 1) < step.kept and one.path[:-1] == emitted[:place]
+                (alternative.evidence, alternative.path[-1] == emitted[depth])
+                for alternative in draft.alternatives
+                if alternative.runner_up
+                and (depth := len(alternative.path) - 1) < step.num_emitted
+                and alternative.path[:-1] == emitted[:depth]
             ],
-            emitted=step.kept,
+            emitted=step.num_emitted,
             verify_ms=times.verify,
             draft_ms=times.draft,
             other_ms=0.0 if shared_pass.answers else max(0.0, times.other + times.rollback - self._thinking_ms),
@@ -303,18 +305,18 @@ class Planner:
         return self._controller.sharpness(drafter.name).best if drafter.sharpens and self._allowed.may_vary else 1.0
 
     def _learn_sharpness(self, context: Context, step: Step) -> None:
-        """Learns from the compared tokens of a round. Only a lossless rule that couples tells the target's draw."""
+        """Learns from the compared tokens of a round. Only a lossless rule that couples shows the target's draw."""
         plan, draft = step.plan, step.draft
         drafter = draft.source
         tells_draw = plan.verifier.couples and plan.verifier.lossless
         if not (draft.rows and tells_draw and self.drafters[drafter].traits.sharpens):
             return
-        sharpness, begin = self._controller.sharpness(drafter), len(context.tokens) - step.kept
+        sharpness, begin = self._controller.sharpness(drafter), len(context.tokens) - step.num_emitted
         compared, _ = along_the_chain(draft, step.verdict)
-        for place, row in enumerate(draft.rows[: min(compared, step.kept)]):
+        for offset, row in enumerate(draft.rows[: min(compared, step.num_emitted)]):
             if row.only is None:
-                noise = gumbel(plan.sampler.seed, begin + place - context.prompt_length, row.ids)
-                sharpness.observe(row, noise, context.tokens[begin + place], plan.sharpness)
+                noise = gumbel(plan.sampler.seed, begin + offset - context.prompt_length, row.ids)
+                sharpness.observe(row, noise, context.tokens[begin + offset], plan.sharpness)
 
     def _read(self, drafter: Drafter, context: Context, unread: int) -> bool:
         """Lets a drafter read a prompt, or many other tokens, before the round. Returns whether it did.

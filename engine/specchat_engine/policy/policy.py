@@ -181,7 +181,7 @@ class Possible:
             "few samples": self.sampled,
             "loss cap": self._affordable(cap),
         }
-        by = min(limits, key=lambda one: limits[one])
+        by = min(limits, key=lambda limit: limits[limit])
         return limits[by], by
 
     def _affordable(self, cap: float) -> int:
@@ -208,18 +208,18 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
     plain = Option(0, 1.0, drafters[0].round_ms[0])
     best, chosen = plain, None
     expected, capped, shortened = 0.0, False, False
-    for one in drafters:
-        most, by = one.most(situation, cap)
+    for possible in drafters:
+        most, by = possible.most(situation, cap)
         if situation.fixed:
-            option = wanted = best_length(one.accept[1], one.round_ms, range(most, most + 1), plain.rate)
+            option = wanted = best_length(possible.accept[1], possible.round_ms, range(most, most + 1), plain.rate)
         else:
-            wanted = one.best(len(one.round_ms) - 1, plain.rate)
-            option = wanted if wanted.k <= most else one.best(most, plain.rate)
+            wanted = possible.best(len(possible.round_ms) - 1, plain.rate)
+            option = wanted if wanted.k <= most else possible.best(most, plain.rate)
         expected = max(expected, wanted.rate / plain.rate)
-        if situation.fixed or option.rate > one.worth_it * plain.rate:
+        if situation.fixed or option.rate > possible.worth_it * plain.rate:
             if chosen is None or option.rate > best.rate:
-                best, chosen, shortened = option, one, wanted.k > most
-        elif by == "loss cap" and wanted.rate > one.worth_it * plain.rate:
+                best, chosen, shortened = option, possible, wanted.k > most
+        elif by == "loss cap" and wanted.rate > possible.worth_it * plain.rate:
             capped = True
     explored = None if situation.fixed else _explored(situation, drafters, best.rate, min(cap, _EXPLORES), chosen)
     if explored:
@@ -236,23 +236,23 @@ def decide(situation: Situation, drafters: Sequence[Possible], cap: float) -> De
 
 
 def _drafting(
-    situation: Situation, one: Possible, option: Option, plain: Option, cap: float, *, shortened: bool
+    situation: Situation, possible: Possible, option: Option, plain: Option, cap: float, *, shortened: bool
 ) -> Decision:
     """Returns the decision to make a drafter's best draft. With confidences it ends when more no longer pays.
 
     `shortened`: a longer draft than is allowed would be faster, though not necessarily the longest that is allowed.
     """
-    most, by = one.most(situation, cap)
+    most, by = possible.most(situation, cap)
     pace = max(plain.rate, option.rate)
     k, stop = option.k, None
-    if read := one.confidences:
+    if read := possible.confidences:
         stop = read.stop((0.0,) * most if situation.fixed else option.bounds)
-    match = one.prospect.match
-    found = f"match of {match}{' after an edit' * one.prospect.resumed}" if match else "a draft pays"
+    match = possible.prospect.match
+    reason = f"match of {match}{' after an edit' * possible.prospect.resumed}" if match else "a draft pays"
     return Decision(
-        one.drafter,
+        possible.drafter,
         k,
-        "k is fixed" if situation.fixed else found,
+        "k is fixed" if situation.fixed else reason,
         by if k == most or shortened else "pace",
         stop,
         option.rate / plain.rate,
@@ -263,14 +263,14 @@ def _drafting(
 def _least_loss(situation: Situation, drafters: Sequence[Possible], pace: float) -> Decision | None:
     """Returns the draft that is expected to lose least, whatever that is."""
     options: list[tuple[float, int, Possible]] = []
-    for one in drafters:
-        if most := one.most(situation, inf)[0]:
-            option = best_length(one.accept[1], one.round_ms, range(1, most + 1), pace)
-            options.append((option.tokens - pace * option.milliseconds, option.k, one))
+    for possible in drafters:
+        if most := possible.most(situation, inf)[0]:
+            option = best_length(possible.accept[1], possible.round_ms, range(1, most + 1), pace)
+            options.append((option.tokens - pace * option.milliseconds, option.k, possible))
     if not options:
         return None
-    _, k, one = max(options, key=lambda option: option[0])
-    return Decision(one.drafter, k, "drafts to be watched, though plain decoding is faster", "pace", explores=True)
+    _, k, possible = max(options, key=lambda option: option[0])
+    return Decision(possible.drafter, k, "drafts to be watched, though plain decoding is faster", "pace", explores=True)
 
 
 def _explored(
@@ -280,20 +280,20 @@ def _explored(
 
     It is the shortest one that would, of the most promising drafter.
     """
-    hopes: list[tuple[float, int, Possible]] = []
-    for one in drafters:
-        most, _ = one.most(situation, cap)
-        if one is chosen or not (one.may_explore and most):
+    candidates: list[tuple[float, int, Possible]] = []
+    for possible in drafters:
+        most, _ = possible.most(situation, cap)
+        if possible is chosen or not (possible.may_explore and most):
             continue
-        tokens = expected_tokens_by_length(one.accept[2])
-        ahead = (k for k in range(1, most + 1) if tokens[k] > one.worth_it * pace * one.round_ms[k])
-        rate, shortest = one.best(most, pace, high=True).rate, next(ahead, 0)
+        tokens = expected_tokens_by_length(possible.accept[2])
+        ahead = (k for k in range(1, most + 1) if tokens[k] > possible.worth_it * pace * possible.round_ms[k])
+        rate, shortest = possible.best(most, pace, high=True).rate, next(ahead, 0)
         if shortest:
-            hopes.append((rate, shortest, one))
-    if not hopes:
+            candidates.append((rate, shortest, possible))
+    if not candidates:
         return None
-    _, k, one = max(hopes, key=lambda hope: hope[0])
-    read = one.confidences
+    _, k, possible = max(candidates, key=lambda candidate: candidate[0])
+    read = possible.confidences
     stop = read.stop((0.0,) * k) if read else None
-    reason = "tried again" if one.tried else "not tried yet on this kind of text"
-    return Decision(one.drafter, k, reason, "few samples", stop, explores=True)
+    reason = "tried again" if possible.tried else "not tried yet on this kind of text"
+    return Decision(possible.drafter, k, reason, "few samples", stop, explores=True)

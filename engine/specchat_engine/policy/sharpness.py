@@ -3,7 +3,7 @@
 Under the coupled rule target and drafter draw with the same Gumbel noise g, and any proposal is lossless. So a drafter
 may propose argmax β·log q + g, the draw from the distribution proportional to q^β. Large models are surer than small
 ones, hence a β above 1 usually agrees more often with the target. After a round the target's token and the noise are
-known for each compared token, which tells for every β whether it would have proposed that token.
+known for each compared token, and show for every β whether it would have proposed that token.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Sharpness:
 
     @property
     def known(self) -> bool:
-        """Whether any token told powers apart."""
+        """Whether any token distinguished powers."""
         return bool(self._agreed.any())
 
     @property
     def best(self) -> float:
         """The power that agreed with the target most often; 1 unless another one leads clearly."""
         leads = self._agreed - self._agreed[POWERS.index(1.0)]
-        place = int(leads.argmax())
-        return POWERS[place] if leads[place] >= _LEAD else 1.0
+        index = int(leads.argmax())
+        return POWERS[index] if leads[index] >= _LEAD else 1.0
 
     def observe(self, row: Candidates, noise: NDArray[np.float64], token: int, used: float) -> None:
         """Learns from a token of the target: `row` is what the drafter drew from, sharpened by `used`, with `noise`
@@ -55,9 +55,9 @@ class Sharpness:
         """What to keep for the next start."""
         return [round(count, 3) for count in self._agreed.tolist()]
 
-    def take(self, kept: Sequence[float]) -> None:
+    def take(self, counts: Sequence[float]) -> None:
         """Reads what `to_json` wrote. Raises TypeError or ValueError for anything else."""
-        agreed = np.array(kept, np.float64)
+        agreed = np.array(counts, np.float64)
         if agreed.shape != self._agreed.shape or not np.isfinite(agreed).all() or agreed.min() < 0:
             raise ValueError("these are no counts of tokens")
         self._agreed = agreed

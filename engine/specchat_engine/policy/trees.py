@@ -46,7 +46,7 @@ class Branching:
     def __call__(self, draft: Draft) -> Draft:
         """The draft with the alternatives that were chosen."""
         chances = self._chances(draft)
-        others = {one.path: one for one in draft.alternatives}
+        others = {alternative.path: alternative for alternative in draft.alternatives}
         chain = [] if self.fixed or not self.match else [draft.tokens[:end] for end in range(1, len(draft) + 1)]
         given = 0 if chain else len(draft)
         likeliest = sorted(others, key=lambda path: -chances[path])[: self.most]
@@ -65,7 +65,7 @@ class Branching:
         if not ends:
             return None
         chances = self._chances(draft)
-        best = max(ends, key=lambda one: chances[one.path])
+        best = max(ends, key=lambda alternative: chances[alternative.path])
         if self.fixed:
             return best
         ms = self.pass_ms
@@ -82,15 +82,15 @@ class Branching:
     def _chances(self, draft: Draft) -> dict[tuple[int, ...], float]:
         """How likely the target takes each token of the chain, and each alternative, with all before it."""
         evidence = range(self.match, self.match + len(draft)) if self.match else draft.confidence
-        accepted = [self.own.p_of(one) for one in evidence] if self.own else []
+        accepted = [self.own.p_of(strength) for strength in evidence] if self.own else []
         accepted += [_TYPICAL] * (len(draft) - len(accepted))
         chances: dict[tuple[int, ...], float] = {(): 1.0}
-        for place, p_accept in enumerate(accepted):
-            chances[draft.tokens[: place + 1]] = chances[draft.tokens[:place]] * p_accept
-        for one in draft.alternatives:
-            shares, usual = (self.instead, 1 - _TYPICAL) if one.runner_up else (self.own, _TYPICAL)
-            before, beside = one.path[:-1], draft.tokens[: len(one.path)]
-            chances[one.path] = chances[before] * (shares.p_of(one.evidence) if shares else usual)
+        for index, p_accept in enumerate(accepted):
+            chances[draft.tokens[: index + 1]] = chances[draft.tokens[:index]] * p_accept
+        for alternative in draft.alternatives:
+            shares, usual = (self.instead, 1 - _TYPICAL) if alternative.runner_up else (self.own, _TYPICAL)
+            before, beside = alternative.path[:-1], draft.tokens[: len(alternative.path)]
+            chances[alternative.path] = chances[before] * (shares.p_of(alternative.evidence) if shares else usual)
             if self.match and beside[:-1] == before:  # the chain goes on where something stands beside it
-                chances[one.path] = min(chances[one.path], chances[beside])
+                chances[alternative.path] = min(chances[alternative.path], chances[beside])
         return chances

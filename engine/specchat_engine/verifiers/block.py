@@ -21,23 +21,23 @@ def block(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates], c
     Source: Sun et al., "Block Verification Accelerates Speculative Decoding", arXiv 2403.10444, algorithm 2.
     """
     k = len(drafted)
-    found = [rows(place) for place in range(k + 1)]
+    judged = [rows(index) for index in range(k + 1)]
     weight, accepted, reached = 1.0, 0, 1.0
-    for place, proposed in enumerate(drafted):
-        p = found[place].probability(proposed)
-        weight = min(1.0, weight * p / proposed_with(proposals[place], proposed))
-        if place + 1 == k:
+    for index, proposed in enumerate(drafted):
+        p = judged[index].probability(proposed)
+        weight = min(1.0, weight * p / proposed_with(proposals[index], proposed))
+        if index + 1 == k:
             passing = weight
         else:
-            spare = float(excess(found[place + 1], proposals[place + 1], weight).sum())
+            spare = float(excess(judged[index + 1], proposals[index + 1], weight).sum())
             passing = spare / (spare + 1 - weight) if spare + 1 - weight > 0 else 1.0
-        if chance.accepts(place, passing):
-            accepted, reached = place + 1, weight
-    row = found[accepted]
+        if chance.accepts(index, passing):
+            accepted, reached = index + 1, weight
+    row = judged[accepted]
     if accepted == k:
-        return Verdict(k, chance.draw(k, row), TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(found[:k]), row)
+        return Verdict(k, chance.draw(k, row), TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(judged[:k]), row)
     token = chance.draw(accepted, residual(row, proposals[accepted], reached))
-    return Verdict(accepted, token, TokenKind.CORRECTION, tuple(found[: accepted + 1]), row)
+    return Verdict(accepted, token, TokenKind.CORRECTION, tuple(judged[: accepted + 1]), row)
 
 
 BLOCK = Verifier("block", block, lossless=True, couples=False, weighs_q=True)

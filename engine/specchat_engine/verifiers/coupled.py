@@ -17,12 +17,12 @@ def coupled(drafted: Sequence[int], rows: Rows, _proposals: Sequence[Candidates]
     arXiv 2408.07978. The emitted tokens are the target's own draws, so the text does not depend on the draft at all.
     """
     judged: list[Candidates] = []
-    for place, proposed in enumerate(drafted):
-        row = rows(place)
+    for index, proposed in enumerate(drafted):
+        row = rows(index)
         judged.append(row)
-        token = chance.draw(place, row)
+        token = chance.draw(index, row)
         if token != proposed:
-            return Verdict(place, token, TokenKind.CORRECTION, tuple(judged), row)
+            return Verdict(index, token, TokenKind.CORRECTION, tuple(judged), row)
     row = rows(len(drafted))
     token = chance.draw(len(drafted), row)
     return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(judged), row)

@@ -20,13 +20,13 @@ def rejection(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates
     token was drawn from its row of `proposals` with noise that `chance` does not use.
     """
     judged: list[Candidates] = []
-    for place, proposed in enumerate(drafted):
-        row = rows(place)
+    for index, proposed in enumerate(drafted):
+        row = rows(index)
         judged.append(row)
-        ratio = row.probability(proposed) / proposed_with(proposals[place], proposed)
-        if not chance.accepts(place, min(1.0, ratio)):
-            token = chance.draw(place, residual(row, proposals[place]))
-            return Verdict(place, token, TokenKind.CORRECTION, tuple(judged), row)
+        ratio = row.probability(proposed) / proposed_with(proposals[index], proposed)
+        if not chance.accepts(index, min(1.0, ratio)):
+            token = chance.draw(index, residual(row, proposals[index]))
+            return Verdict(index, token, TokenKind.CORRECTION, tuple(judged), row)
     row = rows(len(drafted))
     token = chance.draw(len(drafted), row)
     return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(judged), row)
@@ -57,8 +57,8 @@ def residual(row: Candidates, proposal: Candidates, weight: float = 1.0) -> Cand
     mass = float(left.sum())
     if mass <= 0:
         return row
-    kept = left > 0
-    return Candidates(row.ids[kept], np.log(left[kept] / mass))
+    positive = left > 0
+    return Candidates(row.ids[positive], np.log(left[positive] / mass))
 
 
 REJECTION = Verifier("rejection", rejection, lossless=True, couples=False, weighs_q=True)

@@ -23,11 +23,11 @@ def typical(drafted: Sequence[int], rows: Rows, _proposals: Sequence[Candidates]
     is not distributed like the target's: it favours what the draft proposes.
     """
     judged: list[Candidates] = []
-    for place, proposed in enumerate(drafted):
-        row = rows(place)
+    for index, proposed in enumerate(drafted):
+        row = rows(index)
         judged.append(row)
         if not row.probability(proposed) > min(THRESHOLD, ENTROPY_SCALE * math.exp(-_entropy(row))):
-            return Verdict(place, chance.draw(place, row), TokenKind.CORRECTION, tuple(judged), row)
+            return Verdict(index, chance.draw(index, row), TokenKind.CORRECTION, tuple(judged), row)
     row = rows(len(drafted))
     token = chance.draw(len(drafted), row)
     return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(judged), row)

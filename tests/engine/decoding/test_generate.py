@@ -125,7 +125,7 @@ def test_an_end_inside_an_accepted_run_discards_the_tokens_after_it() -> None:
     loop.check()
     assert loop.answer == [7, 8]
     verdict = step.verdict
-    assert (step.kept, step.end, verdict.accepted, verdict.compared) == (2, "end", 2, 2)
+    assert (step.num_emitted, step.end, verdict.accepted, verdict.compared) == (2, "end", 2, 2)
     assert (verdict.token, verdict.kind) == (None, TokenKind.NONE)
     assert drafter.seen == [(step.draft, verdict)], "the drafter learns what was kept, not what was compared"
 

@@ -24,11 +24,11 @@ class Scripted:
 
     own: list[int]
 
-    def accepts(self, place: int, probability: float) -> bool:
+    def accepts(self, index: int, probability: float) -> bool:
         raise AssertionError("the coupled rule tests nothing by chance")
 
-    def draw(self, place: int, row: Candidates) -> int:
-        return self.own[place]
+    def draw(self, index: int, row: Candidates) -> int:
+        return self.own[index]
 
 
 def scripted(own: list[int]) -> tuple[Rows, Scripted, list[int]]:

@@ -49,11 +49,11 @@ def test_a_draft_of_the_targets_own_law_is_always_accepted_whole(verifier: Verif
     target = random_rows(5, 4)
 
     class Never:
-        def accepts(self, place: int, probability: float) -> bool:
+        def accepts(self, index: int, probability: float) -> bool:
             assert probability == pytest.approx(1)
             return True
 
-        def draw(self, place: int, row: object) -> int:
+        def draw(self, index: int, row: object) -> int:
             return 0
 
     drafted = tuple(target(()).best(1)[0][0] for _ in range(1))

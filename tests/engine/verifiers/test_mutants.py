@@ -112,8 +112,8 @@ def residual_drawn_with_the_drafts_noise(patch: Patch) -> Callable[[], None]:
             super().__init__(sampler, position)
             self._own, self._start = chance.proposer(sampler, position), position
 
-        def draw(self, place: int, row: Candidates) -> int:
-            return self._own.draw(row, self._start + place)
+        def draw(self, index: int, row: Candidates) -> int:
+            return self._own.draw(row, self._start + index)
 
     patch.setattr("specchat_engine.decoding.generate.RoundChance", Reused)
     return partial(check_frequencies, laws=LAWS[1:])
@@ -127,9 +127,9 @@ def a_test_with_the_drafts_noise(patch: Patch) -> Callable[[], None]:
             super().__init__(sampler, position)
             self._own, self._start = chance.proposer(sampler, position), position
 
-        def accepts(self, place: int, probability: float) -> bool:
+        def accepts(self, index: int, probability: float) -> bool:
             flat = Candidates(np.arange(4), np.full(4, -np.log(4)))
-            return self._own.draw(flat, self._start + place) / 4 < probability
+            return self._own.draw(flat, self._start + index) / 4 < probability
 
     patch.setattr("specchat_engine.decoding.generate.RoundChance", Reused)
     return check_frequencies

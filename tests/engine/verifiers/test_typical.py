@@ -16,10 +16,10 @@ from support.exact import Proposer, error_of_law, of_weights, random_rows
 class Last:
     """Draws the row's last token."""
 
-    def accepts(self, place: int, probability: float) -> bool:
+    def accepts(self, index: int, probability: float) -> bool:
         raise AssertionError("typical acceptance is a threshold, not a chance")
 
-    def draw(self, place: int, row: Candidates) -> int:
+    def draw(self, index: int, row: Candidates) -> int:
         return int(row.ids[-1])
 
 
