@@ -20,7 +20,7 @@ from specchat_engine.models import SessionModel
 from specchat_engine.prompt.encoding import Fitted, common_prefix
 
 _NGRAM: Final = 3
-"""A guess follows the last occurrence of so many tokens."""
+"""A guess follows the last occurrence of this many tokens."""
 
 GUESSED: Final = 6
 """So many tokens are guessed at a time."""
@@ -65,13 +65,13 @@ class HierarchyDrafter(ModelDrafter):
         guess = self._guess(text)[: self.model.capacity - len(text)]
         rows = self.model.advance([*unread, *guess], len(guess) + 1).copy()
         self._ahead = list(zip(guess, rows[1:], strict=True))
-        found: NDArray[np.float32] = rows[0]
-        return found
+        next_row: NDArray[np.float32] = rows[0]
+        return next_row
 
     def _guess(self, text: Sequence[int]) -> Sequence[int]:
         """What followed the last tokens the last time, at most GUESSED tokens."""
-        place = self._places.get(tuple(text[-_NGRAM:]), len(self._indexed))
-        return self._indexed[place : place + min(GUESSED, self.model.max_rows - 1)]
+        index = self._places.get(tuple(text[-_NGRAM:]), len(self._indexed))
+        return self._indexed[index : index + min(GUESSED, self.model.max_rows - 1)]
 
     def _index(self, tokens: Sequence[int]) -> None:
         """Takes in what is new of the conversation."""

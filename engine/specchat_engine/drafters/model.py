@@ -43,8 +43,8 @@ class SideBranch:
 
     def next_row(self, draft: Draft) -> tuple[NDArray[np.float32], list[Alternative]]:
         """The logits [V] after the chain, whose last token is read, and what was drafted beside it meanwhile."""
-        token, waiting = draft.tokens[-1], [one for one in draft.alternatives if one.runner_up]
-        ends = [one for one in (self._end, *waiting) if one and self._is_open(one)]
+        token, waiting = draft.tokens[-1], [alternative for alternative in draft.alternatives if alternative.runner_up]
+        ends = [end for end in (self._end, *waiting) if end and self._is_open(end)]
         best = self._branches.next_read(draft, ends)
         if best is None:
             return self._model.advance((token,), 1)[0], []
@@ -64,8 +64,8 @@ class SideBranch:
         """Keeps what the context, which has grown, goes on with, of the chain or of the branch."""
         self._model.join(self._context.tokens[:-1], self._start - 1)
 
-    def _is_open(self, one: Alternative) -> bool:
-        return one.path not in self._read and one.path[-1] not in self._context.ends
+    def _is_open(self, end: Alternative) -> bool:
+        return end.path not in self._read and end.path[-1] not in self._context.ends
 
 
 class ModelDrafter(Drafter):
@@ -76,7 +76,7 @@ class ModelDrafter(Drafter):
     traits = DrafterTraits(name, evidence="confidence", cost="step", sharpens=True)
 
     def __init__(self, model: SessionModel, name: str = name) -> None:
-        """`name` tells several draft models of one target apart."""
+        """`name` distinguishes the draft models of one target."""
         self.model = model
         self.name = name
         self.traits = replace(self.traits, name=name)
@@ -131,21 +131,23 @@ class ModelDrafter(Drafter):
         drafted: list[Alternative] = []
         alternatives: list[Alternative] = []
         self._beside = self._branch(context, k)
-        for place in range(min(k, room)):
+        for offset in range(min(k, room)):
             tokens = drafted[-1].path if drafted else ()
             if self._beside and tokens:
-                row, found = self._beside.next_row(self._draft(drafted, alternatives, context))
-                alternatives += found
+                row, others = self._beside.next_row(self._draft(drafted, alternatives, context))
+                alternatives += others
             else:
                 row = self._next_row(context, tokens)
             if not tokens and k > 1:
                 model.checkpoint()
-            one = drawn(context, row, tokens)
-            drafted.append(one)
-            if context.branches and one.row is not None:
-                runner_up = context.proposer.runner_up(row, one.row, one.path[-1], context.position + place)
-                alternatives.append(Alternative((*tokens, runner_up), one.evidence, row=one.row))
-            if (worth_more and not worth_more(one.evidence)) or one.path[-1] in context.ends:
+            drawn_token = drawn(context, row, tokens)
+            drafted.append(drawn_token)
+            if context.branches and drawn_token.row is not None:
+                runner_up = context.proposer.runner_up(
+                    row, drawn_token.row, drawn_token.path[-1], context.position + offset
+                )
+                alternatives.append(Alternative((*tokens, runner_up), drawn_token.evidence, row=drawn_token.row))
+            if (worth_more and not worth_more(drawn_token.evidence)) or drawn_token.path[-1] in context.ends:
                 break
         return self._draft(drafted, alternatives, context)
 
@@ -165,9 +167,9 @@ class ModelDrafter(Drafter):
         """The draft with these tokens."""
         return Draft(
             drafted[-1].path if drafted else (),
-            tuple(one.row for one in drafted if one.row is not None),
+            tuple(token.row for token in drafted if token.row is not None),
             self.name,
-            confidence=tuple(one.evidence for one in drafted) if context.worth_more else (),
+            confidence=tuple(token.evidence for token in drafted) if context.worth_more else (),
             alternatives=tuple(alternatives),
         )
 

@@ -22,12 +22,12 @@ _LONG = 8
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An earlier occurrence of the last `length` tokens; `place` is the index of the token after it.
+    """An earlier occurrence of the last `length` tokens; `index` is that of the token after it.
 
     `resumed` says that a copy continues there after an edit, so that even a short match is good evidence.
     """
 
-    place: int
+    index: int
     length: int
     resumed: bool = False
 
@@ -95,25 +95,25 @@ class _Chain:
         """The longest match of at least `size` tokens among the latest candidates."""
         end = len(tokens)
         best, where = self._size - 1, 0
-        place = self._earlier[end]
+        index = self._earlier[end]
         for _ in range(_LOOKED_AT):
-            if place <= best or best >= longest:
+            if index <= best or best >= longest:
                 break
-            if tokens[place - 1 - best] == tokens[end - 1 - best]:
-                length = _common_suffix(tokens, place, end, longest)
+            if tokens[index - 1 - best] == tokens[end - 1 - best]:
+                length = _common_suffix(tokens, index, end, longest)
                 if length > best:
-                    best, where = length, place
-            place = self._earlier[place]
+                    best, where = length, index
+            index = self._earlier[index]
         return Match(where, best) if where else None
 
     def _bucket(self, tokens: list[int]) -> int:
         return hash(tuple(tokens[-self._size :])) & _MASK
 
 
-def _common_suffix(tokens: list[int], one: int, other: int, longest: int) -> int:
-    """How many tokens before two places are the same, `longest` at most; `one` is the smaller place."""
-    most = min(one, longest)
+def _common_suffix(tokens: list[int], left: int, right: int, longest: int) -> int:
+    """How many tokens before two indexes are the same, `longest` at most; `left` is the smaller one."""
+    most = min(left, longest)
     length = 0
-    while length < most and tokens[one - 1 - length] == tokens[other - 1 - length]:
+    while length < most and tokens[left - 1 - length] == tokens[right - 1 - length]:
         length += 1
     return length

@@ -64,7 +64,7 @@ class PluginDrafter(Drafter):
         return law
 
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
-        """Starts a turn, of which the drafter hears when it is needed."""
+        """Starts a turn. The drafter hears of it when it is needed."""
         self._begun = False
 
     def prospect(self, context: Context) -> Prospect:

@@ -45,48 +45,48 @@ class CopyTracker:
         """Whether a copy was left a moment ago and may continue."""
         return self._left > 0
 
-    def start(self, place: int, end: int, length: int) -> None:
-        """Expects a copy of what is at `place` to follow a text that ends at `end`, as sure as a match of `length`."""
-        self._match, self._end = Match(place, length, resumed=True), end
+    def start(self, source: int, end: int, length: int) -> None:
+        """Expects a copy of what is at `source` to follow a text that ends at `end`, as sure as a match of `length`."""
+        self._match, self._end = Match(source, length, resumed=True), end
 
-    def update(self, tokens: Sequence[int], found: Match | None) -> Match | None:
-        """The match to propose from after all `tokens`: the longest that was `found`, or where the copy continues."""
+    def update(self, tokens: Sequence[int], match: Match | None) -> Match | None:
+        """The match to propose from after all `tokens`: the longest one, `match`, or where the copy continues."""
         self._follow(tokens)
         followed = self._match
-        if followed and followed.resumed and (found is None or found.length <= followed.length):
+        if followed and followed.resumed and (match is None or match.length <= followed.length):
             return followed
-        if self._left and (found is None or found.length < _COPIED):
-            found = self._resumed(tokens) or found
-        self._match = found
-        return found
+        if self._left and (match is None or match.length < _COPIED):
+            match = self._resumed(tokens) or match
+        self._match = match
+        return match
 
     def _follow(self, tokens: Sequence[int]) -> None:
         """Advances the last match as long as the text agrees with it."""
         match, end = self._match, len(tokens)
         if match:
-            place, new = match.place, end - self._end
+            source, new = match.index, end - self._end
             agreed = 0
-            while agreed < new and tokens[place + agreed] == tokens[self._end + agreed]:
+            while agreed < new and tokens[source + agreed] == tokens[self._end + agreed]:
                 agreed += 1
             copied = match.length + agreed >= _COPIED
             if agreed == new:
-                self._match = Match(place + new, match.length + new, match.resumed) if new else match
+                self._match = Match(source + new, match.length + new, match.resumed) if new else match
                 if copied:
                     self._left = 0
             else:
                 self._match = None
                 if copied:
-                    self._left, self._since = place + agreed, self._end + agreed
+                    self._left, self._since = source + agreed, self._end + agreed
         self._end = end
         if end - self._since > _PATIENCE + 1:
             self._left = 0
 
     def _resumed(self, tokens: Sequence[int]) -> Match | None:
-        """The place after the last token, if that token is in the source near the place where it was left."""
+        """The index after the last token, if that token is in the source near the index where it was left."""
         last = tokens[-1]
-        for place in range(self._left, min(self._left + _REACH, self._since)):
-            if tokens[place] == last:
-                return Match(place + 1, 1, resumed=True)
+        for index in range(self._left, min(self._left + _REACH, self._since)):
+            if tokens[index] == last:
+                return Match(index + 1, 1, resumed=True)
         return None
 
 
@@ -153,14 +153,14 @@ class PromptLookupDrafter(Drafter):
             self._index.part()
             del self._conversation[common:]
             self._index.learn(self._conversation[-self.ngram_max :])
-        place = len(self._index.tokens)
+        start = len(self._index.tokens)
         if self._prediction:
             self._index.learn(self._prediction)
             self._index.part()
         self.read(tokens)
         written = tokens[self._prompt_length :]
         if self._prediction and [*written] == [*self._prediction[: len(written)]]:
-            self._tracker.start(place + len(written), len(self._index.tokens), self.ngram_max)
+            self._tracker.start(start + len(written), len(self._index.tokens), self.ngram_max)
 
     def read(self, tokens: Sequence[int]) -> None:
         """Indexes the tokens of the conversation that were not read yet."""
@@ -192,8 +192,8 @@ class PromptLookupDrafter(Drafter):
         """Up to k tokens that followed the match, up to the first that ends an answer or the end of its part."""
         known = self._index.tokens
         tokens: list[int] = []
-        for place in range(match.place, match.place + k):
-            token = known[place] if place < len(known) else tokens[place - len(known)]
+        for index in range(match.index, match.index + k):
+            token = known[index] if index < len(known) else tokens[index - len(known)]
             if token < 0:
                 break
             tokens.append(token)

@@ -76,10 +76,10 @@ class StateHead(ABC):
 
     def logits(self, token: int) -> Floats:
         """The logits [n] of the token after this one."""
-        place = min(self._place, self.longest - 1)
+        index = min(self._place, self.longest - 1)
         self._place += 1
-        found: Floats = self._outputs[place] @ self._step(token, place)
-        return found
+        logits: Floats = self._outputs[index] @ self._step(token, index)
+        return logits
 
     @property
     def size_bytes(self) -> int:
@@ -95,8 +95,8 @@ class StateHead(ABC):
         """Takes the state [width]."""
 
     @abstractmethod
-    def _step(self, token: int, place: int) -> Floats:
-        """What output matrix number `place` reads after this token."""
+    def _step(self, token: int, index: int) -> Floats:
+        """What output matrix number `index` reads after this token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class ResidualBlock:
 
     def __call__(self, x: Floats) -> Floats:
         inner = self.weight @ x + self.bias
-        found: Floats = x + inner / (1 + np.exp(-inner))
-        return found
+        output: Floats = x + inner / (1 + np.exp(-inner))
+        return output
 
 
 class Medusa(StateHead):
@@ -127,9 +127,9 @@ class Medusa(StateHead):
     def _enter(self, state: Floats) -> None:
         self._state = state
 
-    def _step(self, token: int, place: int) -> Floats:
+    def _step(self, token: int, index: int) -> Floats:
         x = self._state
-        for block in self._blocks[place]:
+        for block in self._blocks[index]:
             x = block(x)
         return x
 
@@ -163,8 +163,8 @@ class MlpSpeculator(StateHead):
     def _enter(self, state: Floats) -> None:
         self._state = normed(state) / np.float32(math.sqrt(2)) if self._scales_input else state
 
-    def _step(self, token: int, place: int) -> Floats:
-        stage = self._stages[place]
+    def _step(self, token: int, index: int) -> Floats:
+        stage = self._stages[index]
         mixed = stage.projection @ self._state + self._embedding_weight * stage.embedding[token].astype(np.float32)
         self._state = gelu(stage.weight * normed(mixed) + stage.bias)
         return self._state
@@ -178,8 +178,8 @@ def embedding_weight(steps: int, inner: int) -> np.float32:
 
 def normed(x: Floats) -> Floats:
     """x divided by its root mean square."""
-    found: Floats = x / np.sqrt(np.mean(x * x) + np.float32(1e-6))
-    return found
+    scaled: Floats = x / np.sqrt(np.mean(x * x) + np.float32(1e-6))
+    return scaled
 
 
 def gelu(x: Floats) -> Floats:
@@ -188,8 +188,8 @@ def gelu(x: Floats) -> Floats:
     t = 1 / (1 + np.float32(0.3275911) * z)
     series = np.polyval((1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592, 0.0), t)
     erf = np.copysign(1 - series * np.exp(-z * z), x)
-    found: Floats = (0.5 * x * (1 + erf)).astype(np.float32)
-    return found
+    activated: Floats = (0.5 * x * (1 + erf)).astype(np.float32)
+    return activated
 
 
 class StateHeadModel:
@@ -209,7 +209,7 @@ class StateHeadModel:
 
     @property
     def length(self) -> int:
-        """How many tokens it has been told of."""
+        """How many tokens it has been given."""
         return len(self.tokens)
 
     @property
@@ -231,15 +231,15 @@ class StateHeadModel:
         """Takes tokens; logits [rows, V] after the last one, if `rows` is 1."""
         began = perf_counter_ns()
         self.tokens += tokens
-        found = np.full((rows, self._n_vocab), -np.inf, np.float32)
+        padded = np.full((rows, self._n_vocab), -np.inf, np.float32)
         if rows:
             end = self._states.end
             if end == self.length - 1 and self._states.first < end:
                 self._head.begin(self._states.rows(end - 1, end)[0], end)
             logits = self._head.logits(self.tokens[-1])
-            found[0, : len(logits)] = logits
+            padded[0, : len(logits)] = logits
         self.busy_ns += perf_counter_ns() - began
-        return found
+        return padded
 
     def checkpoint(self) -> None:
         """Nothing: it goes back freely."""

@@ -14,7 +14,7 @@ from specchat_engine.settings import Settings
 from specchat_engine.stores import Occurrences, Suffixes
 
 _ALTERNATIVES = 16
-"""So many tokens are named beside the chain, of which the policy chooses."""
+"""This many tokens are named beside the chain. The policy chooses from them."""
 
 
 class Stores:
@@ -58,23 +58,28 @@ class StoreDrafter(Drafter):
 
     def prospect(self, context: Context) -> Prospect:
         """The match of the last tokens."""
-        found = self._find(context.tokens)
-        return Prospect(match=found[2].length) if found else Prospect()
+        best = self._find(context.tokens)
+        return Prospect(match=best[2].length) if best else Prospect()
 
     def propose(self, context: Context, k: int) -> Draft:
         """Up to k tokens, up to the first that ends an answer."""
-        found = self._find(context.tokens)
-        if found is None:
+        best = self._find(context.tokens)
+        if best is None:
             return Draft((), source=self.name, note="no match in the stores")
-        _, suffixes, places = found
-        said = suffixes.continuation(places, k, _ALTERNATIVES if context.branches else 0)
-        ending = next((place for place, token in enumerate(said.tokens, 1) if token in context.ends), len(said.tokens))
-        alternatives = tuple(
-            Alternative(one.path, one.share if one.runner_up else places.length + len(one.path) - 1, one.runner_up)
-            for one in said.others
-            if context.ends.isdisjoint(one.path[:-1])
+        _, suffixes, places = best
+        continuation = suffixes.continuation(places, k, _ALTERNATIVES if context.branches else 0)
+        ending = next(
+            (length for length, token in enumerate(continuation.tokens, 1) if token in context.ends),
+            len(continuation.tokens),
         )
-        return Draft(said.tokens[:ending], source=self.name, alternatives=alternatives)
+        alternatives = tuple(
+            Alternative(
+                other.path, other.share if other.runner_up else places.length + len(other.path) - 1, other.runner_up
+            )
+            for other in continuation.others
+            if context.ends.isdisjoint(other.path[:-1])
+        )
+        return Draft(continuation.tokens[:ending], source=self.name, alternatives=alternatives)
 
     def foretold(self, k: int) -> tuple[int, ...]:
         """Up to k tokens that followed the last match most often; none without one."""
@@ -93,7 +98,9 @@ class StoreDrafter(Drafter):
     def _find(self, tokens: Sequence[int]) -> tuple[str, Suffixes, Occurrences] | None:
         if self._looked_at != len(tokens):
             self._looked_at = len(tokens)
-            places = ((name, one, one.find(tokens, self._shortest)) for name, one in self._stores.used.items())
-            found = [(name, one, place) for name, one, place in places if place]
-            self._found = max(found, key=lambda one: (one[2].length, one[2].count), default=None)
+            searches = (
+                (name, suffixes, suffixes.find(tokens, self._shortest)) for name, suffixes in self._stores.used.items()
+            )
+            matches = [(name, suffixes, occurrences) for name, suffixes, occurrences in searches if occurrences]
+            self._found = max(matches, key=lambda match: (match[2].length, match[2].count), default=None)
         return self._found

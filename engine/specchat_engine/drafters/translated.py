@@ -49,10 +49,10 @@ class Translation:
         object.__setattr__(self, "entries", Entries(self.target))
         object.__setattr__(self, "own_entries", Entries(self.draft))
 
-    def prompt(self, asked: Asked) -> list[int]:
+    def prompt(self, request: Asked) -> list[int]:
         """The conversation in the draft's ids, by its own template: a chat model knows its own control tokens, and the
         target's only as text. Plain paragraphs if there is no template or it fails, or the text of a raw prompt."""
-        prompt = Prompt.of(asked)
+        prompt = Prompt.of(request)
         if prompt.raw is None and self.template:
             try:
                 return encode(prompt, self.template, self.draft)
@@ -69,7 +69,9 @@ class Translation:
     @property
     def end(self) -> int | None:
         """The target's token for the end of an answer, None if it has none."""
-        return next((one for name in ("eot", "eos") if (one := self.target.special[name]) in self.target.ends), None)
+        return next(
+            (token for name in ("eot", "eos") if (token := self.target.special[name]) in self.target.ends), None
+        )
 
 
 class TranslatedDrafter(ModelDrafter):
@@ -147,11 +149,11 @@ class TranslatedDrafter(ModelDrafter):
             ended = token in self._translation.draft.ends
             if not text.add(b"" if ended else self._own_pieces(token), sure, ended=ended):
                 break
-            found = self._translated(text, len(tokens))
-            if [one for one, _ in found[: len(tokens)]] != tokens:
+            certain = self._translated(text, len(tokens))
+            if [target_token for target_token, _ in certain[: len(tokens)]] != tokens:
                 break
-            for one, length in found[len(tokens) : k]:
-                tokens.append(one)
+            for target_token, length in certain[len(tokens) : k]:
+                tokens.append(target_token)
                 if worth_more:
                     confidence.append(text.confidence(length))
                     if not worth_more(confidence[-1]):
@@ -242,11 +244,11 @@ class TranslatedDrafter(ModelDrafter):
             return []
         whole = drafted.ended and drafted.complete
         count = len(tokens) if whole else self._entries.certain(text, tokens, begin + known)
-        found, length = [], rest
+        certain, length = [], rest
         for token in tokens[begin:count]:
             length += len(self._pieces(token))
-            found.append((token, length))
-        return [*found, (self._end, length + 1)] if whole and self._end is not None else found
+            certain.append((token, length))
+        return [*certain, (self._end, length + 1)] if whole and self._end is not None else certain
 
     def _proposal(self, tokens: list[int], confidence: list[float]) -> Draft:
         note = "" if tokens else "no token of the drafted text is certain"

@@ -56,20 +56,20 @@ class GrowingText:
         text = self.text + more
         if self._from:
             tokens = self._vocabulary.tokenize(text[self._before :], special=False)
-            place = parted(tokens, len(text[self._from :].encode()), self._vocabulary.piece)
-            if place is not None:
-                return tokens[place:]
+            index = parted(tokens, len(text[self._from :].encode()), self._vocabulary.piece)
+            if index is not None:
+                return tokens[index:]
             self.settled = self._before = self._from = 0
         return self._vocabulary.tokenize(text, special=False)
 
     def _settle(self) -> None:
         """Settles the tokens before the last place where a word begins."""
-        places = [found.start() for found in _PARTED.finditer(self.text, self._from + 1)]
-        if places:
+        starts = [match.start() for match in _PARTED.finditer(self.text, self._from + 1)]
+        if starts:
             unsettled = self.tokens[self.settled :]
-            count = parted(unsettled, len(self.text[places[-1] :].encode()), self._vocabulary.piece)
+            count = parted(unsettled, len(self.text[starts[-1] :].encode()), self._vocabulary.piece)
             if count is not None:
-                self._before, self._from = ([self._from, *places])[-2:]
+                self._before, self._from = ([self._from, *starts])[-2:]
                 self.settled += count
 
 
@@ -146,19 +146,19 @@ class Entries:
     def grows(self, data: bytes) -> bool:
         """Whether a longer token begins with these bytes."""
         texts = self._texts
-        place = bisect_right(texts, data)
-        return place < len(texts) and texts[place].startswith(data)
+        index = bisect_right(texts, data)
+        return index < len(texts) and texts[index].startswith(data)
 
     def along(self, data: bytes) -> NDArray[np.int64]:
         """The tokens that begin with these bytes, and those that these bytes begin with."""
         texts, ids = self._texts, self._ids
         first = bisect_left(texts, data)
         last = bisect_right(texts, data + b"\xff" * self._longest, first)
-        found = list(ids[first:last])
+        tokens = list(ids[first:last])
         for length in range(1, len(data)):
             start = bisect_left(texts, data[:length])
-            found += ids[start : bisect_right(texts, data[:length], start)]
-        return np.array(found, np.int64)
+            tokens += ids[start : bisect_right(texts, data[:length], start)]
+        return np.array(tokens, np.int64)
 
     def certain(self, text: str, tokens: Sequence[int], known: int = 0) -> int:
         """How many of the tokens of a text stay the same, whatever follows it.
@@ -167,7 +167,7 @@ class Entries:
         """
         data = text.encode()
         open_from = next(
-            (place for place in range(max(0, len(data) - self._longest), len(data)) if self.grows(data[place:])),
+            (offset for offset in range(max(0, len(data) - self._longest), len(data)) if self.grows(data[offset:])),
             len(data),
         )
         lengths = [*accumulate(len(self.vocabulary.piece(token)) for token in tokens)]
@@ -176,11 +176,11 @@ class Entries:
         if count <= known:
             return count
         end_of_certain = lengths[count - 1] - added
-        place = len(data)
+        offset = len(data)
         for end in range(len(text) - 1, 0, -1):
-            place -= len(text[end].encode())
-            if place <= end_of_certain or count <= known:
+            offset -= len(text[end].encode())
+            if offset <= end_of_certain or count <= known:
                 break
-            if self.grows(data[place:]):
+            if self.grows(data[offset:]):
                 count = min(count, common_prefix(self.vocabulary.tokenize(text[:end], special=False), tokens))
         return count

@@ -78,8 +78,8 @@ class TurnBuffer:
     def turns(self) -> Iterator[RecordedTurn]:
         """The turns, the oldest first; files that cannot be read are passed over."""
         for _, _, path in self._files():
-            with suppress(*_DAMAGED), path.open("rb") as file, np.load(file) as kept:
-                ids, prompt, best, log_p = kept["ids"], int(kept["prompt"]), kept["best"], kept["log_p"]
+            with suppress(*_DAMAGED), path.open("rb") as file, np.load(file) as arrays:
+                ids, prompt, best, log_p = arrays["ids"], int(arrays["prompt"]), arrays["best"], arrays["log_p"]
                 if best.shape == log_p.shape == (len(ids) - prompt, best.shape[1]) and prompt > 0:
                     name = _NAME.fullmatch(path.name)
                     yield RecordedTurn(ids, prompt, best, log_p, name[3] if name else "")
@@ -91,23 +91,23 @@ class TurnBuffer:
 
     def _files(self) -> list[tuple[int, int, Path]]:
         """Number, tokens and path of each turn, the oldest first."""
-        found = ((_NAME.fullmatch(path.name), path) for path in self.folder.glob("*.npz"))
-        return sorted((int(match[1]), int(match[2]), path) for match, path in found if match)
+        matches = ((_NAME.fullmatch(path.name), path) for path in self.folder.glob("*.npz"))
+        return sorted((int(match[1]), int(match[2]), path) for match, path in matches if match)
 
 
 def likeliest(logits: NDArray[np.float32], count: int = KEPT) -> tuple[NDArray[np.int32], NDArray[np.float16]]:
     """The `count` likeliest ids of each row of logits [n, V], best first, and their log-probabilities."""
     rows, size = logits.shape
-    kept, blocks = min(count, size), size // _BLOCK
+    width, blocks = min(count, size), size // _BLOCK
     best = np.broadcast_to(np.arange(size), logits.shape)
-    if blocks > kept:
+    if blocks > width:
         maxima = logits[:, : blocks * _BLOCK].reshape(rows, _BLOCK, blocks).max(axis=1)
-        largest = np.argpartition(maxima, blocks - kept, axis=1)[:, blocks - kept :, None]
+        largest = np.argpartition(maxima, blocks - width, axis=1)[:, blocks - width :, None]
         inside = (largest + np.arange(_BLOCK) * blocks).reshape(rows, -1)
         best = np.concatenate((inside, best[:, blocks * _BLOCK :]), axis=1)
     chosen = np.take_along_axis(logits, best, axis=1)
-    if best.shape[1] > kept:
-        first = np.argpartition(-chosen, kept - 1, axis=1)[:, :kept]
+    if best.shape[1] > width:
+        first = np.argpartition(-chosen, width - 1, axis=1)[:, :width]
         best, chosen = np.take_along_axis(best, first, axis=1), np.take_along_axis(chosen, first, axis=1)
     order = np.argsort(-chosen, axis=1, kind="stable")
     best, chosen = np.take_along_axis(best, order, axis=1), np.take_along_axis(chosen, order, axis=1)

@@ -31,7 +31,7 @@ _MAGIC: Final = b"specchat suffixes 1\n"
 _HEAD: Final = 64
 _WIDTH: Final = 4
 _LOOKED_AT: Final = 64
-"""Of a match with more places, so many are counted, evenly spread."""
+"""Of a match with more places this many are counted, evenly spread."""
 
 _SURE: Final = 0.25
 """A continuation ends where fewer of the counted places still agree with it."""
@@ -108,24 +108,24 @@ class Suffixes:
     def find(self, tail: Sequence[int], shortest: int) -> Occurrences | None:
         """The longest match of the end of `tail`, of at least `shortest` tokens."""
         wanted = _bytes_of(tail[: -DEPTH - 1 : -1])
-        place = bisect_left(self._order, wanted, key=self._suffix)
-        near = range(max(place - 1, 0), min(place + 1, self.num_tokens))
-        length = max((_common(wanted, self._suffix(self._order[one])) for one in near), default=0)
+        rank = bisect_left(self._order, wanted, key=self._suffix)
+        near = range(max(rank - 1, 0), min(rank + 1, self.num_tokens))
+        length = max((_common(wanted, self._suffix(self._order[neighbour])) for neighbour in near), default=0)
         if length < shortest:
             return None
         prefix = wanted[: _WIDTH * length]
-        first = bisect_left(self._order, prefix, 0, place + 1 if place < self.num_tokens else place, key=self._suffix)
+        first = bisect_left(self._order, prefix, 0, rank + 1 if rank < self.num_tokens else rank, key=self._suffix)
         end = bisect_left(self._order, prefix + b"\xff" * _WIDTH, first, key=self._suffix)
         return Occurrences(length, first, end)
 
     def continuation(self, places: Occurrences, k: int, others: int = 0) -> Continuation:
-        """Up to k tokens that followed most often, as long as enough of the places agree, and up to so many others that
-        followed within k tokens."""
+        """Up to k tokens that followed most often, as long as enough of the places agree, and up to `others` others
+        that followed within k tokens."""
         step = max(1, places.count // _LOOKED_AT)
-        counted = alive = [self._order[one] for one in range(places.first, places.end, step)]
+        counted = alive = [self._order[index] for index in range(places.first, places.end, step)]
         tokens: tuple[int, ...] = ()
         waiting: list[tuple[int, int, Other, list[int]]] = []
-        number, found = count(), list[Other]()
+        number, alternatives = count(), list[Other]()
 
         def wait(followed: _Followed, path: tuple[int, ...], alive: Sequence[int], first: int = 0) -> None:
             for rank, (token, at) in enumerate(followed[first:], first):
@@ -140,12 +140,12 @@ class Suffixes:
                 break
             wait(followed, tokens, alive, first=1)
             tokens, alive = (*tokens, best), agreeing
-        while waiting and len(found) < others:
+        while waiting and len(alternatives) < others:
             _, _, other, alive = heappop(waiting)
-            found.append(other)
+            alternatives.append(other)
             if len(other.path) < k:
                 wait(self._followed(alive, len(other.path)), other.path, alive)
-        return Continuation(tokens, tuple(found))
+        return Continuation(tokens, tuple(alternatives))
 
     def close(self) -> None:
         """Unmaps the file; calling it again does nothing."""
@@ -155,21 +155,21 @@ class Suffixes:
             self._view.release()
             self._map.close()
 
-    def _followed(self, places: Iterable[int], after: int) -> _Followed:
-        """The tokens that followed these places after so many others, the most frequent first."""
-        found: dict[int, list[int]] = {}
-        for place in places:
-            if place > after:
-                found.setdefault(self._token(place - after - 1), []).append(place)
-        return sorted(found.items(), key=lambda one: -len(one[1]))
+    def _followed(self, positions: Iterable[int], after: int) -> _Followed:
+        """The tokens that followed these positions after `after` others, the most frequent first."""
+        by_token: dict[int, list[int]] = {}
+        for position in positions:
+            if position > after:
+                by_token.setdefault(self._token(position - after - 1), []).append(position)
+        return sorted(by_token.items(), key=lambda item: -len(item[1]))
 
-    def _suffix(self, place: int) -> bytes:
-        """The tokens before a place, the nearest first, as bytes that sort as the tokens do."""
-        return bytes(self._text[_WIDTH * place : _WIDTH * (place + DEPTH)])
+    def _suffix(self, position: int) -> bytes:
+        """The tokens before a position, the nearest first, as bytes that sort as the tokens do."""
+        return bytes(self._text[_WIDTH * position : _WIDTH * (position + DEPTH)])
 
-    def _token(self, place: int) -> int:
-        """The token at a place of the reversed text; -1 between two documents."""
-        return int.from_bytes(self._text[_WIDTH * place : _WIDTH * (place + 1)], "big") - 1
+    def _token(self, position: int) -> int:
+        """The token at a position of the reversed text; -1 between two documents."""
+        return int.from_bytes(self._text[_WIDTH * position : _WIDTH * (position + 1)], "big") - 1
 
 
 def write_suffixes(path: Path, documents: Iterable[Sequence[int]]) -> int:
@@ -214,9 +214,9 @@ def _bytes_of(tokens: Sequence[int]) -> bytes:
     return b"".join((token + 1).to_bytes(_WIDTH, "big") for token in tokens)
 
 
-def _common(one: bytes, other: bytes) -> int:
+def _common(suffix: bytes, other: bytes) -> int:
     """How many tokens two of them begin with together."""
-    most = min(len(one), len(other))
-    if one[:most] == other[:most]:
+    most = min(len(suffix), len(other))
+    if suffix[:most] == other[:most]:
         return most // _WIDTH
-    return next(place for place in range(most) if one[place] != other[place]) // _WIDTH
+    return next(index for index in range(most) if suffix[index] != other[index]) // _WIDTH

@@ -103,8 +103,8 @@ def test_what_stands_before_a_match_is_what_was_said_last(source: str, said: lis
         match = tracker.update(index.tokens, found)
         end = len(index.tokens)
         if match:
-            assert match.place < end
-            assert index.tokens[match.place - match.length : match.place] == index.tokens[end - match.length :]
+            assert match.index < end
+            assert index.tokens[match.index - match.length : match.index] == index.tokens[end - match.length :]
         if found and (match is None or not match.resumed):
             assert match == found
         assert match == tracker.update(index.tokens, found), "looking twice changes nothing"
