@@ -209,12 +209,12 @@ class TextArray:
 
     def has(self, text: bytes) -> bool:
         """Whether one of the texts has these bytes."""
-        place = self._block.find(text)
-        while place >= 0:
-            index = int(np.searchsorted(self._ends, place, side="right"))
+        offset = self._block.find(text)
+        while offset >= 0:
+            index = int(np.searchsorted(self._ends, offset, side="right"))
             if self.raw(index) == text:
                 return True
-            place = self._block.find(text, place + 1)
+            offset = self._block.find(text, offset + 1)
         return False
 
     @property
@@ -232,13 +232,13 @@ class TextArray:
         shared = min(len(self), len(other))
         if not shared:
             return None
-        one, two = self._blocks(shared), other._blocks(shared)
-        size = min(len(one), len(two))
-        differs = one[:size] != two[:size]
+        own, theirs = self._blocks(shared), other._blocks(shared)
+        size = min(len(own), len(theirs))
+        differs = own[:size] != theirs[:size]
         if not differs.any():
             return None
         index = int(np.searchsorted(self._ends, int(differs.argmax()), side="right"))
-        return next((place for place in range(index, shared) if self.raw(place) != other.raw(place)), None)
+        return next((at for at in range(index, shared) if self.raw(at) != other.raw(at)), None)
 
     def _blocks(self, count: int) -> NDArray[np.uint8]:
         return np.frombuffer(self._block, np.uint8, int(self._ends[count - 1]))
@@ -301,18 +301,18 @@ class ValueReader:
         if self._strings > MAX_STRINGS:
             raise cursor.error(f"{key!r} claims {count} texts, at most {MAX_STRINGS} are read", start)
         data, unpack, begin = cursor.data, cursor.structs["Q"].unpack_from, cursor.position
-        place, have = begin, len(data)
+        offset, have = begin, len(data)
         ends = array("I")
         for _ in range(count):
-            if place + _LENGTH > have:
-                cursor.need(place + _LENGTH)
+            if offset + _LENGTH > have:
+                cursor.need(offset + _LENGTH)
                 have = len(data)
-            place += _LENGTH + unpack(data, place)[0]
-            if place > have:
-                cursor.need(place)
+            offset += _LENGTH + unpack(data, offset)[0]
+            if offset > have:
+                cursor.need(offset)
                 have = len(data)
-            ends.append(place - begin)
-        return TextArray(cursor.take(place - begin), np.frombuffer(ends, np.uint32))
+            ends.append(offset - begin)
+        return TextArray(cursor.take(offset - begin), np.frombuffer(ends, np.uint32))
 
     def _unknown(self, key: str, kind: int, offset: int) -> Exception:
         return self._cursor.error(f"{key!r} has a value of the unknown type {kind}", offset)

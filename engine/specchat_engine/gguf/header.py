@@ -169,7 +169,7 @@ class GgufHeader:
     def numbers(self, key: str) -> list[float]:
         """A value that is a list of numbers or booleans, empty if there is none."""
         value = self.metadata.get(key)
-        return [float(one) for one in value.tolist()] if isinstance(value, np.ndarray) else []
+        return [float(number) for number in value.tolist()] if isinstance(value, np.ndarray) else []
 
     def of_model(self, key: str) -> int | None:
         """A whole number under the architecture's own prefix: `of_model("block_count")`."""
@@ -179,7 +179,7 @@ class GgufHeader:
         """A number under the architecture's prefix for each layer; the file has one for all layers or one for each."""
         value = self.metadata.get(f"{self.architecture}.{key}")
         if isinstance(value, np.ndarray):
-            return [int(one) for one in value.tolist() if np.isfinite(one)][: self.layers]
+            return [int(number) for number in value.tolist() if np.isfinite(number)][: self.layers]
         return [value] * self.layers if type(value) is int else []
 
     @property
@@ -273,8 +273,8 @@ class GgufHeader:
     def sampling(self) -> dict[str, float]:
         """The author's recommended sampling parameters, by the last part of the key: temp, top_k."""
         prefix = "general.sampling."
-        found = {key.removeprefix(prefix): self.number(key) for key in self.metadata if key.startswith(prefix)}
-        return {name: value for name, value in found.items() if value is not None}
+        numbers = {key.removeprefix(prefix): self.number(key) for key in self.metadata if key.startswith(prefix)}
+        return {name: value for name, value in numbers.items() if value is not None}
 
     @property
     def experts(self) -> int:

@@ -1,7 +1,7 @@
 """Reads whole headers, and checks model files on this machine before native code opens them.
 
 Heads in safetensors files are described as if they had a GGUF header: Medusa heads and MLPSpeculators are published in
-such files. What tensors cannot tell stands in the file's metadata, or in the config.json beside it.
+such files. What tensors cannot show stands in the file's metadata, or in the config.json beside it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def read_model(path: Path) -> GgufHeader:
     if len(headers) == 1:
         return first
     sizes = [header.file_size or 0 for header in headers]
-    return replace(first, tensors=tuple(tensor for one in headers for tensor in one.tensors), file_size=sum(sizes))
+    return replace(
+        first, tensors=tuple(tensor for header in headers for tensor in header.tensors), file_size=sum(sizes)
+    )
 
 
 def part_paths(path: Path, header: GgufHeader) -> list[Path]:
@@ -130,9 +132,9 @@ def _read_start(cursor: Cursor) -> int:
     name, size = cursor.name, cursor.source.size
     if size != 0:
         cursor.need(min(_START, size or _START))
-    found = bytes(cursor.data[:4])
-    if found != _MAGIC:
-        raise HeaderError(f"{name} is not a GGUF file: it starts with {found!r}; convert it to GGUF first")
+    magic = bytes(cursor.data[:4])
+    if magic != _MAGIC:
+        raise HeaderError(f"{name} is not a GGUF file: it starts with {magic!r}; convert it to GGUF first")
     cursor.need(_START)
     cursor.position = 4
     version: int = cursor.number("I")

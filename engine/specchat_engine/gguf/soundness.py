@@ -88,7 +88,7 @@ def _hyperparameters(header: GgufHeader) -> Iterator[str]:
         yield "it has more prediction layers than layers"
     experts, groups = header.experts, header.of_model("expert_group_count") or 0
     used = header.per_layer("expert_used_count")
-    if not 0 <= experts <= _MAX_EXPERTS or any(not 0 <= one <= experts for one in used):
+    if not 0 <= experts <= _MAX_EXPERTS or any(not 0 <= count <= experts for count in used):
         yield f"it uses {max(used, default=0)} of {experts} experts, at most {_MAX_EXPERTS} can be loaded"
     if experts and not max(used, default=0):
         yield f"it has {experts} experts and uses none"
@@ -108,7 +108,7 @@ def _hyperparameters(header: GgufHeader) -> Iterator[str]:
 
 
 def _attention(header: GgufHeader) -> Iterator[str]:
-    heads = next((one for one in header.heads if one), 0)
+    heads = next((count for count in header.heads if count), 0)
     if not heads:
         return
     length = header.of_model("attention.key_length") or header.width // heads

@@ -41,8 +41,8 @@ class Batch:
     __slots__ = ("_position", "_sequence", "_token", "_wanted", "size", "struct")
 
     def __init__(self, size: int, sequences: int = 1) -> None:
-        """For at most `size` tokens of at most so many sequences each. The batch is False if llama.cpp has no memory
-        for it."""
+        """For at most `size` tokens of at most `sequences` sequences each. The batch is False if llama.cpp has no
+        memory for it."""
         self.size = size
         self.struct: Any = api.llama_batch_init(size, 0, sequences)
         if not self:
@@ -51,9 +51,9 @@ class Batch:
             (pointer._type_ * size).from_address(ctypes.addressof(pointer.contents))
             for pointer in (self.struct.token, self.struct.pos, self.struct.logits)
         )
-        for place in range(size):
-            self.struct.n_seq_id[place] = 1
-            self.struct.seq_id[place][0] = 0
+        for entry in range(size):
+            self.struct.n_seq_id[entry] = 1
+            self.struct.seq_id[entry][0] = 0
         self._sequence = [0] * size
 
     def __bool__(self) -> bool:
@@ -67,14 +67,14 @@ class Batch:
             end = begin + count
             self._token[begin:end] = part.tokens
             self._position[begin:end] = part.positions
-            self._wanted[begin:end] = [place >= count - part.rows for place in range(count)]
+            self._wanted[begin:end] = [entry >= count - part.rows for entry in range(count)]
             if isinstance(part.sequences, int):
-                for place in range(begin, end):
-                    if self._sequence[place] != part.sequences:
-                        self._belongs(place, (part.sequences,))
+                for entry in range(begin, end):
+                    if self._sequence[entry] != part.sequences:
+                        self._belongs(entry, (part.sequences,))
             else:
-                for place, sequences in zip(range(begin, end), part.sequences, strict=True):
-                    self._belongs(place, sequences)
+                for entry, sequences in zip(range(begin, end), part.sequences, strict=True):
+                    self._belongs(entry, sequences)
             begin = end
         self.struct.n_tokens = begin
 
@@ -82,12 +82,12 @@ class Batch:
         """Frees the memory."""
         api.llama_batch_free(self.struct)
 
-    def _belongs(self, place: int, sequences: Sequence[int]) -> None:
+    def _belongs(self, entry: int, sequences: Sequence[int]) -> None:
         """Says which sequences a token belongs to."""
-        self.struct.n_seq_id[place] = len(sequences)
+        self.struct.n_seq_id[entry] = len(sequences)
         for index, sequence in enumerate(sequences):
-            self.struct.seq_id[place][index] = sequence
-        self._sequence[place] = sequences[0] if len(sequences) == 1 else _SEVERAL
+            self.struct.seq_id[entry][index] = sequence
+        self._sequence[entry] = sequences[0] if len(sequences) == 1 else _SEVERAL
 
 
 class StateBatch:
@@ -109,16 +109,16 @@ class StateBatch:
         states = np.ascontiguousarray(states, np.float32)
         pointer = ctypes.POINTER(ctypes.c_float)
         taken = True
-        for place in range(count):
-            row = api.llama_embd(states[place].ctypes.data_as(pointer), 1, width)
+        for index in range(count):
+            row = api.llama_embd(states[index].ctypes.data_as(pointer), 1, width)
             if tokens is None:
                 at = api.llama_batch_ext_add_embd(self.handle, 0, row)
             else:
-                at = api.llama_batch_ext_add_token(self.handle, 0, tokens[place])
+                at = api.llama_batch_ext_add_token(self.handle, 0, tokens[index])
                 taken = at >= 0 and api.llama_batch_ext_set_embd_token(self.handle, at, row) and taken
-            position = ctypes.c_int32(start + step * place)
+            position = ctypes.c_int32(start + step * index)
             taken = at >= 0 and api.llama_batch_ext_set_pos(self.handle, at, ctypes.byref(position)) and taken
-            api.llama_batch_ext_set_output_logits(self.handle, at, place >= count - rows)
+            api.llama_batch_ext_set_output_logits(self.handle, at, index >= count - rows)
         return taken
 
     def free(self) -> None:

@@ -243,7 +243,7 @@ class LlamaContext:
         if fork is None:
             return
         agreed, in_branch = (
-            known + common_prefix(one, rest) for one in (own, [*own[: fork.start - known], *fork.tokens])
+            known + common_prefix(tokens, rest) for tokens in (own, [*own[: fork.start - known], *fork.tokens])
         )
         self._end_fork(taken=in_branch > agreed)
         self.rewind(max(agreed, in_branch))
@@ -470,11 +470,11 @@ class LlamaContext:
         """The position of the token after the first `length`: some models give an image fewer positions than tokens."""
         if self.vision is None or not self.vision.saves_positions:
             return length
-        saved = place = 0
+        saved = index = 0
         end = min(length, self._last_image)
-        while (first := next((at for at in range(place, end) if self.tokens[at] < 0), None)) is not None:
-            place = first + self.vision.length(self.tokens[first])
-            saved += place - first - self.vision.positions(self.tokens[first])
+        while (first := next((at for at in range(index, end) if self.tokens[at] < 0), None)) is not None:
+            index = first + self.vision.length(self.tokens[first])
+            saved += index - first - self.vision.positions(self.tokens[first])
         return length - saved
 
     def _parts(self, ids: Sequence[int], start: int) -> Iterator[Sequence[int]]:
@@ -486,7 +486,7 @@ class LlamaContext:
                 limit = min(start + self._native.step, len(ids))
                 if self.model.exact and 0 < len(ids) - limit < _WIDE:
                     limit -= _WIDE
-                end = next((place for place in range(start + 1, limit) if ids[place] < 0), limit)
+                end = next((index for index in range(start + 1, limit) if ids[index] < 0), limit)
             yield ids[start:end]
             start = end
 
@@ -509,7 +509,7 @@ class LlamaContext:
             self._rollback.passed(len(part))
 
     def _check_room(self, count: int) -> None:
-        """Raises DecodeError if the memory cannot take so many more tokens, or once it is closed."""
+        """Raises DecodeError if the memory cannot take this many more tokens, or once it is closed."""
         self._native.check_open()
         if self.length + count > self.capacity:
             raise DecodeError(f"{self.length + count} tokens do not fit a context of {self.capacity}: use a larger -c")

@@ -199,8 +199,8 @@ class LlamaGrammarState:
         )
         api.llama_sampler_apply(sampler, ctypes.byref(array))
         allowed: NDArray[np.bool_] = known & (cells["logit"] == 0) & ~silent[cells["id"]]
-        for place in np.flatnonzero(allowed & self._partial[cells["id"]]).tolist():
-            allowed[place] = self._tail_after(int(ids[place])) is not None
+        for index in np.flatnonzero(allowed & self._partial[cells["id"]]).tolist():
+            allowed[index] = self._tail_after(int(ids[index])) is not None
         return allowed
 
     def after(self, token: int) -> LlamaGrammarState | None:
@@ -261,8 +261,8 @@ def compile_grammar(text: str, tokens: Vocabulary, vocabulary: Any, shown: Colle
 
 def _reason(printed: str, text: str) -> str:
     """Why llama.cpp rejected a grammar, from what it printed: what it expected, and where."""
-    _, found, complaint = printed.partition("error parsing grammar: ")
-    if not found:
+    _, marker, complaint = printed.partition("error parsing grammar: ")
+    if not marker:
         error = native_log.last_error()
         return "it has no rules" if error in ("", _NO_RULES) else error.replace("symbol", "rule")
     what, at, rest = complaint.removesuffix(f"\n\n{text}\n").partition(" at ")

@@ -213,13 +213,13 @@ class HeadContext:
 
     def _encoded(self, states: NDArray[np.float32], start: int) -> NDArray[np.float32]:
         """The target's states [n, its width] in the head's own width. llama.cpp wants, but ignores, their positions."""
-        found = np.empty((len(states), self._width), np.float32)
-        for place in range(0, len(states), self._outputs):
-            part = states[place : place + self._outputs]
+        encoded = np.empty((len(states), self._width), np.float32)
+        for begin in range(0, len(states), self._outputs):
+            part = states[begin : begin + self._outputs]
             fits = self._batch.fill(part, None, start, len(part))
             self._process(api.LLAMA_PROCESS_TYPE_ENCODE, len(part), fits=fits)
-            found[place : place + len(part)] = floats(self._output_states(self.handle), len(part), self._width)
-        return found
+            encoded[begin : begin + len(part)] = floats(self._output_states(self.handle), len(part), self._width)
+        return encoded
 
     def _pass(self, states: NDArray[np.float32], tokens: Sequence[int], layer: int, rows: int) -> NDArray[np.float32]:
         """One pass over tokens with their states by one layer; logits [1, V] of the last if any rows are asked for."""

@@ -127,19 +127,19 @@ class HiddenStates:
             return
         if self.end != start:
             self.first = self.end = start
-        kept = self.end - self.first
-        if kept + count > self._most:
-            dropped = kept - min(kept, self._most // 2)
-            self._rows[: kept - dropped] = self._rows[dropped:kept]
+        num_rows = self.end - self.first
+        if num_rows + count > self._most:
+            dropped = num_rows - min(num_rows, self._most // 2)
+            self._rows[: num_rows - dropped] = self._rows[dropped:num_rows]
             self.first += dropped
-            kept -= dropped
-        if kept + count > len(self._rows):
-            grown = np.empty((min(self._most, 2 * (kept + count)), self.width), np.float32)
-            grown[:kept] = self._rows[:kept]
+            num_rows -= dropped
+        if num_rows + count > len(self._rows):
+            grown = np.empty((min(self._most, 2 * (num_rows + count)), self.width), np.float32)
+            grown[:num_rows] = self._rows[:num_rows]
             self._rows = grown
         width = self.width // len(self._sources)
-        for place, (read, layer) in enumerate(self._sources):
-            into = self._rows[kept : kept + count, place * width : (place + 1) * width]
+        for index, (read, layer) in enumerate(self._sources):
+            into = self._rows[num_rows : num_rows + count, index * width : (index + 1) * width]
             into[:] = floats(read(self._context, *layer), count, width)
         self.end = start + count
 

@@ -19,7 +19,7 @@ from specchat_engine.llama.native import NativeContext, PassResult
 from specchat_engine.models import ALONE, SharedPass
 
 _PATIENCE_S = 0.005
-"""A pass waits so long for an answer whose last round is still being read by the caller."""
+"""A pass waits this long for an answer whose last round is still being read by the caller."""
 
 
 _WEIGHT = 0.25
@@ -64,7 +64,7 @@ class _Answer:
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A part that a pass is waited for, the place that adds it, and what came of it."""
+    """A part that waits for a pass, the place that adds it, and its result."""
 
     place: int
     context: NativeContext
@@ -131,9 +131,9 @@ class JointPasses:
                     missing = self._missing()
                     if not missing:
                         self._make_pass()
-                    elif not self._changed.wait(_PATIENCE_S if all(one.away for one in missing) else None):
-                        for one in missing:
-                            one.late = one.away
+                    elif not self._changed.wait(_PATIENCE_S if all(answer.away for answer in missing) else None):
+                        for answer in missing:
+                            answer.late = answer.away
             finally:
                 if mine in self._waiting:
                     self._waiting.remove(mine)
@@ -143,30 +143,32 @@ class JointPasses:
 
     def _missing(self) -> list[_Answer]:
         """The answers that a pass still has to wait for."""
-        waiting = {one.place for one in self._waiting}
-        return [one for place, one in self._answers.items() if place not in waiting and not one.late]
+        waiting = {request.place for request in self._waiting}
+        return [answer for place, answer in self._answers.items() if place not in waiting and not answer.late]
 
     def _make_pass(self) -> None:
         """One pass for those who wait for the same model, in the order in which they came, as far as it has room."""
-        context = next((one.context for one in self._waiting if one.context is not self._target), self._target)
+        context = next(
+            (request.context for request in self._waiting if request.context is not self._target), self._target
+        )
         chosen, tokens = [], 0
-        for one in self._waiting:
-            if one.context is context and tokens + len(one.part.tokens) <= context.size:
-                chosen.append(one)
-                tokens += len(one.part.tokens)
-        passing = self._passes.submit(context.compute, [one.part for one in chosen])
+        for request in self._waiting:
+            if request.context is context and tokens + len(request.part.tokens) <= context.size:
+                chosen.append(request)
+                tokens += len(request.part.tokens)
+        passing = self._passes.submit(context.compute, [request.part for request in chosen])
         try:
             made: PassResult | DecodeError = passing.result()
         except DecodeError as error:
             made = error
         finally:
             wait([passing])  # also after an interrupt nobody else may touch the models before the pass has ended
-        for index, one in enumerate(chosen):
-            one.made = made if isinstance(made, DecodeError) else replace(made, logits=[made.logits[index]])
-            self._waiting.remove(one)
-        answers = [self._answers.get(one.place) for one in chosen]
+        for index, request in enumerate(chosen):
+            request.made = made if isinstance(made, DecodeError) else replace(made, logits=[made.logits[index]])
+            self._waiting.remove(request)
+        answers = [self._answers.get(request.place) for request in chosen]
         if context is self._target:
-            _note(answers, [one.part for one in chosen])
+            _note(answers, [request.part for request in chosen])
         elif isinstance(made, PassResult):
             for answer in filter(None, answers):
                 answer.draft_ns += made.nanoseconds

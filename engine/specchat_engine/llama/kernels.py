@@ -42,10 +42,10 @@ def exact_kernels() -> Iterator[None]:
         _replace(exact, usual)
 
 
-def _replace(one: int, other: int) -> None:
-    """Puts another CPU in the place of one in ggml's register."""
-    ggml_function("ggml_backend_unload", None, ctypes.c_void_p)(one)
-    ggml_function("ggml_backend_register", None, ctypes.c_void_p)(other)
+def _replace(old: int, new: int) -> None:
+    """Replaces a CPU in ggml's register."""
+    ggml_function("ggml_backend_unload", None, ctypes.c_void_p)(old)
+    ggml_function("ggml_backend_register", None, ctypes.c_void_p)(new)
 
 
 @cache
@@ -56,5 +56,5 @@ def _exact_cpu() -> int | None:
         return None
     function: Any = ctypes.CDLL(str(path)).ggml_backend_cpu_reg
     function.restype, function.argtypes = ctypes.c_void_p, ()
-    found: int = function()
-    return found
+    cpu: int = function()
+    return cpu

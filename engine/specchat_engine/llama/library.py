@@ -77,10 +77,10 @@ def check_defaults(params: Any, expected: Mapping[str, object]) -> None:
     Raises NativeLibraryError at the first difference: the binding was then made from another llama.cpp than this code.
     """
     for name, value in expected.items():
-        found = getattr(params, name, None)
-        if found != value:
+        default = getattr(params, name, None)
+        if default != value:
             raise NativeLibraryError(
-                f"llama-cpp-python does not fit: the default of {name} is {found}, expected {value}",
+                f"llama-cpp-python does not fit: the default of {name} is {default}, expected {value}",
                 f"install llama-cpp-python=={PINNED}",
             )
 
@@ -111,7 +111,7 @@ def _load_backends(folder: Path) -> None:
 
 
 _silent = binding.llama_log_callback(lambda *_: None)
-binding.llama_log_set(_silent, ctypes.c_void_p(0))  # until `NativeLog` listens: loading a backend tells of it on stderr
+binding.llama_log_set(_silent, ctypes.c_void_p(0))  # until `NativeLog` listens: loading a backend logs to stderr
 _load_backends(LIBRARIES)
 check_defaults(binding.llama_context_default_params(), CONTEXT_DEFAULTS)
 check_defaults(binding.llama_model_default_params(), MODEL_DEFAULTS)

@@ -32,7 +32,7 @@ class NativeLog:
         self.sizes: list[str] = []
         self._lines: deque[tuple[int, str]] = deque(maxlen=keep)
         self.callback: Any = api.llama_log_callback(self._receive)
-        """What a library of llama.cpp can be told to log to."""
+        """What a library of llama.cpp can log to."""
 
     def install(self) -> None:
         """Makes llama.cpp log here instead of to stderr."""
@@ -132,10 +132,10 @@ def read_buffers(lines: Iterable[str]) -> Buffers:
     cache: list[float] = []
     compute: dict[str, float] = {}
     for line in lines:
-        found = _LINE.search(line)
-        if not found:
+        match = _LINE.search(line)
+        if not match:
             continue
-        device, kind, size = found.groups()
+        device, kind, size = match.groups()
         if kind == "compute":
             compute[device] = float(size)
         else:
@@ -151,5 +151,5 @@ def read_weights(lines: Iterable[str]) -> int | None:
 
     Weights with a second copy in another layout count twice, since they are in memory twice.
     """
-    sizes = [float(found[1]) for line in lines if (found := _WEIGHTS.search(line))]
+    sizes = [float(match[1]) for line in lines if (match := _WEIGHTS.search(line))]
     return round(sum(sizes) * _MIB) if sizes else None

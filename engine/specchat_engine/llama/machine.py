@@ -109,10 +109,10 @@ _HALVES = frozenset({"F16"})
 
 def this_machine() -> Machine:
     """The devices that llama.cpp sees, with the memory that is free now."""
-    found = tuple(
+    memories = tuple(
         main_memory(device) if device.kind == "cpu" else device for device in devices() if device.kind != "accelerator"
     )
-    return Machine(found, repacked_types(system_info(), broken_tiles=bool(tile_fault())))
+    return Machine(memories, repacked_types(system_info(), broken_tiles=bool(tile_fault())))
 
 
 def repacked_types(features: str, *, broken_tiles: bool = False) -> frozenset[str]:
@@ -145,8 +145,8 @@ def main_memory(
         return host
     try:
         limit, used = (int((group / name).read_text("ascii")) for name in ("memory.max", "memory.current"))
-        kept = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
-        cached = int(kept["active_file"]) + int(kept["inactive_file"])
+        statistics = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
+        cached = int(statistics["active_file"]) + int(statistics["inactive_file"])
     except (OSError, ValueError, KeyError):
         return replace(host, free=free)
     return replace(host, free=max(0, min(free, limit - used + cached)), total=min(host.total, limit))
@@ -205,8 +205,8 @@ def compiler(library: bytes) -> str:
 
     The C library's start code leaves a GCC's note in every library: clang's own counts first, then the newest GCC's.
     """
-    if found := _CLANG.search(library):
-        return f"clang {found[1].decode()}"
+    if clang := _CLANG.search(library):
+        return f"clang {clang[1].decode()}"
     versions = (version.decode() for version in _GCC.findall(library))
     newest = max(versions, key=lambda version: [int(part) for part in version.split(".") if part], default="")
     return newest and f"GCC {newest}"

@@ -179,10 +179,10 @@ def _private_memory() -> set[tuple[int, int]]:
         lines = Path("/proc/self/maps").read_bytes().splitlines()
     except OSError:
         return set()
-    found = set()
-    for place, access, *_, last in (line.split() for line in lines):
-        begin, end = (int(address, 16) for address in place.split(b"-"))
+    regions = set()
+    for span, access, *_, last in (line.split() for line in lines):
+        begin, end = (int(address, 16) for address in span.split(b"-"))
         begin, end = -(-begin // _PAGE) * _PAGE, end // _PAGE * _PAGE
         if access == b"rw-p" and last == b"0" and end - begin >= _LEAST:
-            found.add((begin, end))
-    return found
+            regions.add((begin, end))
+    return regions

@@ -193,5 +193,5 @@ def context_params(
 
 
 def _cache_type(name: str) -> int:
-    found: int = _BF16 if name == "bf16" else getattr(api, f"GGML_TYPE_{name.upper()}")
-    return found
+    type_id: int = _BF16 if name == "bf16" else getattr(api, f"GGML_TYPE_{name.upper()}")
+    return type_id

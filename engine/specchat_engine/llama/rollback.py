@@ -136,7 +136,7 @@ class _Trial:
         ids = [n_vocab * share // 11 for share in range(1, 11)]
         self._begin, self._first, self._right = ids[:2], ids[2], ids[3]
         drafts = min(model.max_rows - 1, SNAPSHOTS) or 2
-        self._wrong = [ids[4 + place % 6] for place in range(drafts)]
+        self._wrong = [ids[4 + index % 6] for index in range(drafts)]
         self._fresh = self._logits_after([*self._begin, self._first, self._right])
         self._misled = self._logits_after([*self._begin, self._first, *self._wrong, self._right])
 
@@ -157,13 +157,13 @@ class _Trial:
                 for token in self._wrong:
                     model.advance([token], 1)
             model.rewind(len(self._begin) + 1)
-            found = model.advance([self._right], 1)[0].astype(np.float64)
+            logits = model.advance([self._right], 1)[0].astype(np.float64)
         except DecodeError:
             return False
         if not np.isfinite(self._fresh).all():
             return True
         allowed = max(_TRACE * _distance(self._misled, self._fresh), _NOISE * float(self._fresh.std()))
-        return _distance(found, self._fresh) <= allowed
+        return _distance(logits, self._fresh) <= allowed
 
     def _logits_after(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         self._model.rewind(0)
@@ -171,6 +171,6 @@ class _Trial:
         return logits.astype(np.float64)
 
 
-def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def _distance(logits: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     """The root of the mean squared difference."""
-    return float(np.sqrt(np.mean((one - other) ** 2)))
+    return float(np.sqrt(np.mean((logits - other) ** 2)))

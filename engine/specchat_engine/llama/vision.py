@@ -49,10 +49,10 @@ def projector_beside(model: Path) -> Path | None:
     """
     stem = _letters(model.stem)
     try:
-        found = [path for path in model.parent.glob("*.gguf") if "mmproj" in path.name.lower() and path.is_file()]
+        projectors = [path for path in model.parent.glob("*.gguf") if "mmproj" in path.name.lower() and path.is_file()]
     except OSError:
         return None
-    fitting = [path for path in found if path != model and (_bare(path) in ("", "model") or _bare(path) in stem)]
+    fitting = [path for path in projectors if path != model and (_bare(path) in ("", "model") or _bare(path) in stem)]
     return min(fitting, key=_rank, default=None)
 
 
@@ -66,9 +66,9 @@ def _letters(name: str) -> str:
 
 
 def _rank(path: Path) -> tuple[int, int, str]:
-    """The one that says most of the model comes first, then the usual precision."""
-    found = _PRECISION.search(path.stem.lower())
-    precision = found[1] if found else "f16"
+    """The name with most of the model's name comes first, then the usual precision."""
+    match = _PRECISION.search(path.stem.lower())
+    precision = match[1] if match else "f16"
     return -len(_bare(path)), _ORDER.index(precision) if precision in _ORDER else len(_ORDER), path.name
 
 
@@ -76,7 +76,7 @@ _MOST_SIZES: Final = 2**16
 """Parts of images whose sizes are known. Those in memory have to be among them, also if others are read meanwhile."""
 
 _LEAST_ROOM: Final = 2**15
-_FORGOTTEN: Final = "an image is not at hand any more: send the message again"
+_FORGOTTEN: Final = "an image is no longer available: send the message again"
 
 _MOST_EMBEDDINGS: Final = 16
 """Parts of images whose embeddings are kept. The largest take 64 MB each; those of others are computed again."""
@@ -228,13 +228,13 @@ class Vision:
         tokens: list[int] = []
         runs: list[ImageRun] = []
         taken: list[_Chunk] = []
-        for place in range(library.mtmd_input_chunks_size(chunks)):
-            chunk = library.mtmd_input_chunks_get(chunks, place)
+        for index in range(library.mtmd_input_chunks_size(chunks)):
+            chunk = library.mtmd_input_chunks_get(chunks, index)
             count: int = library.mtmd_input_chunk_get_n_tokens(chunk)
             if library.mtmd_input_chunk_get_type(chunk) == library.MTMD_INPUT_CHUNK_TYPE_TEXT:
                 size = ctypes.c_size_t(0)
-                found = library.mtmd_input_chunk_get_tokens_text(chunk, ctypes.byref(size))
-                tokens += found[: size.value]
+                text_tokens = library.mtmd_input_chunk_get_tokens_text(chunk, ctypes.byref(size))
+                tokens += text_tokens[: size.value]
                 continue
             ids = ids_of(image.digest, len(runs), count)
             runs.append(ImageRun(len(tokens), ids, self.placeholder))
@@ -278,16 +278,16 @@ def _forget(known: _Known, library: Any) -> None:
         chunk.handle = None
 
 
-def projector_for(target: Path, asked: str, head: str = "") -> tuple[Path | None, str]:
+def projector_for(target: Path, choice: str, head: str = "") -> tuple[Path | None, str]:
     """The projector that a target is to be loaded with, and why it sees no images if there is none.
 
-    `asked` is a file, "none", or "auto" for one in the target's folder; that is left out beside a `head`, which needs
+    `choice` is a file, "none", or "auto" for one in the target's folder; that is left out beside a `head`, which needs
     hidden states that images do not give.
     """
-    if asked not in (AUTO, "none"):
-        return Path(asked), ""
-    path = projector_beside(target) if asked == AUTO else None
-    if asked == "none":
+    if choice not in (AUTO, "none"):
+        return Path(choice), ""
+    path = projector_beside(target) if choice == AUTO else None
+    if choice == "none":
         return None, "images are turned off: load the model with --mmproj auto, or a file"
     if path is None:
         return None, f"{target.name} has no projector for images beside it: name one with --mmproj FILE"

@@ -48,15 +48,15 @@ class Attention:
         float for each token of a pass, each head and each token of the context. Prompts are read in smaller steps for
         that.
         """
-        asked = cls(options.flash_attention, options.ubatch_size)
+        requested = cls(options.flash_attention, options.ubatch_size)
         plain = options.cache_types <= PLAIN_CACHE_TYPES
-        chooses = asked.flash == "auto" and plain and on_cpu and is_faster_with_scores()
+        chooses = requested.flash == "auto" and plain and on_cpu and is_faster_with_scores()
         if not (chooses or (exact and plain)):
-            return asked
+            return requested
         each = _FLOAT * max(max(header.heads, default=0), 1) * rounded(n_ctx)
-        tokens = min(asked.ubatch_size, _MOST_TOKENS, max(_WANTED_BYTES // each, _FEWEST_TOKENS))
+        tokens = min(requested.ubatch_size, _MOST_TOKENS, max(_WANTED_BYTES // each, _FEWEST_TOKENS))
         fits = tokens * each <= _MOST_BYTES
-        return replace(asked, flash="off", ubatch_size=tokens) if fits or exact else asked
+        return replace(requested, flash="off", ubatch_size=tokens) if fits or exact else requested
 
 
 def rounded(n_ctx: int) -> int:

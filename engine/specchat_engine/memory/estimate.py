@@ -32,7 +32,7 @@ _NODE_BYTES: Final = 1250
 _CACHE_BITS: Final = {name: 8 * bytes_ / block for name, block, bytes_ in TYPES.values()}
 _LAYER: Final = re.compile(r"blk\.(\d+)\.")
 _PER_TOKEN: Final = ("token_embd.", "per_layer_token_embd.")
-"""Tables of which a pass reads single rows; they stay in main memory."""
+"""Tables whose single rows a pass reads; they stay in main memory."""
 
 REPACKED_X86: Final = frozenset({"Q4_0", "Q4_K", "IQ4_NL", "MXFP4"})
 """Types for which llama.cpp makes a second copy in another layout on CPUs with AVX2."""
@@ -47,7 +47,7 @@ class Use:
     """How a model will be used. Its context has room for `texts`, with `n_ctx` tokens in all, and a pass gives `rows`
     rows of logits; `gpu_layers` -1 means all.
 
-    `repacked` are the types of which the CPU gets a second copy, and `overrides` those of `LoadOptions`.
+    `repacked` are the types that the CPU gets a second copy of, and `overrides` those of `LoadOptions`.
     """
 
     n_ctx: int

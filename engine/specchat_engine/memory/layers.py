@@ -34,20 +34,20 @@ def layer_memories(header: GgufHeader) -> list[LayerMemory]:
         ends = min(ends, layers - shared)
     states, kv_heads = _state_layers(header), header.kv_heads
     everywhere = architecture_of(header.architecture).states == "beside"
-    found = []
+    memories = []
     for layer in range(layers):
         heads = kv_heads[layer] if layer < len(kv_heads) else 0
         keeps = layer < ends and (everywhere or not states[layer])
         keys, values = head_sizes(header, layer)
         latent = bool(header.of_model("attention.key_length_mla"))
-        found.append(
+        memories.append(
             LayerMemory(
                 keys=heads * keys if keeps else 0,
                 values=heads * values if keeps and not latent else 0,
                 state=_state(header) if states[layer] and layer < layers else 0,
             )
         )
-    return found
+    return memories
 
 
 def _state_layers(header: GgufHeader) -> list[bool]:

@@ -59,8 +59,8 @@ class Machine:
     def gpus(self, names: Sequence[str] = ()) -> list[DeviceMemory]:
         """The GPUs with these names, all of them if none are given."""
         wanted = {name.lower() for name in names}
-        found = [device for device in self.devices if device.kind in ("gpu", "integrated gpu")]
-        return [device for device in found if not wanted or device.name.lower() in wanted]
+        gpus = [device for device in self.devices if device.kind in ("gpu", "integrated gpu")]
+        return [device for device in gpus if not wanted or device.name.lower() in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _spread(
     yield PlacedBytes(model, "weights", machine.host.name, host.weights + host.repacked)
     yield PlacedBytes(model, "cache", machine.host.name, host.cache)
     yield PlacedBytes(model, "buffers", machine.host.name, host.compute + host.other)
-    shares = [split[place] if place < len(split) else 0.0 for place in range(len(gpus))] if split else []
+    shares = [split[index] if index < len(split) else 0.0 for index in range(len(gpus))] if split else []
     if not sum(shares):
         shares = [float(device.free) or 1.0 for device in gpus]
     for device, share in zip(gpus, shares, strict=True):
@@ -222,7 +222,7 @@ def fit_context(
 ) -> tuple[LoadOptions, str]:
     """The options to load a pair with, and why their context is shorter than the model's own; empty if it is not.
 
-    `further` are more draft models, and a `projector` of so many bytes is loaded too. Only main memory is looked at,
+    `further` are more draft models, and a `projector` of this many bytes is loaded too. Only main memory is looked at,
     because the estimate for GPUs is too coarse. Raises ModelFileError if a context that the options name does not fit,
     or none does.
     """
@@ -233,8 +233,8 @@ def fit_context(
         """Bytes of main memory: the weights, and everything beside them."""
         shorter = replace(options, n_ctx=n_ctx)
         parts = [*where_it_goes(target, draft, shorter, machine).parts]
-        for one in further:
-            beside = where_it_goes(target, one, shorter, machine).parts
+        for further_draft in further:
+            beside = where_it_goes(target, further_draft, shorter, machine).parts
             parts += (part for part in beside if part.model == "draft")
         here = [part for part in parts if part.device == machine.host.name]
         weights = sum(part.size for part in here if part.what == "weights")

@@ -51,13 +51,13 @@ def several(draft: str | Path | None, further: Sequence[str], head: str) -> tupl
 
     Raises ModelFileError, and PairError for a second head.
     """
-    named = [str(one) for one in (draft, *further) if one]
+    named = [str(name) for name in (draft, *further) if name]
     if len(named) < 2:
         return draft, [], head
-    heads = [one for one in named if one == "mtp" or (Path(one).exists() and read_model(Path(one)).is_head)]
+    heads = [name for name in named if name == "mtp" or (Path(name).exists() and read_model(Path(name)).is_head)]
     if len(heads) + (head not in (AUTO, "none")) > 1:
         raise PairError(f"{', '.join(heads)} are heads: a target can have one of them beside its draft models")
-    models = [one for one in named if one not in heads]
+    models = [name for name in named if name not in heads]
     return (models[0] if models else None), models[1:], heads[0] if heads else head
 
 
@@ -101,7 +101,7 @@ def is_assistant(head: GgufHeader) -> bool:
 
 
 def misfit(target: GgufHeader, head: GgufHeader) -> str:
-    """Why a head in a file of its own cannot draft for this target, empty if it can, as far as the headers tell."""
+    """Why a head in a file of its own cannot draft for this target, empty if it can, as far as the headers show."""
     if layout := LAYOUTS.get(head.architecture):
         return layout(head).misfit(target)
     if is_assistant(head):

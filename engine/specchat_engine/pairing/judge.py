@@ -54,10 +54,10 @@ def read_bytes(header: GgufHeader) -> int:
 
 def compare_sizes(target: GgufHeader, draft: GgufHeader) -> tuple[PairFinding, float | None]:
     """A finding on the sizes, and the cost of a draft step in target steps if only reading weights takes time."""
-    one, two = read_bytes(target), read_bytes(draft)
-    if not (one and two):
+    target_bytes, draft_bytes = read_bytes(target), read_bytes(draft)
+    if not (target_bytes and draft_bytes):
         return PairFinding(Grade.WARNING, "size", "a file has no sizes: the cost of a draft step is unknown"), None
-    cost = two / one
+    cost = draft_bytes / target_bytes
     words = f"{_short(draft.n_params)} draft for {_short(target.n_params)}: a draft step reads {100 * cost:.1f} %"
     line = PairFinding(Grade.OK, "size", words)
     if cost >= 1:
@@ -151,7 +151,7 @@ class PairVerdict:
 
     @property
     def pays(self) -> bool:
-        """Whether the draft may gain anything here, as far as that can be told."""
+        """Whether the draft may gain anything here, as far as that is known."""
         return not any(line.topic == "speed-up" and line.grade is Grade.WARNING for line in self.lines)
 
     @property
@@ -184,9 +184,9 @@ def judge(
         speed, speedup = expect_speedup(cost, alpha, costs, reported, basis)
         lines += [size, speed]
     elif draft is not None:
-        found = list(compare_tokens(target, draft))
-        same_tokens = difference(found) is None
-        lines += [*found, _templates(target, draft, same_tokens=same_tokens)]
+        token_findings = list(compare_tokens(target, draft))
+        same_tokens = difference(token_findings) is None
+        lines += [*token_findings, _templates(target, draft, same_tokens=same_tokens)]
         size, cost = compare_sizes(target, draft)
         speed, speedup = expect_speedup(cost, alpha, costs, reported, basis)
         lines += [size, speed]
@@ -206,8 +206,8 @@ def check_pair(target: GgufHeader, draft: GgufHeader) -> str:
     blocker = next((line for line in findings if line.grade is Grade.BLOCKER), None)
     if blocker:
         raise PairError(blocker.sentence)
-    found = difference(findings)
-    return found.sentence if found else ""
+    finding = difference(findings)
+    return finding.sentence if finding else ""
 
 
 def _roles(target: GgufHeader, draft: GgufHeader | None) -> Iterator[PairFinding]:
@@ -283,7 +283,7 @@ def _going_back(target: GgufHeader, draft: GgufHeader | None) -> Iterator[PairFi
 
 
 def _memory(placement: Placement, machine: Machine) -> Iterator[PairFinding]:
-    remedy = ", or ".join(_words(one) for one in placement.remedies)
+    remedy = ", or ".join(_words(suggestion) for suggestion in placement.remedies)
     for device in machine.devices:
         needed = placement.on(device.name)
         if not needed:

@@ -69,8 +69,8 @@ class _Weights:
                     f"{self._path.name} takes more memory than the {self._free / 1e9:.1f} GB that are free: use "
                     "another head, or lookup"
                 )
-            found = self._file.get_slice(tensor.name)[:rows]
-            self._kept[tensor.name] = np.ascontiguousarray(found, None if stored else np.float32)
+            values = self._file.get_slice(tensor.name)[:rows]
+            self._kept[tensor.name] = np.ascontiguousarray(values, None if stored else np.float32)
         return self._kept[tensor.name]
 
 
@@ -102,11 +102,11 @@ class Layout(ABC):
 
     def _count(self, pattern: str) -> int:
         """How many tensors there are of this name with 0, 1, 2, … in it."""
-        return next(place for place in count() if pattern.format(place) not in self._tensors)
+        return next(index for index in count() if pattern.format(index) not in self._tensors)
 
     def _tied(self, pattern: str, step: int) -> str:
         """The tensor of a step, or that of an earlier step which it shares."""
-        names = (pattern.format(place) for place in range(step, -1, -1))
+        names = (pattern.format(index) for index in range(step, -1, -1))
         return next((name for name in names if name in self._tensors), pattern.format(step))
 
     def _wrong(self, name: str, *shape: int) -> str:

@@ -100,70 +100,71 @@ def special(header: GgufHeader, name: str) -> int:
     fallback = _DEFAULTS.get(kind(header), {}).get(name, -1)
     if header.tokenizer == "gemma4" or (name == "bos" and header.pre_tokenizer in ("glm4", "glm5", "chatglm-bpe")):
         fallback = -1
-    found = header.integer(f"tokenizer.ggml.{name}_token_id")
-    return found if found is not None and 0 <= found < header.n_vocab else fallback
+    token = header.integer(f"tokenizer.ggml.{name}_token_id")
+    return token if token is not None and 0 <= token < header.n_vocab else fallback
 
 
 def adds_bos(header: GgufHeader) -> bool:
     """Whether prompts begin with the bos token."""
     if header.tokenizer == "gemma4" or header.pre_tokenizer == "gemma4":
         return True
-    said = header.flag("tokenizer.ggml.add_bos_token")
-    if said is not None:
-        return said
+    flag = header.flag("tokenizer.ggml.add_bos_token")
+    if flag is not None:
+        return flag
     return kind(header) in ("SentencePiece", "WordPiece") or header.pre_tokenizer in _WITH_BOS
 
 
 def _tokenizers(target: GgufHeader, draft: GgufHeader) -> PairFinding:
-    one, two = kind(target), kind(draft)
-    if one != two:
+    of_target, of_draft = kind(target), kind(draft)
+    if of_target != of_draft:
         return PairFinding(
             Grade.WARNING,
             "tokenizer",
-            f"the tokenizers differ: the target's is {_name(one)}, the draft's {_name(two)}",
+            f"the tokenizers differ: the target's is {_name(of_target)}, the draft's {_name(of_draft)}",
             FAMILY,
         )
-    return PairFinding(Grade.OK, "tokenizer", f"both are {_name(one)}")
+    return PairFinding(Grade.OK, "tokenizer", f"both are {_name(of_target)}")
 
 
 def _pre_tokenizers(target: GgufHeader, draft: GgufHeader) -> PairFinding:
-    one, two = target.pre_tokenizer, draft.pre_tokenizer
-    if one == two:
+    of_target, of_draft = target.pre_tokenizer, draft.pre_tokenizer
+    if of_target == of_draft:
         return PairFinding(
-            Grade.OK, "pre-tokenizer", f"both split text like {_name(one)}" if one else "neither names one"
+            Grade.OK, "pre-tokenizer", f"both split text like {_name(of_target)}" if of_target else "neither names one"
         )
     return PairFinding(
         Grade.WARNING,
         "pre-tokenizer",
-        f"text is split like {_shown(one)} for the target and like {_shown(two)} for the draft: it may guess worse",
+        f"text is split like {_shown(of_target)} for the target and like {_shown(of_draft)} for the draft: "
+        "it may guess worse",
         "compare with another draft of the family",
     )
 
 
 def _vocabularies(target: GgufHeader, draft: GgufHeader) -> PairFinding:
-    one, two = target.tokens, draft.tokens
-    if not (len(one) and len(two)):
+    of_target, of_draft = target.tokens, draft.tokens
+    if not (len(of_target) and len(of_draft)):
         return PairFinding(Grade.BLOCKER, "vocabulary", "a file lists no tokens", "use a file with its tokenizer")
-    index = one.first_difference(two)
+    index = of_target.first_difference(of_draft)
     if index is not None:
         return PairFinding(
             Grade.WARNING,
             "vocabulary",
-            f"the vocabularies differ from token {index} on: {_shown(one[index])} in the target, "
-            f"{_shown(two[index])} in the draft",
+            f"the vocabularies differ from token {index} on: {_shown(of_target[index])} in the target, "
+            f"{_shown(of_draft[index])} in the draft",
             FAMILY,
         )
-    apart = abs(len(one) - len(two))
+    apart = abs(len(of_target) - len(of_draft))
     if apart > PADDING:
         return PairFinding(
             Grade.WARNING,
             "vocabulary",
-            f"the vocabularies differ in size: {len(one)} entries in the target, {len(two)} in the draft",
+            f"the vocabularies differ in size: {len(of_target)} entries in the target, {len(of_draft)} in the draft",
             FAMILY,
         )
     if apart:
         return PairFinding(Grade.OK, "vocabulary", f"equal up to {apart} entries of padding")
-    return PairFinding(Grade.OK, "vocabulary", f"all {len(one):,} tokens are equal")
+    return PairFinding(Grade.OK, "vocabulary", f"all {len(of_target):,} tokens are equal")
 
 
 def _special(target: GgufHeader, draft: GgufHeader) -> Iterator[PairFinding]:

@@ -127,8 +127,8 @@ class CpuContention:
         nearest = min(known, key=lambda other: abs(other - width))
         return known[nearest] * (1 + _SLOPE * (width - 1)) / (1 + _SLOPE * (nearest - 1))
 
-    def _try(self, place: int) -> None:
-        self._tried, self._trial = place, []
+    def _try(self, index: int) -> None:
+        self._tried, self._trial = index, []
         self._starved.clear()
 
     def _judge(self, now: float) -> None:

@@ -42,10 +42,10 @@ class ThreadsInForce:
 
     def to_json(self) -> dict[str, Any]:
         """The counts and the reason, as written under `machine` in a trace."""
-        told: dict[str, Any] = {"threads": self.target, "threads_prompt": self.reading}
+        counts: dict[str, Any] = {"threads": self.target, "threads_prompt": self.reading}
         if self.draft:
-            told["threads_draft"] = self.draft
-        return told | {"threads_because": {"threads": self.because} if self.because else {}}
+            counts["threads_draft"] = self.draft
+        return counts | {"threads_because": {"threads": self.because} if self.because else {}}
 
 
 class PairThreads:
@@ -61,16 +61,16 @@ class PairThreads:
         target: ThreadedModel,
         draft: ThreadedModel | None,
         usual: int,
-        asked: tuple[int, int],
+        requested: tuple[int, int],
         heads: Sequence[ThreadedModel] = (),
         further: Sequence[ThreadedModel] = (),
     ) -> None:
-        """`asked` are the numbers for the target and the draft, 0 for none. The `heads` always compute with as many
+        """`requested` are the numbers for the target and the draft, 0 for none. The `heads` always compute with as many
         threads as the target, `further` draft models with as many as the first one."""
         self._target, self._heads = target, heads
         self._drafts = (*([draft] if draft else []), *further)
         self._usual = usual
-        self._asked = asked
+        self._requested = requested
         self._contention: CpuContention | None = None
         self._applying = Lock()
         self._apply()
@@ -82,7 +82,7 @@ class PairThreads:
 
     def ask(self, target: int, draft: int) -> None:
         """Asks for other numbers, in force from the next pass on. May be called from any thread."""
-        self._asked = target, draft
+        self._requested = target, draft
         self._apply()
 
     @property
@@ -118,10 +118,10 @@ class PairThreads:
             self._apply_draft()
 
     def _apply_target(self) -> None:
-        asked = self._asked[0]
-        threads = asked or self._usual
+        requested = self._requested[0]
+        threads = requested or self._usual
         self._target.reading_threads = threads
-        if asked or self._target.on_gpu or threads < 2:
+        if requested or self._target.on_gpu or threads < 2:
             self._contention = None
         elif self._contention is None:
             self._contention = CpuContention(threads)
@@ -130,10 +130,10 @@ class PairThreads:
             head.threads, head.reading_threads = self._target.threads, self._target.reading_threads
 
     def _apply_draft(self) -> None:
-        asked = self._asked[1]
+        requested = self._requested[1]
         for draft in self._drafts:
-            draft.threads = asked or self._target.threads
-            draft.reading_threads = asked or self._target.reading_threads
+            draft.threads = requested or self._target.threads
+            draft.reading_threads = requested or self._target.reading_threads
 
     @property
     def _draft_threads(self) -> int:

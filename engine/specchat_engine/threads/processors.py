@@ -124,12 +124,12 @@ def _name(root: Path) -> str:
 
 def _listed(text: str) -> set[int]:
     """The numbers in a list such as `0-3,8`."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
         if first.isdecimal():
-            found |= set(range(int(first), int(last if last.isdecimal() else first) + 1))
-    return found
+            numbers |= set(range(int(first), int(last if last.isdecimal() else first) + 1))
+    return numbers
 
 
 def _number(text: str) -> int:

@@ -170,7 +170,7 @@ def test_an_image_in_memory_is_gone_on_from_after_others_have_taken_its_room(con
     context.rewind(len(tokens) - 1)
     np.testing.assert_allclose(context.advance(tokens[-1:], 1)[0], expected, atol=1e-4)
     context.clear()
-    with pytest.raises(DecodeError, match="not at hand any more: send the message again"):
+    with pytest.raises(DecodeError, match="no longer available: send the message again"):
         context.read(tokens, bool)
     context.vision.room = 2**15
     context.clear()
