@@ -132,11 +132,11 @@ class Engine:
                 self._head = self._opened(*head, options)
             undo.pop_all()
         last_words.about(*(model.path for model in self._models))
-        asked = options.threads, options.threads_draft
+        requested = options.threads, options.threads_draft
         with_threads = [self._head] if isinstance(self._head, HeadContext) else []
         contexts = [*self._drafts.contexts.values()]
         first = contexts[0] if contexts else None
-        self.threads = PairThreads(self._target, first, usual, asked, with_threads, contexts[1:])
+        self.threads = PairThreads(self._target, first, usual, requested, with_threads, contexts[1:])
         self.target = info_of(self._target)
         self.recommended = recommended_by(target)
         self.controller = Controller()
@@ -241,8 +241,8 @@ class Engine:
         because = check_pair(header, small) if small else ""
         of_head = read_model(Path(chosen.path)) if chosen and chosen.path else None
         more = [(Path(path), read_model(Path(path))) for path in options.drafts]
-        whys = [check_pair(header, one) for _, one in more]
-        beside = [one for _, one in more]
+        whys = [check_pair(header, draft_header) for _, draft_header in more]
+        beside = [draft_header for _, draft_header in more]
         seeing = projector.stat().st_size if projector and projector.is_file() else 0
         options, shortened = fit_context(header, small or of_head, options, this_machine(), beside, seeing)
         with ExitStack() as undo:
@@ -271,8 +271,8 @@ class Engine:
             there = options.gpu_layers_draft, options.devices_draft
             model = loaded(draft, *there, header=small, tokenizer=bool(because)) if draft else None
             further = [
-                (loaded(path, *there, header=one, tokenizer=bool(why)), why)
-                for (path, one), why in zip(more, whys, strict=True)
+                (loaded(path, *there, header=draft_header, tokenizer=bool(why)), why)
+                for (path, draft_header), why in zip(more, whys, strict=True)
             ]
             head: tuple[Head, LlamaModel | StateHead] | None = None
             if chosen and of_head and NORMED in chosen.layers:
@@ -304,9 +304,9 @@ class Engine:
         weights = [model.weight_bytes for model in self._models]
         if isinstance(self._head, StateHeadModel):
             weights.append(self._head.size_bytes)
-        cache = _sum(one.cache for one in others)
+        cache = _sum(buffers.cache for buffers in others)
         return MemoryUse(
-            weights[0], sum(weights[1:]), target.cache, cache, _sum(one.compute for one in (target, *others))
+            weights[0], sum(weights[1:]), target.cache, cache, _sum(buffers.compute for buffers in (target, *others))
         )
 
     @property
@@ -456,7 +456,9 @@ class Engine:
     @property
     def _memories(self) -> dict[str, LlamaContext]:
         names = {ModelDrafter.name: "draft"}
-        return {"target": self._target} | {names.get(name, name): one for name, one in self._drafts.contexts.items()}
+        return {"target": self._target} | {
+            names.get(name, name): context for name, context in self._drafts.contexts.items()
+        }
 
     @property
     def _drafting(self) -> tuple[LlamaContext | HeadContext | StateHeadModel, ...]:
@@ -467,8 +469,8 @@ class Engine:
     def _files(self) -> str:
         """What saved caches belong to. Other weights of the same name and size would read them without an error."""
         paths = [model.path for model in self._models] + ([self._vision.path] if self._vision else [])
-        found = [(path.resolve(), path.stat()) for path in paths]
-        return repr((self.identity, [(str(path), stat.st_size, stat.st_mtime_ns) for path, stat in found]))
+        files = [(path.resolve(), path.stat()) for path in paths]
+        return repr((self.identity, [(str(path), stat.st_size, stat.st_mtime_ns) for path, stat in files]))
 
     @property
     def identity(self) -> str:

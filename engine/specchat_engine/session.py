@@ -190,7 +190,7 @@ class Session:
                 self._planner.prepare(fitted, self.settings, cancelled)
 
     def score(self, asked: Asked, likeliest: int = 0, cancelled: Callable[[], bool] = bool) -> list[ScoredToken]:
-        """The log-probability of each token of a prompt, and so many of the likeliest ones at its place.
+        """The log-probability of each token of a prompt, and the `likeliest` most probable ones at its position.
 
         Only between two answers. An answer to the same prompt does not read it again. Raises what `answer` raises for
         a prompt, Cancelled, DecodeError, and EngineError while an answer is being given.
@@ -236,9 +236,9 @@ class Session:
                 prompt, images = fitted.tokens, fitted.images
                 held = self._held(Prompt.of(messages), opened=self._opens_reasoning(prompt))
             pair.see(images)
-            place = InspectedPosition(prompt, tokens, position, sampling, sharpness, held)
+            inspected = InspectedPosition(prompt, tokens, position, sampling, sharpness, held)
             try:
-                return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
+                return inspect(pair.target, pair.peer, pair.vocabulary, inspected, asked, cancelled)
             except DecodeError:
                 pair.clear()
                 raise
@@ -295,19 +295,19 @@ class Session:
 
     def _converse(self, question: Message) -> Generator[Round]:
         number = sum(message.role == "user" for message in self.messages)
-        asked = [*self.messages, question]
+        messages = [*self.messages, question]
         try:
-            yield from self._answer(asked, number)
+            yield from self._answer(messages, number)
         finally:
             if self._turn.text:
-                self.messages = [*asked, Message("assistant", self._turn.text)]
+                self.messages = [*messages, Message("assistant", self._turn.text)]
 
     def _answer(
-        self, asked: Asked, number: int, attempt: int = 0, prefix: Sequence[int] | str = ()
+        self, request: Asked, number: int, attempt: int = 0, prefix: Sequence[int] | str = ()
     ) -> Generator[Round]:
         """Begins a turn, reads the prompt, decodes, and leaves models and turn in order, however that ends."""
         seed = turn_seed(self.seed, number, attempt)
-        pair, prompt = self.pair, self._thinking(Prompt.of(asked))
+        pair, prompt = self.pair, self._thinking(Prompt.of(request))
         given = () if isinstance(prefix, str) else prefix
         self._turn = turn = Turn(number, seed, prompt, given, self._empty_transcript())
         self._note_thinking(turn)
@@ -491,13 +491,15 @@ class Session:
         shown = shown_tokens(self.pair.answer_format.reasoning_marks, vocabulary)
         return lambda token: shown.get(token) or vocabulary.piece(token)
 
-    def _fit(self, asked: Asked) -> Fitted:
-        prompt, pair = self._thinking(Prompt.of(asked)), self.pair
+    def _fit(self, request: Asked) -> Fitted:
+        prompt, pair = self._thinking(Prompt.of(request)), self.pair
         if pair.read_image is None and any(message.images for message in prompt.messages):
             raise SettingError(pair.no_images_because)
 
-        def encoded(kept: Sequence[Message]) -> Encoded:
-            return encode_with_images(replace(prompt, messages=kept), pair.template, pair.vocabulary, pair.read_image)
+        def encoded(messages: Sequence[Message]) -> Encoded:
+            return encode_with_images(
+                replace(prompt, messages=messages), pair.template, pair.vocabulary, pair.read_image
+            )
 
         whole = prompt.whole or self.settings.context_full == "stop"
         try:

@@ -71,8 +71,8 @@ class ScriptedModel:
         self._check_room(len(tree) + 1)
         self.tokens.append(token)
         paths: list[tuple[int, ...]] = []
-        for one, parent in zip(tree, parents, strict=True):
-            paths.append((*(paths[parent] if parent >= 0 else self.tokens), one))
+        for node, parent in zip(tree, parents, strict=True):
+            paths.append((*(paths[parent] if parent >= 0 else self.tokens), node))
         self._tree = tuple(tree)
         return self._answer(len(tree) + 1, [tuple(self.tokens), *paths])
 
@@ -109,8 +109,8 @@ class ScriptedModel:
     def join(self, text: Sequence[int], known: int = 0) -> None:
         """Ends the branch, and keeps the longest beginning of a text that the memory or the branch agrees with."""
         if self._branch is not None:
-            found = [self.tokens, [*self.tokens[: self._fork], *self._branch]]
-            self.tokens = max(found, key=lambda read: common_prefix(read[known:], text[known:]))
+            candidates = [self.tokens, [*self.tokens[: self._fork], *self._branch]]
+            self.tokens = max(candidates, key=lambda read: common_prefix(read[known:], text[known:]))
             self.rewind(known + common_prefix(self.tokens[known:], text[known:]))
 
     def _check_room(self, count: int) -> None:
@@ -213,8 +213,8 @@ class ByteTokenizer:
         """The ids of a text; `special` reads the texts of control tokens as these tokens."""
         if special:
             for token, name in _TEXTS.items():
-                before, found, after = text.partition(name)
-                if found:
+                before, mark, after = text.partition(name)
+                if mark:
                     return [*self.tokenize(before, special=True), token, *self.tokenize(after, special=True)]
         return list(text.encode())
 

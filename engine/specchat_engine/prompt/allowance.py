@@ -36,7 +36,7 @@ class Allowance:
     """What a rendering may still make. Raises TemplateError at what exceeds it."""
 
     def __init__(self, given: Mapping[str, Any] = MappingProxyType({}), messages: int = 0) -> None:
-        """`given` are the values that the template gets, with so many messages."""
+        """`given` are the values that the template gets, with this many messages."""
         self._sizes: dict[int, tuple[object, int]] = {}
         self._largest = self._left = sys.maxsize
         size = self.size(dict(given))

@@ -51,13 +51,13 @@ def _changed(value: Any, text: Callable[[str], str], name: Callable[[str], str])
         return text(value)
     if isinstance(value, Mapping):
         return {
-            name(key) if isinstance(key, str) else key: name(one)
-            if key == "name" and isinstance(one, str)
-            else _changed(one, text, name)
-            for key, one in value.items()
+            name(key) if isinstance(key, str) else key: name(item)
+            if key == "name" and isinstance(item, str)
+            else _changed(item, text, name)
+            for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_changed(one, text, name) for one in value]
+        return [_changed(item, text, name) for item in value]
     return value
 
 
@@ -66,15 +66,15 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for key, one in value.items():
+        for key, item in value.items():
             yield from _texts(key)
-            yield from _texts(one)
+            yield from _texts(item)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _texts(one)
+        for item in value:
+            yield from _texts(item)
 
 
 def _unused(characters: set[str]) -> str:
     """Another character than these: a sign that nobody writes, and that no escape replaces in JSON or a list's text."""
     others = map(chr, range(_PHAISTOS_DISC, sys.maxunicode))
-    return next(one for one in others if one.isprintable() and one not in characters)
+    return next(character for character in others if character.isprintable() and character not in characters)

@@ -42,24 +42,24 @@ class Encoded:
     images: tuple[ImageRun, ...] = ()
 
 
-def encode(asked: Asked, template: ChatTemplate, tokenizer: Tokenizer) -> list[int]:
+def encode(request: Asked, template: ChatTemplate, tokenizer: Tokenizer) -> list[int]:
     """The prompt's ids, without images. Control tokens come from the template alone: if a message, a tool or a variable
     spells one out, it stays text. A raw prompt takes no template, and its control tokens are read.
 
     Raises TemplateError if the template fails or renders nothing, and SettingError for a raw prompt that is empty or
     has ids that the vocabulary does not have.
     """
-    return encode_with_images(asked, template, tokenizer, None).tokens
+    return encode_with_images(request, template, tokenizer, None).tokens
 
 
 def encode_with_images(
-    asked: Asked, template: ChatTemplate, tokenizer: Tokenizer, read_image: ReadImage | None
+    request: Asked, template: ChatTemplate, tokenizer: Tokenizer, read_image: ReadImage | None
 ) -> Encoded:
     """The same with the images of the messages, which `read_image` gives the tokens of; without it they are left out.
 
     The template sees a sign in the place of an image. Raises SettingError for an image that cannot be read.
     """
-    prompt = Prompt.of(asked)
+    prompt = Prompt.of(request)
     if prompt.raw is not None:
         return Encoded(_raw(prompt.raw, tokenizer))
     images = [image for message in prompt.messages for image in message.images] if read_image else []
@@ -79,9 +79,9 @@ def encode_with_images(
     runs: list[ImageRun] = []
     for image, part in zip(images, parts[1:], strict=True):
         assert read_image is not None
-        found = read_image(image)
-        runs += [run.moved(len(made.tokens)) for run in found.runs]
-        made.tokens.extend((*found.tokens, *_tokens(part.split(mark), tokenizer)))
+        image_tokens = read_image(image)
+        runs += [run.moved(len(made.tokens)) for run in image_tokens.runs]
+        made.tokens.extend((*image_tokens.tokens, *_tokens(part.split(mark), tokenizer)))
     if not made.tokens:
         raise TemplateError("the model's chat template makes an empty prompt of this conversation; try another file")
     return replace(made, images=tuple(runs))
@@ -182,19 +182,19 @@ class Fitted:
         return f"dropped {turns} to fit the context of {capacity} tokens"
 
 
-def fit(asked: Asked, encoded: Callable[[Sequence[Message]], Encoded], capacity: int) -> Fitted:
+def fit(request: Asked, encoded: Callable[[Sequence[Message]], Encoded], capacity: int) -> Fitted:
     """Drops whole turns from the front until the prompt leaves room for an answer; system messages always stay.
 
     A turn begins with a message of the user, but never between a call and its result. `encoded` makes the prompt of
     what is kept. A raw prompt and a whole one are never shortened. Raises ContextOverflowError if such a prompt is too
     long, or the last turn alone.
     """
-    prompt = Prompt.of(asked)
+    prompt = Prompt.of(request)
     reserve = answer_reserve(capacity)
-    kept = [*prompt.messages]
+    messages = [*prompt.messages]
     dropped = 0
     while True:
-        made, starts = encoded(kept), _turns(kept)
+        made, starts = encoded(messages), _turns(messages)
         if len(made.tokens) <= capacity - reserve:
             break
         if len(starts) < 2 or prompt.whole:
@@ -205,26 +205,26 @@ def fit(asked: Asked, encoded: Callable[[Sequence[Message]], Encoded], capacity:
                 f"the {what} makes a prompt of {len(made.tokens)} tokens, the context holds {capacity}: "
                 "shorten it or load with a larger -c"
             )
-        kept = [message for place, message in enumerate(kept) if message.role == "system" or place >= starts[1]]
+        messages = [message for index, message in enumerate(messages) if message.role == "system" or index >= starts[1]]
         dropped += 1
-    return Fitted(made.tokens, replace(prompt, messages=kept), dropped, images=made.images)
+    return Fitted(made.tokens, replace(prompt, messages=messages), dropped, images=made.images)
 
 
 def _turns(messages: Sequence[Message]) -> list[int]:
-    """The places where turns begin. A result belongs to the call with its id, or else to the last calls before it."""
+    """The indexes where turns begin. A result belongs to the call with its id, or else to the last calls before it."""
     called: dict[str, int] = {}
     last: int | None = None
     between: set[int] = set()
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if message.tool_calls:
-            last = place
-            called |= {call.id: place for call in message.tool_calls if call.id}
+            last = index
+            called |= {call.id: index for call in message.tool_calls if call.id}
         elif message.role == "tool" and (call := called.get(message.tool_call_id, last)) is not None:
-            between.update(range(call, place))
-    return [place for place, message in enumerate(messages) if message.role == "user" and place not in between]
+            between.update(range(call, index))
+    return [index for index, message in enumerate(messages) if message.role == "user" and index not in between]
 
 
 def common_prefix(old: Sequence[int], new: Sequence[int]) -> int:
     """The length of the longest common prefix."""
     length = min(len(old), len(new))
-    return next((place for place in range(length) if old[place] != new[place]), length)
+    return next((index for index in range(length) if old[index] != new[index]), length)

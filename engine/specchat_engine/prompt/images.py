@@ -62,18 +62,18 @@ def ids_of(digest: str, part: int, count: int) -> tuple[int, ...]:
     They fit 32 bits, as tokens do in saved caches.
     """
     words = shake_256(f"{digest}/{part}".encode()).digest(_WORD * count)
-    found = (int.from_bytes(words[place : place + _WORD], "big") for place in range(0, len(words), _WORD))
-    return tuple(-1 - (word >> 1) for word in found)
+    numbers = (int.from_bytes(words[offset : offset + _WORD], "big") for offset in range(0, len(words), _WORD))
+    return tuple(-1 - (word >> 1) for word in numbers)
 
 
 def with_images(tokens: Sequence[int], runs: Iterable[ImageRun]) -> Sequence[int]:
     """The ids as a memory keeps them: those of the runs in place of placeholders."""
-    kept: list[int] | None = None
+    replaced: list[int] | None = None
     for run in runs:
         if run.end <= len(tokens) and all(token == run.placeholder for token in tokens[run.start : run.end]):
-            kept = [*tokens] if kept is None else kept
-            kept[run.start : run.end] = run.ids
-    return tokens if kept is None else kept
+            replaced = [*tokens] if replaced is None else replaced
+            replaced[run.start : run.end] = run.ids
+    return tokens if replaced is None else replaced
 
 
 def outside_images(ids: Sequence[int], length: int) -> int:

@@ -106,13 +106,13 @@ class ChatTemplate:
         words = {node.value for node in self._tree.find_all(nodes.Const) if isinstance(node.value, str)}
         return ThinkingSwitch.of(meta.find_undeclared_variables(self._tree), words, self._probed)
 
-    def render(self, asked: Asked) -> str:
+    def render(self, request: Asked) -> str:
         """The prompt that asks for the next answer. Raises TemplateError if the template fails or exceeds a limit."""
-        return self.rendered(self.values(asked))
+        return self.rendered(self.values(request))
 
-    def values(self, asked: Asked) -> dict[str, Any]:
+    def values(self, request: Asked) -> dict[str, Any]:
         """What the template gets of a prompt: everything that others than the model's makers wrote."""
-        prompt = Prompt.of(asked)
+        prompt = Prompt.of(request)
         if prompt.messages and prompt.messages[0].role == "system" and self._refuses_system:
             prompt = replace(prompt, messages=_with_system_asked(prompt.messages))
         if not self.knows_tools:
@@ -208,12 +208,12 @@ def _completed(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _object_in(arguments: str) -> Any:
-    """The JSON object that a text is; the text itself if it is none."""
+    """The JSON object that a text is; the text itself if it isn't one."""
     try:
-        found = json.loads(arguments)
+        value = json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments
-    return found if isinstance(found, dict) else arguments
+    return value if isinstance(value, dict) else arguments
 
 
 class _Deadline:
@@ -255,8 +255,8 @@ def with_calls_as_text(messages: Sequence[Message]) -> list[Message]:
 
 
 def _with_calls(message: Message) -> str:
-    said = [message.content] if message.content else []
-    return "\n".join((*said, *map(_written, message.tool_calls)))
+    lines = [message.content] if message.content else []
+    return "\n".join((*lines, *map(_written, message.tool_calls)))
 
 
 def _with_results_as_text(messages: Sequence[Message]) -> Iterator[Message]:

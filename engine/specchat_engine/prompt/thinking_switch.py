@@ -58,14 +58,14 @@ class ThinkingSwitch:
 
     def variables(self, level: str) -> dict[str, Any]:
         """What the template gets for a level of `Settings.thinking`. Nothing for "auto"."""
-        found: dict[str, Any] = {}
+        variables: dict[str, Any] = {}
         if self.toggle and level != AUTO:
-            found[self.toggle] = level != "off"
+            variables[self.toggle] = level != "off"
         if level in self.words and not (self.toggle and level == "off"):
-            found[self.effort] = self.words[level]
+            variables[self.effort] = self.words[level]
         elif level == "off" and not self.toggle and self.words:
-            found[self.effort] = self.words["low"]
-        return found
+            variables[self.effort] = self.words["low"]
+        return variables
 
     def notice(self, level: str) -> str:
         """Why a level does not do what it says; empty if it does."""
@@ -88,11 +88,11 @@ def _words(effort: str, constants: Collection[str], probe: Probe) -> dict[str, s
     taken = {word: made for word in known if (made := probe({effort: word})) is not None}
     if not taken:
         return {}
-    found = {level: next(word for word in words if word in taken) for level, words in _WORDS.items()}
+    by_level = {level: next(word for word in words if word in taken) for level, words in _WORDS.items()}
     without = probe({effort: _NONE})
     if without is not None and (_NONE in constants or not _echoes(without, taken)):
-        found |= {"off": _NONE, "on": found["high"]}
-    return found
+        by_level |= {"off": _NONE, "on": by_level["high"]}
+    return by_level
 
 
 def _echoes(without: str, taken: Mapping[str, str]) -> bool:

@@ -28,10 +28,10 @@ class Candidates:
 
     def probability(self, token: int) -> float:
         """The probability of a token; 0 for one that did not survive."""
-        place = int(self.ids.searchsorted(token))
-        if place == len(self.ids) or self.ids[place] != token:
+        index = int(self.ids.searchsorted(token))
+        if index == len(self.ids) or self.ids[index] != token:
             return 0.0
-        return math.exp(self.log_p[place])
+        return math.exp(self.log_p[index])
 
     def sharpened(self, power: float) -> Candidates:
         """The distribution proportional to a power of this one: above 1 it is surer of its best tokens."""
@@ -47,4 +47,4 @@ class Candidates:
             near = log_p >= np.partition(log_p, len(log_p) - count)[len(log_p) - count]
             ids, log_p = ids[near], log_p[near]
         order = np.argsort(-log_p, kind="stable")[:count]
-        return [(int(ids[place]), math.exp(log_p[place])) for place in order]
+        return [(int(ids[index]), math.exp(log_p[index])) for index in order]

@@ -38,9 +38,9 @@ def stream_seed(seed: int, stream: int, start: int) -> int:
     return _mix(_mix(seed ^ stream * _SECOND & _MASK) ^ (start * _FIRST & _MASK))
 
 
-def uniform(seed: int, place: int) -> float:
-    """A number in [0, 1) for one place of a stream."""
-    return (_mix(_mix(seed) ^ (place * _GAMMA & _MASK)) >> 11) * 2.0**-53
+def uniform(seed: int, index: int) -> float:
+    """A number in [0, 1) for one index of a stream."""
+    return (_mix(_mix(seed) ^ (index * _GAMMA & _MASK)) >> 11) * 2.0**-53
 
 
 def gumbel(seed: int, position: int, ids: ArrayLike) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 A stage takes a pool of tokens and returns the pool that it keeps. No stage sorts the vocabulary. Most rows are decided
 by a few tokens near the top, so `pools` yields ever larger pools: first the tokens near the largest logit, at last the
 whole row. A pool counts the tokens that it leaves out and knows how large their logits can be. The stages use this to
-tell whether those tokens could change the result; the first pool whose result is `settled` decides.
+decide whether those tokens could change the result; the first pool whose result is `settled` decides.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Pool:
             return False
         return self.doubt == -math.inf or float(self.logits.min()) > self.doubt
 
-    def only(self, kept: NDArray[np.bool_], *, unseen: int = 0) -> Pool:
+    def only(self, mask: NDArray[np.bool_], *, unseen: int = 0) -> Pool:
         """The tokens of a mask [n], with this many unseen ones."""
-        if kept.all():
+        if mask.all():
             return Pool(self.ids, self.logits, unseen, self.floor, self.doubt)
-        return Pool(self.ids[kept], self.logits[kept], unseen, self.floor, self.doubt)
+        return Pool(self.ids[mask], self.logits[mask], unseen, self.floor, self.doubt)
 
 
 Stage = Callable[[Pool, SamplingParams], Pool]
@@ -91,7 +91,7 @@ class Pipeline:
     def leaves_only_best(self, logits: NDArray[np.float32], peak: float) -> bool:
         """Whether the token with the largest logit of a row [V], `peak`, is surely the only one left, as in most rows.
 
-        It is at temperature 0, and if min-p removes all others. Otherwise only all stages can tell.
+        It is at temperature 0, and if min-p removes all others. Otherwise only all stages can show it.
         """
         params = self._params
         if params.typical_p < 1 or params.temperature == 0:
@@ -119,8 +119,8 @@ class Pipeline:
             if allows:
                 fresh = ids[logits[ids] < ceiling]
                 ids = allowed = np.sort(np.concatenate((allowed, fresh[allows(fresh)]))) if len(fresh) else allowed
-            found = logits if len(ids) == len(logits) else logits[ids]
-            yield Pool(ids, found.astype(np.float64), unseen, float(floor))
+            selected = logits if len(ids) == len(logits) else logits[ids]
+            yield Pool(ids, selected.astype(np.float64), unseen, float(floor))
             if floor == _LOWEST:
                 break
             ceiling = float(floor)
@@ -130,10 +130,10 @@ class Pipeline:
         if removed is not None:
             removed |= dict.fromkeys(_STAGES, np.empty(0, np.int64))
         for name, stage in self._stages.items():
-            kept = stage(pool, self._params) if len(pool.ids) else pool
+            remaining = stage(pool, self._params) if len(pool.ids) else pool
             if removed is not None:
-                removed[name] = np.setdiff1d(pool.ids, kept.ids, assume_unique=True)
-            pool = kept
+                removed[name] = np.setdiff1d(pool.ids, remaining.ids, assume_unique=True)
+            pool = remaining
         return pool
 
 
@@ -235,9 +235,9 @@ def _shortest_prefix(keys: NDArray[np.float64], weights: NDArray[np.float64], bo
     bins = ((keys - low) * ((_BINS - 0.5) / span)).astype(np.intp)
     sums = np.bincount(bins, weights).cumsum()
     crossing = int(sums.searchsorted(bound))
-    kept: NDArray[np.bool_] = bins < crossing
+    mask: NDArray[np.bool_] = bins < crossing
     inside = np.flatnonzero(bins == crossing)
     if len(inside):
         before = float(sums[crossing - 1]) if crossing else 0.0
-        kept[inside] = _shortest_prefix(keys[inside], weights[inside], bound - before)
-    return kept
+        mask[inside] = _shortest_prefix(keys[inside], weights[inside], bound - before)
+    return mask

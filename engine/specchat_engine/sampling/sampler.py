@@ -129,9 +129,9 @@ class Sampler:
         if state is None and peak > -math.inf and self._pipeline.leaves_only_best(row, peak):
             return Candidates.certain(best)
         for pool in self._pipeline.pools(row, peak, state.allows if state else None):
-            kept = self._pipeline.truncated(pool)
-            if kept.settled:
-                return _tempered(kept, self.params.temperature)
+            truncated = self._pipeline.truncated(pool)
+            if truncated.settled:
+                return _tempered(truncated, self.params.temperature)
         raise self._nothing_left(len(row), state)
 
     def explain(self, logits: NDArray[np.float32], context: Sequence[int]) -> ExplainedRow:
@@ -145,10 +145,10 @@ class Sampler:
         banned = self._penalties.banned(len(row))
         removed = {"grammar": every[~allowed], "logit-bias": banned[allowed[banned]]}
         (pool,) = self._pipeline.pools(row, float(row[best]), lambda ids: allowed[ids], whole=True)
-        kept = self._pipeline.truncated(pool, removed)
-        if not kept.settled:
+        truncated = self._pipeline.truncated(pool, removed)
+        if not truncated.settled:
             raise self._nothing_left(len(row), state)
-        return ExplainedRow(_tempered(kept, self.params.temperature), removed)
+        return ExplainedRow(_tempered(truncated, self.params.temperature), removed)
 
     def draw(self, candidates: Candidates, position: int) -> int:
         """The token x = argmax log p + g(seed, position, id): distributed exactly as p (the Gumbel-max trick).
