@@ -30,7 +30,7 @@ _QUESTION = SamplingParams(temperature=1.0, top_k=0, top_p=0.95)
 _QUESTION_TOKENS, _FEWEST_LETTERS = 128, 8
 _MARK = "\ue000"
 _LOOP, _LOOPS = 32, 3
-"""A text is ended once its last so many tokens stand in it so often."""
+"""A text ends once its last _LOOP tokens stand in it _LOOPS times."""
 
 
 @dataclass(slots=True)
@@ -63,14 +63,14 @@ class AnswerWriter:
         return recommended_by(self._model)
 
     def answers(
-        self, asked: Iterable[Sequence[Message]], params: SamplingParams, limit: int, seed: int = 0
+        self, conversations: Iterable[Sequence[Message]], params: SamplingParams, limit: int, seed: int = 0
     ) -> Iterator[str]:
         """The answer to each conversation, in their order, of at most `limit` tokens; empty if there is no room.
 
         Raises DecodeError if llama.cpp reports a failure.
         """
         vocabulary = self._model.vocabulary
-        prompts = (encode(messages, self._template, vocabulary) for messages in asked)
+        prompts = (encode(messages, self._template, vocabulary) for messages in conversations)
         complete: dict[int, str] = {}
         due = 0
         for number, ids in self._written(prompts, params, limit, seed):
@@ -85,8 +85,8 @@ class AnswerWriter:
         opening = self._template.rendered(self._template.values(Prompt.of([Message("user", _MARK)]))).split(_MARK)[0]
         prompt = vocabulary.tokenize(opening, special=True, add_bos=vocabulary.adds_bos)
         written = self._written([prompt] * count, _QUESTION, _QUESTION_TOKENS, seed)
-        found = (self._text(ids).strip() for _, ids in written if ids and ids[-1] in vocabulary.ends)
-        return [*dict.fromkeys(text for text in found if len(text) >= _FEWEST_LETTERS)]
+        texts = (self._text(ids).strip() for _, ids in written if ids and ids[-1] in vocabulary.ends)
+        return [*dict.fromkeys(text for text in texts if len(text) >= _FEWEST_LETTERS)]
 
     def close(self) -> None:
         """Frees the target."""

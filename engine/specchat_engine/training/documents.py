@@ -36,10 +36,10 @@ def _answers(
     """A document for each answer, with what was said before."""
     special = vocabulary.special
     end = next((special[name] for name in ("eot", "eos") if special[name] >= 0), None)
-    for place, message in enumerate(chat.messages):
-        if message.role != "assistant" or not place or not message.content:
+    for index, message in enumerate(chat.messages):
+        if message.role != "assistant" or not index or not message.content:
             continue
-        asked = encode(chat.messages[:place], template, vocabulary)
+        prompt = encode(chat.messages[:index], template, vocabulary)
         answer = vocabulary.tokenize(message.content, special=False) + ([] if end is None else [end])
-        ids = [*asked, *answer]
-        yield TokenDocument(ids[-longest:], ([False] * len(asked) + [True] * len(answer))[-longest:])
+        ids = [*prompt, *answer]
+        yield TokenDocument(ids[-longest:], ([False] * len(prompt) + [True] * len(answer))[-longest:])

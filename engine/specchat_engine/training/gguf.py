@@ -144,9 +144,9 @@ def tensor_weights(tensor: gguf.ReaderTensor) -> Tensor:
 def _check_rotation(path: Path, reader: gguf.GGUFReader, config: ModelConfig) -> None:
     """Raises ValueError if positions are read in another way than the model's."""
     for key in ("attention.key_length", "attention.value_length", "rope.dimension_count"):
-        found = value_of(reader, f"llama.{key}", config.head_width)
-        if found != config.head_width:
-            raise ValueError(f"{path}: {key} is {found}, and only {config.head_width} can be read")
+        value = value_of(reader, f"llama.{key}", config.head_width)
+        if value != config.head_width:
+            raise ValueError(f"{path}: {key} is {value}, and only {config.head_width} can be read")
     kind = reader.get_field("llama.rope.scaling.type")
     factor = value_of(reader, "llama.rope.scaling.factor", 1.0)
     if (kind is None or kind.contents() != "none") and factor not in (0.0, 1.0):

@@ -101,9 +101,9 @@ def write_predicting(path: Path, target: Path, heads: Sequence[MtpHead], precisi
         parts = (tensors[f"blk.{layer}.{part}.weight"] for part in ("attn_q", "attn_k", "attn_v"))
         query, key, value = map(tensor_weights, parts)
         add_tensor(writer, f"blk.{layer}.attn_qkv.weight", in_halves(query, key, value, config), precision)
-    for place, head in enumerate(heads):
+    for index, head in enumerate(heads):
         for written, weight in _mtp_tensors(head):
-            add_tensor(writer, f"blk.{config.layers + place}.{written}.weight", weight, precision)
+            add_tensor(writer, f"blk.{config.layers + index}.{written}.weight", weight, precision)
     finish(writer)
 
 

@@ -152,13 +152,13 @@ def tokens_ahead(ids: Tensor, step: int) -> Tensor:
 def attend_drafted(
     query: Tensor, keys: Tensor, values: Tensor, drafted: list[tuple[Tensor, Tensor]], seen: Tensor
 ) -> Tensor:
-    """Grouped-query attention [batch, heads, length, head_width] to earlier places and to what was drafted at its own.
+    """Grouped-query attention [batch, heads, length, head_width] to earlier positions and to drafts at its own.
 
     Args:
         query: [batch, heads, length, head_width].
-        keys: [batch, kv_heads, length, head_width] of the earlier places; `values` likewise.
-        drafted: keys and values of the same shape, of which place t sees those at t only.
-        seen: [batch, 1, length, length], true where a place sees an earlier one.
+        keys: [batch, kv_heads, length, head_width] of the earlier positions; `values` likewise.
+        drafted: keys and values of the same shape; position t sees those at t only.
+        seen: [batch, 1, length, length], true where a position sees an earlier one.
     """
     batch, heads, length, width = query.shape
     kv_heads = keys.shape[1]
@@ -167,8 +167,8 @@ def attend_drafted(
     own = [(grouped * key[:, :, None]).sum(-1, keepdim=True) for key, _ in drafted]
     weights = torch.cat((scores, *own), dim=-1).float().softmax(-1).to(values.dtype)
     mixed = weights[..., :length] @ values[:, :, None]
-    for place, (_, value) in enumerate(drafted):
-        mixed = mixed + weights[..., length + place, None] * value[:, :, None]
+    for step, (_, value) in enumerate(drafted):
+        mixed = mixed + weights[..., length + step, None] * value[:, :, None]
     return mixed.reshape(batch, heads, length, width)
 
 
@@ -290,10 +290,10 @@ def divergence(logits: Tensor, ids: Tensor, taught: Tensor) -> Tensor:
     the smallest divergence is that of the same shares among the others.
     """
     known = ids >= 0
-    said = functional.log_softmax(logits, dim=-1).gather(1, ids.clamp(min=0)).masked_fill(~known, -math.inf)
-    taught_rest, said_rest = _rest(taught), _rest(said)
-    rest = taught_rest * (taught_rest.log() - said_rest.log())
-    return (taught.exp() * (taught - said)).masked_fill(~known, 0.0).sum() + rest.sum()
+    predicted = functional.log_softmax(logits, dim=-1).gather(1, ids.clamp(min=0)).masked_fill(~known, -math.inf)
+    taught_rest, predicted_rest = _rest(taught), _rest(predicted)
+    rest = taught_rest * (taught_rest.log() - predicted_rest.log())
+    return (taught.exp() * (taught - predicted)).masked_fill(~known, 0.0).sum() + rest.sum()
 
 
 def _rest(log_probabilities: Tensor) -> Tensor:

@@ -103,7 +103,7 @@ class Pupil(ABC):
         return read_model(self.target).n_vocab * self.drafted
 
     def pass_bytes(self, tokens: int, row: int) -> int:
-        """About how much a pass over rows of so many tokens keeps for its way back, scores of tokens not counted."""
+        """About how much a pass over rows of this many tokens keeps for its way back, scores of tokens not counted."""
         return 0
 
     @abstractmethod
@@ -132,15 +132,15 @@ class HeadPupil(Pupil):
 
     @torch.no_grad()
     def overlaps(self, batch: TaughtBatch) -> list[tuple[float, int]]:
-        """Of each of the tokens that are drafted in training."""
-        found = []
+        """Returns the overlap and the number of positions for each token that is drafted in training."""
+        overlaps = []
         outputs = self._head.unrolled(batch.ids, batch.positions, batch.documents, batch.states, DRAFTED)
         for step, hidden in enumerate(outputs):
             begun, places = drafted_places(batch, self._head.first, step)
             ids, expected = taught(batch, places)
             logits = drafted_logits(self._head, hidden, begun)
-            found.append((overlap(logits, self._head.own_ids(ids), expected), len(places)))
-        return found
+            overlaps.append((overlap(logits, self._head.own_ids(ids), expected), len(places)))
+        return overlaps
 
 
 class LayerPupil(HeadPupil):
@@ -266,7 +266,7 @@ def head_config(header: GgufHeader, feed_forward: int) -> ModelConfig:
 
 def usual_sizes(lessons: Sequence[Lesson]) -> Tensor:
     """The median size of each number of the states [their width], over a sample of the lessons."""
-    sample = [lesson.states[place % _STRIDE :: _STRIDE] for place, lesson in enumerate(lessons[:_SAMPLED])]
+    sample = [lesson.states[index % _STRIDE :: _STRIDE] for index, lesson in enumerate(lessons[:_SAMPLED])]
     return torch.from_numpy(np.median(np.abs(np.concatenate(sample).astype(np.float32)), axis=0))
 
 

@@ -25,7 +25,7 @@ _TYPES: Final[dict[str, type[np.generic]]] = {
     "states": np.float16,
 }
 _NOTED = 64
-"""After so many documents the folder notes how far the reading is."""
+"""After this many documents the folder notes how far the reading is."""
 
 
 class Readings:
@@ -73,8 +73,8 @@ class Readings:
         arrays: dict[str, Any] = {name: self._mapped(name) for name in _TYPES}
         made = []
         for index, document in enumerate(self._documents[: self.count]):
-            place = slice(self._starts[index], self._starts[index + 1])
-            parts = {name: array[place] for name, array in arrays.items()}
+            span = slice(self._starts[index], self._starts[index + 1])
+            parts = {name: array[span] for name, array in arrays.items()}
             made.append(Lesson(document.ids, document.learned, document.group, **parts))
         return made
 

@@ -46,7 +46,7 @@ _LOOK_SECONDS, _LOOK_PAUSE = 30.0, 5.0
 
 _FEWEST_TOKENS = 20_000
 FEWEST_RECORDED = 4_000
-"""Recorded turns must have so many tokens."""
+"""Recorded turns must have this many tokens."""
 
 _READING_SHARE = 0.35
 """Reading takes at most this part of the time; documents that were not read by then are not learned."""
@@ -98,11 +98,11 @@ class Training:
         begin: Path | None = None,
         recorded: RecordedTeacher | None = None,
     ) -> None:
-        """`documents` makes them with the target's vocabulary and template, of at most so many tokens each.
+        """`documents` makes them from the target's vocabulary and template, and the most tokens that each may have.
 
         With `recorded` it learns from these lessons instead, and the last ones are held out. Then the target takes
         memory only if `recorded` loads it. `recorded` is closed after the training, and also if this raises.
-        Checkpoints and what the target said go into the `folder`. `begin` is the folder of an earlier training whose
+        Checkpoints and the target's readings go into the `folder`. `begin` is the folder of an earlier training whose
         weights to start from. Raises SettingError if memory or text is too little, if the folder has the checkpoints of
         another training, and if `begin` has none of the same sizes.
         """
@@ -111,7 +111,7 @@ class Training:
         self._seed = seed
         self._folder = folder
         self._teacher: Teacher | RecordedTeacher
-        found: list[TokenDocument] = []
+        data: list[TokenDocument] = []
         with ExitStack() as to_close:
             if recorded:
                 to_close.callback(recorded.close)
@@ -128,21 +128,21 @@ class Training:
             pupil.model.to(self.device)
             _claim(folder, pupil)
             if recorded:
-                self._teacher, found = recorded, [*recorded.lessons]
+                self._teacher, data = recorded, [*recorded.lessons]
             else:
                 self._teacher = teacher = Teacher(pupil.teacher, pupil.layers, n_ctx=_LENGTHS[-1], threads=threads)
                 to_close.callback(teacher.close)
-                found = [*documents(teacher.vocabulary, teacher.template, LONGEST)]
-            self.tokens = sum(len(document.ids) for document in found)
+                data = [*documents(teacher.vocabulary, teacher.template, LONGEST)]
+            self.tokens = sum(len(document.ids) for document in data)
             fewest = FEWEST_RECORDED if recorded else _FEWEST_TOKENS
-            if self.tokens < fewest or len(found) < 2:
+            if self.tokens < fewest or len(data) < 2:
                 raise SettingError(f"the data has {self.tokens:,} tokens: give at least {fewest:,}")
             to_close.pop_all()
         if not recorded:
-            Random(seed).shuffle(found)
+            Random(seed).shuffle(data)
         share = _LATEST_SHARE if recorded else _HELD_OUT_SHARE
-        held_out = max(1, min(_MOST_HELD_OUT, round(share * len(found))))
-        self._found, self._num_held_out = found, held_out
+        held_out = max(1, min(_MOST_HELD_OUT, round(share * len(data))))
+        self._data, self._num_held_out = data, held_out
         self._learned: list[Lesson] = []
         self._held_out: list[Lesson] = []
         self._source = TaughtLessons(self._draw, _LENGTHS, _BATCH_TOKENS)
@@ -192,7 +192,7 @@ class Training:
 
     def _read(self) -> None:
         """Has the target read the documents, those that are held out first."""
-        unread = [document for document in reversed(self._found) if not isinstance(document, Lesson)]
+        unread = [document for document in reversed(self._data) if not isinstance(document, Lesson)]
         readings = Readings(self._folder, unread, f"{self._pupil.teacher.resolve()} {self._pupil.layers}")
         began, seconds, fewest = time.monotonic(), 60 * self._minutes * _READING_SHARE, self._num_held_out
 
@@ -203,7 +203,9 @@ class Training:
 
         readings.read(self._teacher.teach, goes_on)
         lessons = iter(readings.lessons())
-        taught = [one if isinstance(one, Lesson) else next(lessons, None) for one in reversed(self._found)]
+        taught = [
+            document if isinstance(document, Lesson) else next(lessons, None) for document in reversed(self._data)
+        ]
         self._held_out = [lesson for lesson in taught[: self._num_held_out] if lesson]
         self._learned = [lesson for lesson in taught[self._num_held_out :] if lesson]
 
@@ -279,8 +281,8 @@ def _claim(folder: Path, pupil: Pupil) -> None:
     sizes = {name: [*weight.shape] for name, weight in pupil.model.state_dict().items()}
     claim = {"target": str(pupil.target.resolve()), "layers": pupil.layers, "sizes": sizes}
     if pupil.frozen:
-        found = pupil.frozen.stat()
-        claim["frozen"] = [str(pupil.frozen.resolve()), found.st_size, found.st_mtime_ns]
+        stat = pupil.frozen.stat()
+        claim["frozen"] = [str(pupil.frozen.resolve()), stat.st_size, stat.st_mtime_ns]
     whose = json.dumps(claim)
     file = folder / "training.json"
     if file.exists() and file.read_text("utf-8") != whose:

@@ -35,7 +35,7 @@ _LIKELIEST = 64
 """How many of the target's likeliest tokens are kept after each token."""
 
 _COMPARED = 100
-"""Answers with so many equal characters at their ends are the same. Documents that were cut still have so many."""
+"""Answers with this many equal characters at their ends are the same. Documents that were cut still have them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,16 +102,16 @@ class Teacher:
         """The lesson of a document. Raises DecodeError if it is longer than the context."""
         self._context.keep(())
         ids, length = document.ids, len(document.ids)
-        kept = min(_LIKELIEST, self.vocabulary.size)
-        best, log_p = np.full((length, kept), -1, np.int32), np.full((length, kept), -20.0, np.float16)
-        learned = next((place for place, said in enumerate(document.learned) if said), length)
+        width = min(_LIKELIEST, self.vocabulary.size)
+        best, log_p = np.full((length, width), -1, np.int32), np.full((length, width), -20.0, np.float16)
+        learned = next((index for index, is_learned in enumerate(document.learned) if is_learned), length)
         first = 0 if self._all_rows else max(0, learned - 1)
         for start in range(0, length, _ROWS):
             end = min(start + _ROWS, length)
             rows = max(0, end - max(start, first))
             logits = self._passes.submit(self._context.advance, ids[start:end], rows).result()
             if rows:
-                best[end - rows : end], log_p[end - rows : end] = likeliest(logits, kept)
+                best[end - rows : end], log_p[end - rows : end] = likeliest(logits, width)
         states = self._states.rows(0, length) if self._states else np.empty((length, 0), np.float32)
         return Lesson(
             ids,
@@ -168,8 +168,8 @@ class TeacherOfBoth(RecordedTeacher):
         self._teacher = teacher
         vocabulary = teacher.vocabulary
         recorded = {_end_of_answer(lesson, vocabulary) for lesson in self.lessons}
-        found = documents(vocabulary, teacher.template, longest)
-        new = [document for document in found if _end_of_answer(document, vocabulary) not in recorded]
+        candidates = documents(vocabulary, teacher.template, longest)
+        new = [document for document in candidates if _end_of_answer(document, vocabulary) not in recorded]
         self.lessons = [*new, *self.lessons]
 
     def teach(self, document: TokenDocument) -> Lesson:
@@ -189,8 +189,8 @@ def _end_of_answer(document: TokenDocument, vocabulary: Vocabulary) -> str:
 
 def _lesson(turn: RecordedTurn, longest: int) -> Lesson:
     """A turn as a lesson: the target's thoughts are known from the last token of the prompt on."""
-    length, kept = len(turn.ids), turn.best.shape[1]
-    best, log_p = np.zeros((length, kept), np.int32), np.full((length, kept), -20.0, np.float16)
+    length, width = len(turn.ids), turn.best.shape[1]
+    best, log_p = np.zeros((length, width), np.int32), np.full((length, width), -20.0, np.float16)
     begin = turn.prompt_length - 1
     best[begin : begin + len(turn.best)], log_p[begin : begin + len(turn.best)] = turn.best, turn.log_p
     learned = [False] * turn.prompt_length + [True] * (length - turn.prompt_length)
@@ -206,7 +206,7 @@ def _lesson(turn: RecordedTurn, longest: int) -> Lesson:
 def pack_lessons(rows: Sequence[Sequence[Lesson]], length: int) -> TaughtBatch:
     """Rows of lessons as one batch, as `pack` makes it. Lessons may have kept different numbers of likeliest tokens."""
     batch = pack(rows, length)
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for name, empty in zip(TAUGHT, (-1, -20.0, 0.0), strict=True):
         width = max(getattr(lesson, name).shape[1] for lessons in rows for lesson in lessons)
         dense = np.full((len(rows), length, width), empty, np.int64 if name == "teacher_ids" else np.float32)
@@ -216,14 +216,14 @@ def pack_lessons(rows: Sequence[Sequence[Lesson]], length: int) -> TaughtBatch:
                 array = getattr(lesson, name)
                 dense[row, start : start + len(array), : array.shape[1]] = array
                 start += len(array)
-        found[name] = torch.from_numpy(dense)
+        tensors[name] = torch.from_numpy(dense)
     return TaughtBatch(
         batch.ids,
         batch.positions,
         batch.documents,
         batch.targets,
         batch.groups,
-        **found,
+        **tensors,
     )
 
 

@@ -42,7 +42,7 @@ class Chat:
     @property
     def asked(self) -> tuple[Message, ...]:
         """The messages up to the first question."""
-        first = next((place for place, one in enumerate(self.messages) if one.role == "user"), -1)
+        first = next((index for index, message in enumerate(self.messages) if message.role == "user"), -1)
         return self.messages[: first + 1]
 
 
@@ -51,15 +51,15 @@ Text = str | Chat
 
 def text_files(paths: Sequence[Path]) -> list[Path]:
     """The files among these paths and in these folders. Raises SettingError for a path that is neither."""
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file, path))
+            files += sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file, path))
         elif path.is_file():
-            found.append(path)
+            files.append(path)
         else:
             raise SettingError(f"the data {path} does not exist: name text files or folders with text files")
-    return found
+    return files
 
 
 def read_texts(paths: Sequence[Path]) -> tuple[list[Text], int]:
@@ -105,28 +105,28 @@ def _text_of(record: Any) -> Text | None:
         return record if record.strip() else None
     if not isinstance(record, dict):
         return None
-    said = record.get("messages") or record.get("conversations")
-    if isinstance(said, list):
-        messages = tuple(message for one in said if (message := _message(one)))
-        return Chat(messages) if any(one.role == "user" for one in messages) else None
-    asked, answered = (_first(record, names) for names in (_ASKED, _ANSWERED))
-    if asked:
-        more = (Message("assistant", answered),) if answered else ()
-        return Chat((Message("user", asked), *more))
+    turns = record.get("messages") or record.get("conversations")
+    if isinstance(turns, list):
+        messages = tuple(message for turn in turns if (message := _message(turn)))
+        return Chat(messages) if any(message.role == "user" for message in messages) else None
+    question, answer = (_first(record, names) for names in (_ASKED, _ANSWERED))
+    if question:
+        more = (Message("assistant", answer),) if answer else ()
+        return Chat((Message("user", question), *more))
     return _first(record, _TEXTS) or None
 
 
-def _message(one: Any) -> Message | None:
-    if not isinstance(one, dict):
+def _message(record: Any) -> Message | None:
+    if not isinstance(record, dict):
         return None
-    role = _ROLES.get(str(one.get("role") or one.get("from")))
-    content = one.get("content") or one.get("value")
+    role = _ROLES.get(str(record.get("role") or record.get("from")))
+    content = record.get("content") or record.get("value")
     return Message(role, content) if role and isinstance(content, str) else None
 
 
 def _first(record: Mapping[str, Any], names: Sequence[str]) -> str:
-    found = (record.get(name) for name in names)
-    return next((text for text in found if isinstance(text, str) and text.strip()), "")
+    values = (record.get(name) for name in names)
+    return next((text for text in values if isinstance(text, str) and text.strip()), "")
 
 
 def _reason(error: OSError | ValueError | RecursionError) -> str:
