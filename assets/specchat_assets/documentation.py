@@ -10,6 +10,6 @@ _PLACES = (Path(__file__).with_name("docs"), Path(__file__).parents[2] / "docs")
 
 def documentation() -> Mapping[str, str]:
     """The Markdown of each page by its file name, in alphabetical order; empty if the pages are missing."""
-    folder = next((place for place in _PLACES if place.is_dir()), None)
+    folder = next((folder for folder in _PLACES if folder.is_dir()), None)
     pages = sorted(folder.glob("*.md")) if folder else ()
     return {page.name: page.read_text("utf-8") for page in pages}

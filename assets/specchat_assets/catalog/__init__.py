@@ -47,7 +47,7 @@ class Report:
         low, high = 0.0, 1.0
         for _ in range(40):
             middle = (low + high) / 2
-            accepted = sum(middle**place for place in range(1, self.k + 1))
+            accepted = sum(middle**length for length in range(1, self.k + 1))
             low, high = (middle, high) if accepted < drafted else (low, middle)
         return (low + high) / 2
 
@@ -129,7 +129,7 @@ class Catalog:
     def of(self, repository: str) -> Model | None:
         """The model of a repository on the hub, ignoring case; None if it is not in the catalog."""
         wanted = repository.lower()
-        return next((one for one in self.models.values() if (one.repository or "").lower() == wanted), None)
+        return next((model for model in self.models.values() if (model.repository or "").lower() == wanted), None)
 
     def drafts_for(self, target: Model) -> list[CatalogPair]:
         """The known pairs of a target."""

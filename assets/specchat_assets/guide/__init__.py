@@ -78,12 +78,12 @@ def quoting(message: str, passage: Passage) -> str:
 def features(message: str, buckets: int) -> list[int]:
     """The hashed words, pairs of words, and pieces of words of a message, each once; at least one."""
     words = _WORD.findall(_GREEK.sub(_letter_name, message.lower().replace("'", "")))
-    found = {f"{first} {second}" for first, second in pairwise(words)}
+    texts = {f"{first} {second}" for first, second in pairwise(words)}
     for word in words:
         framed = f"<{word}>"
-        found.add(f"={word}")
-        found.update(framed[at : at + size] for size in _PIECES for at in range(len(framed) - size + 1))
-    return sorted({zlib.crc32(each.encode()) % buckets for each in found}) or [0]
+        texts.add(f"={word}")
+        texts.update(framed[at : at + size] for size in _PIECES for at in range(len(framed) - size + 1))
+    return sorted({zlib.crc32(each.encode()) % buckets for each in texts}) or [0]
 
 
 def _letter_name(letter: re.Match[str]) -> str:
