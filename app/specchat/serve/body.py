@@ -62,7 +62,7 @@ def read_as(kind: type[T], value: dict[str, Any]) -> T:
         return kind.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        param = _place(first["loc"], value, missing=first["type"] == "missing")
+        param = _param(first["loc"], value, missing=first["type"] == "missing")
         raise bad(_message(first["msg"], param), param or None) from None
 
 
@@ -71,17 +71,17 @@ def _message(reason: str, param: str) -> str:
     return f"{param}: {reason}" if param else reason
 
 
-def _place(parts: Sequence[str | int], value: Any, *, missing: bool) -> str:
-    """The place of a value as `messages[0].content`; names that pydantic gives to kinds of values are left out."""
-    place = ""
+def _param(parts: Sequence[str | int], value: Any, *, missing: bool) -> str:
+    """The path of a value as `messages[0].content`; names that pydantic gives to kinds of values are left out."""
+    param = ""
     for part in parts:
         if isinstance(part, int) and isinstance(value, list) and part < len(value):
-            place, value = f"{place}[{part}]", value[part]
+            param, value = f"{param}[{part}]", value[part]
         elif isinstance(value, dict) and part in value:
-            place, value = f"{place}.{part}" if place else str(part)[:_ALLOWED_AS_NAME], value[part]
+            param, value = f"{param}.{part}" if param else str(part)[:_ALLOWED_AS_NAME], value[part]
     if missing:
-        place = f"{place}.{parts[-1]}" if place else str(parts[-1])
-    return place
+        param = f"{param}.{parts[-1]}" if param else str(parts[-1])
+    return param
 
 
 def _no_constant(name: str) -> NoReturn:

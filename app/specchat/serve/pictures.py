@@ -1,4 +1,4 @@
-"""The images of requests, which may be hostile: a process of its own reads each, as it does for attachments."""
+"""The images of requests, which may be hostile: a process of its own reads each, like attachments."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ class Pictures:
     async def unpacked(self, request: Generate) -> Generate:
         """The request with images that the engine can take.
 
-        Raises ApiError, which names its place, for an image that cannot be read, for one too many, and if the model
+        Raises ApiError, which names its path, for an image that cannot be read, for one too many, and if the model
         sees none.
         """
         groups = [[image for image in message.images if isinstance(image, GivenImage)] for message in request.messages]
         shown = [image for images in groups for image in images]
         if shown and (why := self._engine.info.no_images_because):
-            raise bad(f"{shown[0].place}: {why}", shown[0].place)
+            raise bad(f"{shown[0].param}: {why}", shown[0].param)
         for images in groups:
             _check_number(images, MOST_IMAGES, "a message")
         _check_number(shown, _MOST_IN_ALL, "in all messages together")
         left, pngs = self._most, {}
         for image in shown:
-            pngs[image.place] = png = await self._png(image)
+            pngs[image.param] = png = await self._png(image)
             left -= len(png)
             if left < 0:
                 limit = f"{self._most >> 20} MiB as PNG in base 64"
-                raise bad(f"{image.place}: all images together have more than {limit}", image.place)
+                raise bad(f"{image.param}: all images together have more than {limit}", image.param)
         messages = (
-            replace(message, images=tuple(PNG_URL + pngs[image.place] for image in images))
+            replace(message, images=tuple(PNG_URL + pngs[image.param] for image in images))
             for message, images in zip(request.messages, groups, strict=True)
         )
         return replace(request, messages=tuple(messages))
@@ -74,9 +74,9 @@ class Pictures:
         try:
             if png is None:
                 async with self._turn:
-                    png = (await asyncio.to_thread(picture_given, image.place, image, gone.is_set)).png
+                    png = (await asyncio.to_thread(picture_given, image.param, image, gone.is_set)).png
         except AttachmentError as error:
-            raise bad(str(error), image.place) from None
+            raise bad(str(error), image.param) from None
         finally:
             gone.set()
         self._known[name] = png
@@ -87,5 +87,5 @@ class Pictures:
 
 def _check_number(images: Sequence[GivenImage], most: int, where: str) -> None:
     if len(images) > most:
-        place = images[most].place
-        raise bad(f"{place} is one image too many: the limit is {most} {where}", place)
+        param = images[most].param
+        raise bad(f"{param} is one image too many: the limit is {most} {where}", param)

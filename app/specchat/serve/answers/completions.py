@@ -62,8 +62,8 @@ class CompletionShape(ChoicesShape):
         if not self._tells_tokens:
             return None
         logprobs: Logprobs = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
-        for place, position in enumerate(positions):
-            unknown = first and place == 0
+        for index, position in enumerate(positions):
+            unknown = first and index == 0
             likeliest = {token.text: token.logprob for token in (position.token, *position.likeliest)}
             logprobs["tokens"].append(position.token.text)
             logprobs["token_logprobs"].append(None if unknown else position.token.logprob)

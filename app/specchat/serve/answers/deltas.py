@@ -178,5 +178,5 @@ def without_paths(line: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_path(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _without_path(one) for name, one in value.items() if name != "path"}
-    return [_without_path(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: _without_path(item) for name, item in value.items() if name != "path"}
+    return [_without_path(item) for item in value] if isinstance(value, list | tuple) else value

@@ -90,20 +90,20 @@ def usage(figures: Sequence[AnswerFigures], *, predicts: bool, prompts: int = 1)
     The tokens of a prediction that were accepted or rejected are those of prompt lookup, which drafts it.
     """
     each = len(figures) // prompts or 1
-    asked = sum(one.prompt_tokens for one in figures[::each])
-    made = sum(one.num_tokens for one in figures)
+    prompt_tokens = sum(answer.prompt_tokens for answer in figures[::each])
+    completion_tokens = sum(answer.num_tokens for answer in figures)
     details: dict[str, int] = {}
-    if thought := sum(one.reasoning_tokens for one in figures):
+    if thought := sum(answer.reasoning_tokens for answer in figures):
         details["reasoning_tokens"] = thought
     if predicts:
-        accepted = sum(one.of_lookup.num_accepted_tokens for one in figures)
+        accepted = sum(answer.of_lookup.num_accepted_tokens for answer in figures)
         details["accepted_prediction_tokens"] = accepted
-        details["rejected_prediction_tokens"] = sum(one.of_lookup.num_draft_tokens for one in figures) - accepted
+        details["rejected_prediction_tokens"] = sum(answer.of_lookup.num_draft_tokens for answer in figures) - accepted
     return {
-        "prompt_tokens": asked,
-        "completion_tokens": made,
-        "total_tokens": asked + made,
-        "prompt_tokens_details": {"cached_tokens": sum(one.cached_tokens for one in figures[::each])},
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "total_tokens": prompt_tokens + completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": sum(answer.cached_tokens for answer in figures[::each])},
     } | ({"completion_tokens_details": details} if details else {})
 
 

@@ -124,7 +124,7 @@ class MessagesShape(Shape):
 def _object(arguments: str) -> dict[str, Any]:
     """Reads the arguments of a call; what isn't an object, as in an answer that was cut short, is kept as a text."""
     try:
-        found = json.loads(arguments or "{}")
+        value = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"arguments": arguments}
+        value = None
+    return value if isinstance(value, dict) else {"arguments": arguments}

@@ -51,14 +51,14 @@ class Releasing:
 
     def _certain(self) -> int:
         """The length of the text before a stop string, or before an end that may begin one."""
-        found = [place for stop in self.stop if (place := self._held.find(stop)) >= 0]
-        return min(found) if found else len(self._held) - held_back(self._held, self.stop)
+        indexes = [index for stop in self.stop if (index := self._held.find(stop)) >= 0]
+        return min(indexes) if indexes else len(self._held) - held_back(self._held, self.stop)
 
-    def _positions(self, place: int, *, at_the_end: bool) -> tuple[Position, ...]:
-        """The tokens whose text ends before a place; at the answer's end those that begin before it."""
+    def _positions(self, limit: int, *, at_the_end: bool) -> tuple[Position, ...]:
+        """The tokens whose text ends before a limit; at the answer's end those that begin before it."""
 
         def is_out(start: int, text: str) -> bool:
-            return start < place if at_the_end else start + max(len(text), 1) <= place
+            return start < limit if at_the_end else start + max(len(text), 1) <= limit
 
         out = tuple(position for start, text, position in self._waiting if position and is_out(start, text))
         self._waiting = [] if at_the_end else [token for token in self._waiting if not is_out(*token[:2])]

@@ -23,13 +23,13 @@ _IMAGES: Final = ("image_url", "input_image")
 
 
 class GivenImage(str):
-    """An image as a client sent it, in base 64. `place` is its place in the request."""
+    """An image as a client sent it, in base 64. `param` says where it stands in the request."""
 
-    place: str
+    param: str
 
-    def __new__(cls, place: str, data: str) -> Self:
+    def __new__(cls, param: str, data: str) -> Self:
         image = super().__new__(cls, data)
-        image.place = place
+        image.param = param
         return image
 
 
@@ -73,9 +73,9 @@ class GivenMessage(Wire):
     tool_calls: list[FunctionCall] | None = None
     tool_call_id: str | None = None
 
-    def for_engine(self, place: str) -> ChatMessage:
+    def for_engine(self, param: str) -> ChatMessage:
         """The message for the engine. Raises ApiError for a part that is neither text nor image."""
-        text, images = said(self.content or "", f"{place}.content")
+        text, images = text_and_images(self.content or "", f"{param}.content")
         calls = tuple(
             ToolCall(call.function.name, call.function.arguments or "{}", call.id or f"call_{number}")
             for number, call in enumerate(self.tool_calls or ())
@@ -84,52 +84,52 @@ class GivenMessage(Wire):
         return ChatMessage(role, text, calls, call_id, name, images, self.reasoning_content or "")
 
 
-def said(content: str | Sequence[ContentPart], place: str) -> tuple[str, tuple[GivenImage, ...]]:
+def text_and_images(content: str | Sequence[ContentPart], param: str) -> tuple[str, tuple[GivenImage, ...]]:
     """The text of a message's content, and its images. Raises ApiError for a part that is neither."""
     if isinstance(content, str):
         return content, ()
     texts, images = [], []
     for number, part in enumerate(content):
-        where = f"{place}[{number}]"
+        part_param = f"{param}[{number}]"
         if part.type in _IMAGES:
             url = part.image_url.url if isinstance(part.image_url, ImageUrl) else part.image_url
-            images.append(image_at(url or "", f"{where}.image_url"))
+            images.append(image_at(url or "", f"{part_param}.image_url"))
         else:
-            texts.append(_text(part, where))
+            texts.append(_text(part, part_param))
     return "".join(texts), tuple(images)
 
 
-def image_at(url: str, place: str) -> GivenImage:
+def image_at(url: str, param: str) -> GivenImage:
     """The image in a data: URL; its type is what the data say. Raises ApiError for any other URL."""
     head, _, data = url.partition(",")
     head = head.strip().lower()
     if head.startswith(("http:", "https:")):
-        raise bad(f"{place} is an address, and this server fetches nothing: send the image as a data: URL", place)
+        raise bad(f"{param} is an address, and this server fetches nothing: send the image as a data: URL", param)
     if not (head.startswith("data:") and head.endswith(";base64")):
-        raise bad(f"{place} is no data: URL of an image in base 64, such as data:image/png;base64,…", place)
-    return GivenImage(place, data)
+        raise bad(f"{param} is no data: URL of an image in base 64, such as data:image/png;base64,…", param)
+    return GivenImage(param, data)
 
 
-def joined(content: str | Sequence[ContentPart], place: str) -> str:
+def joined(content: str | Sequence[ContentPart], param: str) -> str:
     """The text of a message's content. Raises ApiError for a part that is no text."""
     if isinstance(content, str):
         return content
-    return "".join(_text(part, f"{place}[{number}]") for number, part in enumerate(content))
+    return "".join(_text(part, f"{param}[{number}]") for number, part in enumerate(content))
 
 
-def _text(part: ContentPart, place: str) -> str:
+def _text(part: ContentPart, param: str) -> str:
     if part.type == "refusal":
         return part.refusal or ""
     if part.type not in _TEXTS:
-        raise no_text(part.type, place)
+        raise no_text(part.type, param)
     if part.text is None:
-        raise bad(f"{place} has no text", f"{place}.text")
+        raise bad(f"{param} has no text", f"{param}.text")
     return part.text
 
 
-def no_text(kind: str, place: str) -> ApiError:
+def no_text(kind: str, param: str) -> ApiError:
     """The error for a part of a message that is a file, sound or anything else that is not read there."""
-    return bad(f"{place} is of type {kind[:80]!r}: messages may have texts and images, other places texts only", place)
+    return bad(f"{param} is of type {kind[:80]!r}: messages may have texts and images, other places texts only", param)
 
 
 def check_messages(messages: Sequence[object], param: str) -> None:

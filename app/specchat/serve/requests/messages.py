@@ -162,7 +162,7 @@ class MessagesRequest(CountRequest):
         return (self.request(offer, self.max_tokens),)
 
 
-def _for_engine(message: AnthropicMessage, place: str) -> list[ChatMessage]:
+def _for_engine(message: AnthropicMessage, param: str) -> list[ChatMessage]:
     """One message as the engine takes it: results of tools are messages of their own, before the text."""
     blocks = [ContentBlock(type="text", text=message.content)] if isinstance(message.content, str) else message.content
     results: list[ChatMessage] = []
@@ -170,58 +170,58 @@ def _for_engine(message: AnthropicMessage, place: str) -> list[ChatMessage]:
     images: list[GivenImage] = []
     texts, thoughts = "", ""
     for number, block in enumerate(blocks):
-        where = f"{place}.content[{number}]"
+        block_param = f"{param}.content[{number}]"
         match block.type:
             case "text":
                 texts += block.text or ""
             case "image":
-                images.append(_image(block, where))
+                images.append(_image(block, block_param))
             case "thinking":
                 thoughts += block.thinking or ""
             case "tool_use":
                 if not (block.id and block.name):
-                    raise bad(f"{where} needs id and name", where)
+                    raise bad(f"{block_param} needs id and name", block_param)
                 calls.append(ToolCall(block.name, json.dumps(block.input or {}, ensure_ascii=False), block.id))
             case "tool_result":
                 if not block.tool_use_id:
-                    raise bad(f"{where} needs tool_use_id", f"{where}.tool_use_id")
-                text, shown = _result(block.content or "", f"{where}.content")
+                    raise bad(f"{block_param} needs tool_use_id", f"{block_param}.tool_use_id")
+                text, shown = _result(block.content or "", f"{block_param}.content")
                 results.append(ChatMessage("tool", text, tool_call_id=block.tool_use_id, images=shown))
             case kind if kind not in _UNREAD:
-                raise no_text(kind, where)
-    said = ChatMessage(message.role, texts, tuple(calls), images=tuple(images), reasoning=thoughts)
-    return [*results, said] if texts or images or thoughts or calls or not results else results
+                raise no_text(kind, block_param)
+    own_message = ChatMessage(message.role, texts, tuple(calls), images=tuple(images), reasoning=thoughts)
+    return [*results, own_message] if texts or images or thoughts or calls or not results else results
 
 
-def _result(content: str | list[ContentBlock], place: str) -> tuple[str, tuple[GivenImage, ...]]:
+def _result(content: str | list[ContentBlock], param: str) -> tuple[str, tuple[GivenImage, ...]]:
     """The text of a tool's result, and its images. Raises ApiError for a block that is neither."""
     if isinstance(content, str):
         return content, ()
     texts, images = [], []
     for number, block in enumerate(content):
-        where = f"{place}[{number}]"
+        block_param = f"{param}[{number}]"
         match block.type:
             case "text":
                 texts.append(block.text or "")
             case "image":
-                images.append(_image(block, where))
+                images.append(_image(block, block_param))
             case kind:
-                raise no_text(kind, where)
+                raise no_text(kind, block_param)
     return "".join(texts), tuple(images)
 
 
-def _image(block: ContentBlock, place: str) -> GivenImage:
+def _image(block: ContentBlock, param: str) -> GivenImage:
     """The image of a block. Raises ApiError for one that is not sent with the request."""
     if block.source is None or block.source.type != "base64":
-        raise bad(f"{place}.source is no image in base 64, and this server fetches nothing", f"{place}.source")
-    return GivenImage(f"{place}.source", block.source.data)
+        raise bad(f"{param}.source is no image in base 64, and this server fetches nothing", f"{param}.source")
+    return GivenImage(f"{param}.source", block.source.data)
 
 
-def _texts(content: str | list[ContentBlock], place: str) -> str:
+def _texts(content: str | list[ContentBlock], param: str) -> str:
     """The text of a content that can hold nothing else. Raises ApiError for a block that is no text."""
     if isinstance(content, str):
         return content
     for number, block in enumerate(content):
         if block.type != "text":
-            raise no_text(block.type, f"{place}[{number}]")
+            raise no_text(block.type, f"{param}[{number}]")
     return "".join(block.text or "" for block in content)

@@ -10,7 +10,7 @@ from pydantic import Field
 from specchat.engine_process.protocol import ChatMessage, Generate, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import ModelOffer, Sampling, Wire
-from specchat.serve.requests.content import ContentPart, check_messages, said
+from specchat.serve.requests.content import ContentPart, check_messages, text_and_images
 from specchat.serve.requests.formats import ResponseFormat, grammar_of
 from specchat.serve.requests.tools import FunctionTool, Mode, check_grammar, chosen_tools
 from specchat_engine.prompt.messages import ToolCall
@@ -140,25 +140,25 @@ class ResponsesRequest(Sampling):
         return chosen_tools(offered, choice, named=named, parallel=parallel, param="tool_choice")
 
 
-def _add(messages: list[ChatMessage], item: Item, place: str) -> None:
+def _add(messages: list[ChatMessage], item: Item, param: str) -> None:
     """Adds an item to a conversation. Calls join the message of the model before them."""
     if item.type == "message":
         if item.role is None:
-            raise bad(f"{place} has no role", f"{place}.role")
-        text, images = said(item.content or "", f"{place}.content")
+            raise bad(f"{param} has no role", f"{param}.role")
+        text, images = text_and_images(item.content or "", f"{param}.content")
         role = "system" if item.role == "developer" else item.role
         messages.append(ChatMessage(role, text, images=images, reasoning=""))
     elif item.type == "function_call":
         if not (item.name and item.call_id):
-            raise bad(f"{place} needs name and call_id", place)
+            raise bad(f"{param} needs name and call_id", param)
         if not messages or messages[-1].role != "assistant":
             messages.append(ChatMessage("assistant", "", reasoning=""))
         call = ToolCall(item.name, item.arguments or "{}", item.call_id)
         messages[-1] = replace(messages[-1], tool_calls=(*messages[-1].tool_calls, call))
     elif item.type == "function_call_output":
         if not item.call_id:
-            raise bad(f"{place} needs call_id", f"{place}.call_id")
-        text, images = said(item.output or "", f"{place}.output")
+            raise bad(f"{param} needs call_id", f"{param}.call_id")
+        text, images = text_and_images(item.output or "", f"{param}.output")
         messages.append(ChatMessage("tool", text, tool_call_id=item.call_id, images=images))
     elif item.type != "reasoning":
-        raise bad(f"{place} is of type {item.type[:80]!r}: send messages, function calls and their outputs", place)
+        raise bad(f"{param} is of type {item.type[:80]!r}: send messages, function calls and their outputs", param)
