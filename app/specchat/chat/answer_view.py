@@ -18,15 +18,15 @@ def view_of(trace: Trace, memory: MemoryUse | None = None) -> TurnView:
     return TurnView.of(trace.rounds, trace.stats, memory, verifier=str(trace.start.get("verifier") or ""))
 
 
-def explained_round(trace: Trace, place: int, removed: Mapping[int, str]) -> list[Explanation]:
-    """The explanations of the tokens of round `place`, the target's own last.
+def explained_round(trace: Trace, index: int, removed: Mapping[int, str]) -> list[Explanation]:
+    """The explanations of the tokens of round `index`, the target's own last.
 
     `removed` has, by token id, the sampling stage that removed a token from the target's candidates.
     """
     temperature = trace.start.get("params", {}).get("temperature")
-    event = trace.rounds[place]
+    event = trace.rounds[index]
     decided = Decided(event.verifier or str(trace.start.get("verifier") or ""), temperature, removed)
-    before = sum(event.num_emitted for event in trace.rounds[:place])
+    before = sum(event.num_emitted for event in trace.rounds[:index])
     return explain_round(event, decided, in_thought(trace)[before : before + event.num_emitted])
 
 

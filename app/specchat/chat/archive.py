@@ -128,8 +128,8 @@ class Archive:
     def turned(self, session: StoredSession, settings: Settings) -> None:
         """Stores the settings with which a session continues."""
         if session.id in self._known:
-            kept = asdict(settings)
-            self._keeper.do(lambda store: store.set_settings(session.id, kept), instead_of=("turned", session.id))
+            values = asdict(settings)
+            self._keeper.do(lambda store: store.set_settings(session.id, values), instead_of=("turned", session.id))
 
     def tidy(self) -> None:
         """Erases sessions that were deleted long ago, and images that no message shows any more."""
@@ -144,8 +144,8 @@ class Archive:
         """A stored conversation, read after all waiting writes; None if there is none."""
 
         def load(store: Store) -> Conversation | None:
-            found = store.session(session)
-            return Conversation(found, store.messages(session)) if found else None
+            stored = store.session(session)
+            return Conversation(stored, store.messages(session)) if stored else None
 
         conversation = await self.do(load)
         if conversation is not None:
@@ -173,13 +173,13 @@ class Archive:
     def rounds(self, message: int) -> Sequence[Round]:
         """The rounds of an answer, without waiting for long; empty if they were not stored or cannot be read now."""
         if message not in self._traces and self.trouble is None:
-            found = self._keeper.do(lambda store: store.trace(message))
+            reading = self._keeper.do(lambda store: store.trace(message))
             try:
-                lines = found.result(_MOMENT)
+                lines = reading.result(_MOMENT)
                 if lines:
                     self._remember(message, _last_trace(lines))
             except (SpecchatError, TimeoutError, CancelledError):
-                found.cancel()
+                reading.cancel()
         return self._traces[message].rounds if message in self._traces else ()
 
     async def do(self, work: Callable[[Store], T]) -> T:
@@ -211,11 +211,11 @@ class Archive:
         from specchat.traces.exports import export_session
         from specchat.traces.exports.document import SaidMessage, with_calls, with_images
 
-        said = conversation.path()
+        branch = conversation.path()
         answerer = model_name(loaded.target) if loaded else "answer"
-        traces = [trace for message in said if (trace := await self.sound_trace(message)) is not None]
+        traces = [trace for message in branch if (trace := await self.sound_trace(message)) is not None]
         messages: list[SaidMessage] = []
-        for message in said:
+        for message in branch:
             role, content = with_calls(message.to_message())
             named = with_images(content, (image.label for image in message.images))
             messages.append((role, named, message.figures or ""))
@@ -289,7 +289,7 @@ _COUNTED = 999
 """Larger numbers are ids, which have 63 random bits."""
 
 
-def session_to_resume(asked: str, path: Path) -> int:
+def session_to_resume(name: str, path: Path) -> int:
     """The id of the session that `--resume` names: `last`, a small number that counts back from the last one as
     `/sessions` in the plain mode does, or an id.
 
@@ -298,18 +298,18 @@ def session_to_resume(asked: str, path: Path) -> int:
     if not path.exists():
         raise ConfigError("--resume finds no session: none was kept yet; start one without it")
     with Store.open(path) as store:
-        if asked == LAST:
+        if name == LAST:
             newest = store.sessions(1)
             if not newest:
                 raise ConfigError("--resume finds no session: none was kept yet; start one without it")
             return newest[0].id
-        if not asked.isascii() or not asked.isdigit():
-            raise ConfigError(f"--resume is {asked!r}: use last, or a session's number")
-        if 0 < int(asked) <= _COUNTED:
-            latest = store.sessions(int(asked))
-            if len(latest) < int(asked):
-                raise ConfigError(f"--resume is {asked}: there are only {len(latest)}; use last, or a smaller number")
+        if not name.isascii() or not name.isdigit():
+            raise ConfigError(f"--resume is {name!r}: use last, or a session's number")
+        if 0 < int(name) <= _COUNTED:
+            latest = store.sessions(int(name))
+            if len(latest) < int(name):
+                raise ConfigError(f"--resume is {name}: there are only {len(latest)}; use last, or a smaller number")
             return latest[-1].id
-        if int(asked) >= 2**63 or store.session(int(asked)) is None:
-            raise ConfigError(f"--resume is {asked}: there is no such session; use last, or find it with Ctrl+O")
-        return int(asked)
+        if int(name) >= 2**63 or store.session(int(name)) is None:
+            raise ConfigError(f"--resume is {name}: there is no such session; use last, or find it with Ctrl+O")
+        return int(name)

@@ -57,8 +57,8 @@ class Attachment:
     def size(self) -> str:
         """About how much of the context the text takes: `a.py: about 1,200 tokens`."""
         tokens = max(len(self.text.encode()) // BYTES_A_TOKEN, 1)
-        place = max(len(str(tokens)) - 2, 0)
-        return f"{self.name}: about {round(tokens, -place):,} token{'' if tokens == 1 else 's'}"
+        digits = max(len(str(tokens)) - 2, 0)
+        return f"{self.name}: about {round(tokens, -digits):,} token{'' if tokens == 1 else 's'}"
 
 
 def pages_named(message: str) -> tuple[str, ...]:
@@ -80,24 +80,24 @@ def read_attachments(message: str, folder: Path, stopped: Stopped = bool) -> tup
     A name that is not a file and does not look like one is part of the message, as in `@property`. Raises
     AttachmentError, naming the file, if a file is missing, cannot be read, or is too large, and once it is `stopped`.
     """
-    found: dict[Path | str, Attachment] = {}
+    attachments: dict[Path | str, Attachment] = {}
     left = MOST_BYTES
     for mention in mentions(message):
         page = _bare(mention)
         if is_page(page):
-            if page not in found:
-                found[page] = _page(page, left, stopped)
-                left -= len(found[page].text.encode())
+            if page not in attachments:
+                attachments[page] = _page(page, left, stopped)
+                left -= len(attachments[page].text.encode())
             continue
         named = _file(mention, folder)
-        if named is None or named[1] in found:
+        if named is None or named[1] in attachments:
             continue
         name, path = named
-        found[path] = _attached(clean_line(name), path, left, stopped)
-        left -= len(found[path].text.encode())
-        if sum(each.image is not None for each in found.values()) > MOST_IMAGES:
+        attachments[path] = _attached(clean_line(name), path, left, stopped)
+        left -= len(attachments[path].text.encode())
+        if sum(each.image is not None for each in attachments.values()) > MOST_IMAGES:
             raise AttachmentError(f"{clean_line(name)} is one picture too many: {_MOST_SHOWN}")
-    return tuple(found.values())
+    return tuple(attachments.values())
 
 
 def text_of_file(path: Path) -> str:
@@ -121,14 +121,14 @@ def images_in_files(paths: Sequence[Path]) -> tuple[StoredImage, ...]:
     """
     if len(paths) > MOST_IMAGES:
         raise AttachmentError(f"{clean_line(str(paths[MOST_IMAGES]))} is one picture too many: {_MOST_SHOWN}")
-    found = []
+    images = []
     for path in paths:
         name = clean_line(str(path))
         is_other = kind_of_name(path.name) != "image" and path.exists()
         if is_other or (image := _attached(name, path, 0).image) is None:
             raise AttachmentError(f"{name} is no picture: use PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF")
-        found.append(image)
-    return tuple(found)
+        images.append(image)
+    return tuple(images)
 
 
 def with_attachments(message: str, attachments: Sequence[Attachment]) -> str:
@@ -166,8 +166,10 @@ def _attached(name: str, path: Path, left: int, stopped: Stopped = bool) -> Atta
 
 
 def _page(url: str, left: int, stopped: Stopped) -> Attachment:
-    found, name = page_at(url, left, stopped), clean_line(url)
-    return Attachment(name, image=_kept(name, found)) if isinstance(found, Picture) else Attachment(name, found.text)
+    content, name = page_at(url, left, stopped), clean_line(url)
+    return (
+        Attachment(name, image=_kept(name, content)) if isinstance(content, Picture) else Attachment(name, content.text)
+    )
 
 
 def _kept(name: str, picture: Picture) -> StoredImage:

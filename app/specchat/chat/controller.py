@@ -33,7 +33,7 @@ Names = Callable[[], Iterable[tuple[str, str]]]
 
 
 class FrontEnd(Protocol):
-    """Shows what the user is told, and asks the user."""
+    """Shows messages to the user, and asks the user."""
 
     def note(self, text: str, *, passing: bool = False) -> None:
         """Says a line that the user needs now; a `passing` one ends with what it is about."""

@@ -66,20 +66,20 @@ class Conversation:
         What is summarised is replaced by the last summary, in the system prompt. Empty answers are included, since many
         templates reject two user messages in a row.
         """
-        summary, said = _since_summary(self.path() if answer is None else self.before(answer))
+        summary, messages = _since_summary(self.path() if answer is None else self.before(answer))
         system = self.session.system if summary is None else with_summary(self.session.system, summary)
         begin = [ChatMessage("system", system)] if system else []
-        return (*begin, *map(chat_message, said))
+        return (*begin, *map(chat_message, messages))
 
     def summarise(self, answer: int, num_messages: int, summary: str) -> StoredMessage | None:
         """Replaces the first messages that the model was to read for this answer by a summary of them.
 
-        Returns the message that holds it from now on; None if there are not so many messages.
+        Returns the message that holds it from now on; None if there are fewer messages.
         """
-        _, said = _since_summary(self.before(answer))
-        if not 0 < num_messages <= len(said):
+        _, messages = _since_summary(self.before(answer))
+        if not 0 < num_messages <= len(messages):
             return None
-        return self.put(replace(said[num_messages - 1], summary=summary))
+        return self.put(replace(messages[num_messages - 1], summary=summary))
 
     def place(self, message: int) -> tuple[int, int]:
         """The number of this message among its siblings, from 1, and how many there are."""
@@ -123,8 +123,8 @@ class Conversation:
 
     def begin_answer(self) -> StoredMessage:
         """Adds an empty answer. Its noise is that of the turn and of a new attempt. A result counts as a turn."""
-        said = self.path()
-        turn = max(sum(message.role in ("user", "tool") for message in said) - 1, 0)
+        branch = self.path()
+        turn = max(sum(message.role in ("user", "tool") for message in branch) - 1, 0)
         beside = (node for node in self._messages.values() if node.parent == self.head and node.role == "assistant")
         attempt = max((node.attempt + 1 for node in beside), default=0)
         return self._add(
@@ -195,12 +195,12 @@ def chat_message(message: StoredMessage) -> ChatMessage:
     return replace(ChatMessage.of(message.to_message()), images=images)
 
 
-def _since_summary(said: list[StoredMessage]) -> tuple[str | None, list[StoredMessage]]:
+def _since_summary(branch: list[StoredMessage]) -> tuple[str | None, list[StoredMessage]]:
     """The last summary in a branch, and the messages after it."""
-    for place in range(len(said), 0, -1):
-        if (summary := said[place - 1].summary) is not None:
-            return summary, said[place:]
-    return None, said
+    for length in range(len(branch), 0, -1):
+        if (summary := branch[length - 1].summary) is not None:
+            return summary, branch[length:]
+    return None, branch
 
 
 def title_of(text: str) -> str:

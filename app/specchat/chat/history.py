@@ -118,10 +118,10 @@ class PromptHistory:
                 if not alone:
                     return
                 lines = self._path.read_bytes()[-MOST_BYTES:].split(b"\n")[1:]
-                kept = [line for line in lines if _entry(line) is not None][-MOST_ENTRIES:]
+                newest = [line for line in lines if _entry(line) is not None][-MOST_ENTRIES:]
                 descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(b"".join(line + b"\n" for line in kept))
+                    file.write(b"".join(line + b"\n" for line in newest))
                 unfinished.replace(self._path)
         except OSError as error:
             _log.warning("the history stays long: %s", error)
@@ -190,10 +190,10 @@ class HistoryWalk:
         """The entry before this one; None if there is none."""
         if self._place is None:
             self._draft = draft
-        place = len(self._entries) if self._place is None else self._place
-        if place == 0:
+        index = len(self._entries) if self._place is None else self._place
+        if index == 0:
             return None
-        self._place = place - 1
+        self._place = index - 1
         return self._entries[self._place]
 
     def newer(self) -> HistoryEntry | None:
@@ -220,24 +220,24 @@ class HistorySearch(NamedTuple):
     entries: Sequence[HistoryEntry]
     draft: HistoryEntry
     query: str = ""
-    found: tuple[HistoryEntry, ...] = ()
-    place: int = 0
+    matches: tuple[HistoryEntry, ...] = ()
+    position: int = 0
 
     @property
     def shown(self) -> HistoryEntry:
         """The entry that is shown; the draft if nothing matches."""
-        return self.found[self.place] if self.found else self.draft
+        return self.matches[self.position] if self.matches else self.draft
 
     def looking_for(self, query: str) -> HistorySearch:
         """The search with another query, at its newest match. An empty query matches nothing."""
         exact = query != query.lower()
-        found: dict[HistoryEntry, None] = {}
+        matches: dict[HistoryEntry, None] = {}
         for entry in reversed(self.entries):
             if query and query in (entry.text if exact else entry.text.lower()):
-                found.setdefault(entry)
-        return HistorySearch(self.entries, self.draft, query, tuple(found))
+                matches.setdefault(entry)
+        return HistorySearch(self.entries, self.draft, query, tuple(matches))
 
     def moved(self, steps: int) -> HistorySearch:
         """Moved by `steps` to older matches, or to newer ones if negative."""
-        place = min(max(self.place + steps, 0), max(len(self.found) - 1, 0))
-        return HistorySearch(self.entries, self.draft, self.query, self.found, place)
+        position = min(max(self.position + steps, 0), max(len(self.matches) - 1, 0))
+        return HistorySearch(self.entries, self.draft, self.query, self.matches, position)

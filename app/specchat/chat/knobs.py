@@ -60,12 +60,12 @@ class Knob(Generic[Holder]):
         return self._steps.shown.get(value, digits)
 
     def turned(self, holder: Holder, count: int) -> Holder:
-        """The holder with this setting so many steps further: names go round, numbers stop at their ends."""
+        """The holder with this setting `count` steps further: names go round, numbers stop at their ends."""
         value = self._value(holder)
         if isinstance(self.kind, Choice):
             names = self.kind.rule.names
-            place = names.index(value) if value in names else 0
-            return self._with(holder, names[(place + count) % len(names)])
+            index = names.index(value) if value in names else 0
+            return self._with(holder, names[(index + count) % len(names)])
         return self._with(holder, self._stepped(value, count, self.kind)) if count else holder
 
     def typed(self, holder: Holder, text: str) -> Holder:
@@ -123,7 +123,7 @@ def _doubled(value: int, count: int, high: int) -> int:
 
 def live_knobs(drafters: Sequence[str], k_max: int) -> dict[str, Knob[Settings]]:
     """Everything that changes from the next round on, by its name in `/set`, for a pair with these limits."""
-    found: dict[str, Knob[Settings]] = {}
+    knobs: dict[str, Knob[Settings]] = {}
     for setting in SETTINGS:
         kind = setting.kind
         if setting.is_live and isinstance(kind, Number | Choice):
@@ -131,8 +131,8 @@ def live_knobs(drafters: Sequence[str], k_max: int) -> dict[str, Knob[Settings]]
                 kind = Choice(OneOf(tuple(drafters)))
             elif setting.key == "k" and isinstance(kind, Number):
                 kind = Number(replace(kind.rule, high=k_max))
-            found[setting.typed] = Knob(setting, kind)
-    return found
+            knobs[setting.typed] = Knob(setting, kind)
+    return knobs
 
 
 def panel_knobs(drafters: Sequence[str], k_max: int) -> tuple[Knob[Settings], ...]:
@@ -153,13 +153,13 @@ def with_threads(options: LoadOptions, wanted: LoadOptions) -> LoadOptions:
     return replace(options, threads=wanted.threads, threads_draft=wanted.threads_draft)
 
 
-def settings_from(kept: Mapping[str, Any], drafters: Sequence[str], k_max: int) -> Settings:
+def settings_from(stored: Mapping[str, Any], drafters: Sequence[str], k_max: int) -> Settings:
     """The settings of a stored session, with a drafter and a k that the loaded pair has.
 
     Raises SettingError for values that are not allowed.
     """
     try:
-        settings = from_json(Settings, kept)
+        settings = from_json(Settings, stored)
     except (TypeError, ValueError, AttributeError) as error:
         raise SettingError(f"{error}: the present settings stay") from None
     if settings.drafter not in drafters:

@@ -33,8 +33,8 @@ class LibraryNames:
         """Every name that can be loaded, with a few words about it: the user's aliases, then the models' names."""
         self.refresh()
         entries = [*self._entries]
-        aliases = [(alias, f"{one.name} · {_words(one)}") for one in entries for alias in one.aliases]
-        return [*sorted(aliases), *((one.name, _words(one)) for one in entries)]
+        aliases = [(alias, f"{entry.name} · {_words(entry)}") for entry in entries for alias in entry.aliases]
+        return [*sorted(aliases), *((entry.name, _words(entry)) for entry in entries)]
 
     def refresh(self) -> None:
         """Reads the list again, unless that was done a moment ago or is being done."""
@@ -49,11 +49,11 @@ class LibraryNames:
 
     def path_of(self, name: str) -> Path | None:
         """The file of the model with this name or alias; None if there is none."""
-        return next((one.path for one in self._entries if name in (one.name, *one.aliases)), None)
+        return next((entry.path for entry in self._entries if name in (entry.name, *entry.aliases)), None)
 
     def _look(self) -> None:
         try:
-            self._entries = [one for one in self._read() if not one.problem]
+            self._entries = [entry for entry in self._read() if not entry.problem]
         except SpecchatError as error:
             _log.warning("models cannot be named: %s", error)
         self._read_at = monotonic()

@@ -44,8 +44,8 @@ def mention_at(text: str, cursor: int) -> Mention | None:
     """The mention at the cursor, which may be only an `@` so far."""
     start = text.rfind("\n", 0, cursor) + 1
     end = text.find("\n", cursor)
-    found = _MENTION.finditer(text, start, end if end >= 0 else len(text))
-    return next((_mention(match) for match in found if match.start() < cursor <= match.end()), None)
+    matches = _MENTION.finditer(text, start, end if end >= 0 else len(text))
+    return next((_mention(match) for match in matches if match.start() < cursor <= match.end()), None)
 
 
 def written(name: str, *, closed: bool = True) -> str:
@@ -70,10 +70,10 @@ def pasted_mention(text: str, folder: Path) -> str | None:
     else:
         name = re.sub(r"\\(.)", r"\1", line)
     try:
-        found = '"' not in name and (folder / Path(name).expanduser()).is_file()
+        is_file = '"' not in name and (folder / Path(name).expanduser()).is_file()
     except (OSError, RuntimeError, ValueError):
         return None
-    return f"@{written(name)}" if found else None
+    return f"@{written(name)}" if is_file else None
 
 
 def paths_beginning(typed: str, folder: Path) -> list[str]:
@@ -84,14 +84,14 @@ def paths_beginning(typed: str, folder: Path) -> list[str]:
     """
     if typed == "~":
         return ["~/"]
-    place, name = typed[: typed.rfind("/") + 1], typed[typed.rfind("/") + 1 :].casefold()
+    parent, name = typed[: typed.rfind("/") + 1], typed[typed.rfind("/") + 1 :].casefold()
     try:
-        path = folder / Path(place).expanduser()
+        path = folder / Path(parent).expanduser()
         entries = _listed(str(path), path.stat().st_mtime_ns)
     except (OSError, RuntimeError, ValueError):
         return []
-    found = (each for folded, each in entries if folded.startswith(name) and (name or not folded.startswith(".")))
-    return [f"{place}{each}" for each in islice(found, _MOST)]
+    matches = (each for folded, each in entries if folded.startswith(name) and (name or not folded.startswith(".")))
+    return [f"{parent}{each}" for each in islice(matches, _MOST)]
 
 
 @lru_cache(maxsize=4)

@@ -269,7 +269,7 @@ class ChatSession:
         """
         self.phase = Phase.READY
         prompt_tokens, self.prompt_tokens = self.prompt_tokens, None
-        if prompt_tokens is None and ended is not None:  # a server may tell it at the end
+        if prompt_tokens is None and ended is not None:  # a server may send it at the end
             prompt_tokens = ended.stats.get("prompt_tokens") or None
         if ended is not None:
             self.deaths = 0

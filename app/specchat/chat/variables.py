@@ -13,9 +13,9 @@ def variables(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match[1] for match in _VARIABLE.finditer(text)))
 
 
-def variable_after(text: str, place: int) -> tuple[int, int] | None:
-    """The span of the first variable that begins at `place` or later, else of the first one; None if there is none."""
-    match = _VARIABLE.search(text, place) or _VARIABLE.search(text)
+def variable_after(text: str, start: int) -> tuple[int, int] | None:
+    """The span of the first variable that begins at `start` or later, else of the first one; None if there is none."""
+    match = _VARIABLE.search(text, start) or _VARIABLE.search(text)
     return match.span() if match else None
 
 

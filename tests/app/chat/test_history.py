@@ -194,7 +194,7 @@ def search(query: str, *texts: str) -> HistorySearch:
 
 def test_a_search_finds_the_newest_first_and_each_text_once() -> None:
     found = search("a", "a1", "b", "a2", "a1")
-    assert [entry.text for entry in found.found] == ["a1", "a2"]
+    assert [entry.text for entry in found.matches] == ["a1", "a2"]
     assert [found.moved(steps).shown.text for steps in (-1, 0, 1, 5)] == ["a1", "a1", "a2", "a2"]
 
     assert search("a", "ab", "ac").moved(1).looking_for("a").shown == HistoryEntry("ac"), "another query begins again"
@@ -202,5 +202,5 @@ def test_a_search_finds_the_newest_first_and_each_text_once() -> None:
 
 def test_what_holds_nothing_leaves_the_draft_and_a_capital_means_a_capital() -> None:
     assert search("x", "a").shown == search("", "a").shown == search("x", "a").moved(1).shown == DRAFT
-    assert len(search("why", "Why", "why").found) == 2
-    assert [entry.text for entry in search("Why", "Why", "why").found] == ["Why"]
+    assert len(search("why", "Why", "why").matches) == 2
+    assert [entry.text for entry in search("Why", "Why", "why").matches] == ["Why"]

@@ -130,7 +130,7 @@ class Offers:
     def pick(self, index: int) -> None:
         """Take the item at this place."""
         if self._search is not None:
-            self._look(self._search.moved(index - self._search.place))
+            self._look(self._search.moved(index - self._search.position))
             self.close()
         elif self._menu is not None:
             self._take(self._menu.at(index))
@@ -169,8 +169,8 @@ class Offers:
         self._search = search
         if changed:
             self._composer.write(search.shown.text, search.shown.pasted)
-        rows = [(clean_line(entry.text), "") for entry in search.found]
-        chosen = search.place if rows else -1
+        rows = [(clean_line(entry.text), "") for entry in search.matches]
+        chosen = search.position if rows else -1
         if not rows:
             rows = [("no match in the history" if search.query else "type to search", "")]
         title = clean_line(f"history: {search.query}")
