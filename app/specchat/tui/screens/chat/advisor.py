@@ -86,13 +86,13 @@ class Advisor:
         except SpecchatError:
             before = ()
         answer = answered(trace, settings, loaded.drafters, session.k_max, len(before))
-        found = await asyncio.to_thread(review, answer, before, session.advisor)
-        session.advisor = found.memory
-        if found.advice is not None:
-            session.advice = found.advice
-            turn.answer.remark(self._line(found.advice))
-        elif found.notice is not None:
-            turn.answer.remark(f"{found.notice} · /why")
+        result = await asyncio.to_thread(review, answer, before, session.advisor)
+        session.advisor = result.memory
+        if result.advice is not None:
+            session.advice = result.advice
+            turn.answer.remark(self._line(result.advice))
+        elif result.notice is not None:
+            turn.answer.remark(f"{result.notice} · /why")
 
     def _line(self, advice: Advice) -> str:
         parts = [advice.sentence]

@@ -69,15 +69,15 @@ class AnswerWindows:
 
     async def inspect_in_view(self) -> None:
         """Opens the inspector on the answer that the user looks at."""
-        found = self._view.answer_in_view()
-        if found is None:
+        answer = self._view.answer_in_view()
+        if answer is None:
             self._view.note("there is no answer yet")
-        elif self._state.is_running(found):
+        elif self._state.is_running(answer):
             self._view.note("an answer that is written can be looked at when it is over")
         else:
-            await self.inspect(found)
+            await self.inspect(answer)
 
-    async def inspect(self, answer: int, round_index: int | None = None, place: int = 0) -> None:
+    async def inspect(self, answer: int, round_index: int | None = None, token_index: int = 0) -> None:
         """Opens the inspector on an answer, at this round, or at the last one with a rejected token."""
         settings = self._state.settings
         if self._view.needs_local(INSPECTION):
@@ -96,7 +96,7 @@ class AnswerWindows:
                 self._turns.answer_again(answer, prefix)
 
         look = looker(self._client, asked_in(trace), trace, settings)
-        self._owner.app.push_screen(InspectorScreen(trace, at, place, look, self._read), branch)
+        self._owner.app.push_screen(InspectorScreen(trace, at, token_index, look, self._read), branch)
 
     async def explain(self, figure: Figure | None = None, answer: int | None = None) -> None:
         """Explains the figures of an answer: of this one, else of the one that is written, else of the last one."""
@@ -114,15 +114,15 @@ class AnswerWindows:
         """Explains figures, beginning with this one."""
         self._owner.app.push_screen(figures_screen(view, self._read, figure))
 
-    async def explain_token(self, answer: int, round_index: int, place: int) -> None:
+    async def explain_token(self, answer: int, round_index: int, token_index: int) -> None:
         """Explains a token of an answer, and the others of its round."""
         trace = await self._trace(answer)
         if trace is not None:
             indices = [event.index for event in trace.rounds]
             at = indices.index(round_index) if round_index in indices else _telling_round(trace)
-            found = explained_round(trace, at, {})
+            explanations = explained_round(trace, at, {})
             title = f"Round {at + 1} of {len(trace.rounds)}"
-            self._owner.app.push_screen(ExplainScreen(found, place, self._read, title=title))
+            self._owner.app.push_screen(ExplainScreen(explanations, token_index, self._read, title=title))
 
     async def replay(self, answer: int | None) -> None:
         """Plays an answer back."""
@@ -143,10 +143,10 @@ class AnswerWindows:
 
     async def race(self) -> None:
         """Answers the last prompt again, plainly and with speculation, side by side."""
-        found = await self._to_compare()
-        if found is None:
+        comparison = await self._to_compare()
+        if comparison is None:
             return
-        question, settings, trace = found
+        question, settings, trace = comparison
         loaded = self._state.session.loaded
         drafters = loaded.drafters if loaded else ()
         runners = (
@@ -157,10 +157,10 @@ class AnswerWindows:
 
     async def verify(self) -> None:
         """Compares the last answer with plain decoding."""
-        found = await self._to_compare()
-        if found is None:
+        comparison = await self._to_compare()
+        if comparison is None:
             return
-        question, settings, trace = found
+        question, settings, trace = comparison
         if why := not_comparable(trace):
             self._view.note(why)
             return
@@ -245,6 +245,6 @@ class AnswerWindows:
 
 
 def _telling_round(trace: Trace) -> int:
-    """The place of the last round in which a drafted token was rejected, else of the last one."""
-    rejected = [place for place, event in enumerate(trace.rounds) if event.token.kind is TokenKind.CORRECTION]
+    """The index of the last round in which a drafted token was rejected, else of the last one."""
+    rejected = [index for index, event in enumerate(trace.rounds) if event.token.kind is TokenKind.CORRECTION]
     return rejected[-1] if rejected else len(trace.rounds) - 1

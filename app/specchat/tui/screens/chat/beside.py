@@ -48,19 +48,19 @@ class Beside:
             self._view.note(f"two conversations need {LEAST_COLUMNS} columns, this terminal has {width}")
             return
         try:
-            found = await self._find(what)
+            conversation = await self._find(what)
         except SpecchatError as error:
             self._view.note(str(error))
             return
-        if found is None:
+        if conversation is None:
             self._view.note("no other session has these words")
             return
         if self._pane is None:
             self._pane = ConversationPane(Transcript(), second=True)
             await self._screen.query_one("#middle").mount(self._pane, after=self._view.pane)
-        self._other = found
+        self._other = conversation
         self._screen.add_class(_CLASS)
-        self._pane.transcript.load(self._view.entries_of(found))
+        self._pane.transcript.load(self._view.entries_of(conversation))
         self._show()
         self._screen.refresh_bindings()
 
@@ -115,14 +115,14 @@ class Beside:
 
         def matching(store: Store) -> list[int]:
             if not what:
-                return [one.id for one in store.sessions(2)]
+                return [stored.id for stored in store.sessions(2)]
             return [hit.session.id for hit in store.search(what, limit=2)]
 
         if what != NEW:
-            ids = [one for one in await archive.do(matching) if one != here]
-            found = await archive.open(ids[0]) if ids else None
-            if found is not None or what:
-                return found
+            ids = [number for number in await archive.do(matching) if number != here]
+            conversation = await archive.open(ids[0]) if ids else None
+            if conversation is not None or what:
+                return conversation
         return new_conversation(session.options)
 
 

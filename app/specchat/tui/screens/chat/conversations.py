@@ -48,8 +48,8 @@ class PromptCaches:
         """Saves the cache of a session of this many tokens, if that is worth it. Call it only between two answers."""
         if num_tokens < MIN_TOKENS:
             return
-        kept = await self._last(self._client.keep(self._path(session), limit=MAX_BYTES))
-        if isinstance(kept, Kept) and kept.ok:
+        event = await self._last(self._client.keep(self._path(session), limit=MAX_BYTES))
+        if isinstance(event, Kept) and event.ok:
             await asyncio.to_thread(self._remove_old)
 
     async def restore(self, session: int) -> None:
@@ -61,8 +61,8 @@ class PromptCaches:
     async def _last(self, events: Iterator[Event]) -> Event | None:
         """The last event of a blocking call; None after a timeout."""
         with suppress(TimeoutError):
-            found = await asyncio.wait_for(asyncio.to_thread(list, events), _TIMEOUT)
-            return found[-1] if found else None
+            received = await asyncio.wait_for(asyncio.to_thread(list, events), _TIMEOUT)
+            return received[-1] if received else None
         return None
 
     def _path(self, session: int) -> Path:

@@ -133,9 +133,9 @@ class ModelWindows:
 
 def _fitting() -> Fitting:
     """What suits this machine."""
-    place = ask_machine(bandwidth=True)
-    known = suggestions(place, kept_costs())
-    return Fitting(place.words, few(known), note(place, known))
+    machine = ask_machine(bandwidth=True)
+    known = suggestions(machine, kept_costs())
+    return Fitting(machine.words, few(known), note(machine, known))
 
 
 def _wanted(entry: LibraryModel) -> Wanted:

@@ -99,11 +99,11 @@ class Panels:
             key = written_key(self._own_keys.get("chat.help", "f1").partition(",")[0])
             entry.remark(f"{key} searches the docs for “{words}”")
 
-    def read_docs(self, place: SectionAddress) -> None:
+    def read_docs(self, address: SectionAddress) -> None:
         """Opens a section of the documentation."""
         from specchat.tui.screens.help import HelpScreen
 
-        self._screen.app.push_screen(HelpScreen(self._own_keys, place=place))
+        self._screen.app.push_screen(HelpScreen(self._own_keys, place=address))
 
     def show_sessions(self, search: str = "") -> None:
         """Opens the list of the stored sessions."""

@@ -212,11 +212,11 @@ class ToolCalls:
             made.entry.wait("needs your consent")
         server = self._state.session.server
         host = server.host if server is not None else ""
-        asked = ToolConsent(tool, call.arguments, where, host=host)
-        self._screen.app.push_screen(asked, decided)
+        consent = ToolConsent(tool, call.arguments, where, host=host)
+        self._screen.app.push_screen(consent, decided)
 
     def _decide(self, verdict: ConsentAnswer | None) -> None:
         """Answers the thread that asks, if one does."""
-        asked, self._verdict = self._verdict, None
-        if asked is not None and not asked.done():
-            asked.set_result(verdict or ConsentAnswer.NO)
+        awaited, self._verdict = self._verdict, None
+        if awaited is not None and not awaited.done():
+            awaited.set_result(verdict or ConsentAnswer.NO)

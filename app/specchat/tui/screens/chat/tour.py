@@ -97,7 +97,7 @@ _OTHERS = "The tour was made for the built-in pair: with yours its questions may
 
 
 class Tour:
-    """The progress of a visitor. `builtin` tells whether the pair is the one that the questions were chosen for."""
+    """The progress of a visitor. `builtin` says whether the pair is the one that the questions were chosen for."""
 
     def __init__(self, *, builtin: bool) -> None:
         self._place = 0
@@ -189,9 +189,9 @@ class TourGuide:
         elif settings is not None and loaded is not None:
             self._turns.change_settings(step.applied(settings, loaded.drafters))
             self._view.prompt.give_back(step.prompt)
-            said = self._state.session.conversation.path()
-            if step.from_start and said and self._view.prompt.text == step.prompt:
-                self._state.editing = said[0].id
+            messages = self._state.session.conversation.path()
+            if step.from_start and messages and self._view.prompt.text == step.prompt:
+                self._state.editing = messages[0].id
 
     def _restore(self) -> None:
         before, self._before = self._before, None

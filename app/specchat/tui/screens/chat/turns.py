@@ -304,8 +304,8 @@ class TurnRunner:
         if unanswered is not None:
             self._view.put_back(unanswered)
         if session.conversation.holds(turn.message.id):
-            kept = session.conversation.message(turn.message.id)
-            self._state.archive.left(session.conversation.put(replace(kept, state=State.STOPPED)))
+            message = session.conversation.message(turn.message.id)
+            self._state.archive.left(session.conversation.put(replace(message, state=State.STOPPED)))
         else:
             self._state.store_ended(turn.message, None)
         self._on_change()

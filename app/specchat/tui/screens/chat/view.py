@@ -206,8 +206,8 @@ class ChatView:
     def unsay(self, text: str) -> None:
         """Puts the last message of the transcript, which got no answer, back into the prompt."""
         if self.put_back(text):
-            said = [entry for entry in self.transcript.entries if isinstance(entry, UserMessage)]
-            said[-1].remove()
+            messages = [entry for entry in self.transcript.entries if isinstance(entry, UserMessage)]
+            messages[-1].remove()
 
     def put_back(self, text: str) -> bool:
         """Puts a message without an answer back into the prompt, as it was typed. Returns False if there is no room."""
