@@ -25,12 +25,12 @@ def messages_of(messages: Sequence[ChatMessage], no_images_because: str = "") ->
     SettingError if that is so with the last message of the user: an answer to it would be about nothing.
     """
     last = last_question(messages)
-    return [_message(message, no_images_because, needed=place == last) for place, message in enumerate(messages)]
+    return [_message(message, no_images_because, needed=index == last) for index, message in enumerate(messages)]
 
 
 def last_question(messages: Sequence[ChatMessage]) -> int:
     """Returns the index of the user's last message, -1 if there is none."""
-    return max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
+    return max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
 
 
 def _message(message: ChatMessage, no_images_because: str, *, needed: bool) -> Message:
@@ -39,8 +39,8 @@ def _message(message: ChatMessage, no_images_because: str, *, needed: bool) -> M
         return plain
     if no_images_because and needed:
         raise SettingError(no_images_because)
-    found = () if no_images_because else images_of(message, needed=needed)
-    return replace(plain, images=found, content=without_images(plain.content, len(message.images) - len(found)))
+    images = () if no_images_because else images_of(message, needed=needed)
+    return replace(plain, images=images, content=without_images(plain.content, len(message.images) - len(images)))
 
 
 def images_of(message: ChatMessage, *, needed: bool) -> tuple[Image, ...]:

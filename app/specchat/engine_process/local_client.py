@@ -190,7 +190,7 @@ class LocalClient:
                 self._one_at_a_time.release()
 
     def _call(self, task: Task) -> _Call:
-        """A task to be sent, of which `set` and `cancel` know from now on."""
+        """A task to be sent. `set` and `cancel` know of it from now on."""
         call = _Call(next(self._numbers), task)
         with self._changing:
             self._calls[call.number] = call

@@ -61,8 +61,8 @@ class Places:
 
     def _take(self, prompt: Sequence[int]) -> _Place:
         with self._guard:
-            kept = {place: common_prefix(place.tokens, prompt) for place in self._free}
-            going_on = [place for place in self._free if kept[place] > _GOES_ON * len(place.tokens)]
-            place = max(going_on, key=lambda one: kept[one], default=self._free[0])
+            shared = {place: common_prefix(place.tokens, prompt) for place in self._free}
+            going_on = [place for place in self._free if shared[place] > _GOES_ON * len(place.tokens)]
+            place = max(going_on, key=lambda candidate: shared[candidate], default=self._free[0])
             self._free.remove(place)
             return place

@@ -97,7 +97,7 @@ class AnswerScores:
             return ()
         scored = self._watch.of(event)
         with self._session.pair.lock:
-            return tuple(self._position(one, token.text) for one, token in zip(scored, event.emitted, strict=False))
+            return tuple(self._position(score, token.text) for score, token in zip(scored, event.emitted, strict=False))
 
     def _position(self, scored: ScoredToken, text: str) -> Position:
         likeliest = (LikelyToken(token, self._text(token), logprob) for token, logprob in scored.likeliest)

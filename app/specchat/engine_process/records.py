@@ -30,8 +30,8 @@ _WIDE = 8
 def recall(engine: Engine) -> bool:
     """Gives a freshly loaded engine the record of its pair; False if there is none that can be used."""
     try:
-        kept = json.loads(_file(engine).read_text(encoding="utf-8"))
-        engine.controller = Controller.from_json(kept)
+        record = json.loads(_file(engine).read_text(encoding="utf-8"))
+        engine.controller = Controller.from_json(record)
     except FileNotFoundError:
         return False
     except (OSError, ValueError, RecursionError) as error:
@@ -72,20 +72,20 @@ def keep(engine: Engine) -> None:
 
 def kept_costs() -> dict[str, MeasuredCosts]:
     """Returns what passes of large dense targets cost on this machine, by quantisation, from the latest records."""
-    found: dict[str, MeasuredCosts] = {}
-    for kept in _kept():
+    by_quantisation: dict[str, MeasuredCosts] = {}
+    for record in _kept():
         try:
-            weights, curve = kept["weights"], CostsByThreads.from_json(kept["target"]).best_known
+            weights, curve = record["weights"], CostsByThreads.from_json(record["target"]).best_known
             quantisation, usable = str(weights["quantisation"]), weights["bytes"] >= _LARGE and not weights["experts"]
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
         if usable and (costs := _known_costs(curve)):
-            found.setdefault(quantisation, costs)
-    return found
+            by_quantisation.setdefault(quantisation, costs)
+    return by_quantisation
 
 
 def measure_costs(engine: Engine) -> MeasuredCosts | None:
-    """Measures what passes of a loaded pair cost, and adds that to its record. None if that isn't enough to tell.
+    """Measures what passes of a loaded pair cost, and adds that to its record. None if that isn't enough to know.
 
     The engine may give no answer meanwhile. Raises EngineError if a pass fails.
     """

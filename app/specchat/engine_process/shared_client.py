@@ -222,7 +222,7 @@ class SharedClient:
             open_task.add(event)
 
     def _end_all(self, failed: TaskFailed) -> None:
-        """Ends everything that is in progress, of which nothing is heard any more."""
+        """Ends everything that is in progress and reports nothing more of it."""
         open_tasks, self._open = self._open, {}
         for task in open_tasks.values():
             task.add(failed)

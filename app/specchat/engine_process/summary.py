@@ -38,10 +38,10 @@ def with_summary(system: str | None, summary: str) -> str:
 
 def split(messages: Sequence[ChatMessage]) -> tuple[tuple[ChatMessage, ...], tuple[ChatMessage, ...]]:
     """The turns to summarise, and the latest ones, both without the system message. The former may be empty."""
-    said = tuple(message for message in messages if message.role != "system")
-    questions = [place for place, message in enumerate(said) if message.role == "user"]
+    turns = tuple(message for message in messages if message.role != "system")
+    questions = [index for index, message in enumerate(turns) if message.role == "user"]
     begin = questions[-_KEPT] if len(questions) > _KEPT else 0
-    return said[:begin], said[begin:]
+    return turns[:begin], turns[begin:]
 
 
 def system_of(messages: Sequence[ChatMessage]) -> str | None:
@@ -66,9 +66,9 @@ def write_summary(session: Session, older: Sequence[ChatMessage], system: str | 
     session.hold = lambda: session.cancel() if stop() else None
     session.watch = None
     begin = [Message("system", system)] if system else []
-    asked = [*begin, *(message.for_engine() for message in older), Message("user", _REQUEST)]
+    request = [*begin, *(message.for_engine() for message in older), Message("user", _REQUEST)]
     try:
-        for _ in session.answer(Prompt(asked, shown=answer_format.reasoning_marks), len(older)):
+        for _ in session.answer(Prompt(request, shown=answer_format.reasoning_marks), len(older)):
             pass
     except ContextOverflowError:
         return ""
