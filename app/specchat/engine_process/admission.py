@@ -40,7 +40,9 @@ class Admission:
         """Waits for a place. Raises Busy at once if as many as may wait wait already."""
         if self._free.locked() and self.waiting >= self._most_waiting:
             seconds = self.retry_after_seconds
-            raise Busy(f"{self.waiting} requests wait already: try again in {seconds} s", seconds)
+            waiting = f"{self.waiting} request{' waits' if self.waiting == 1 else 's wait'} already"
+            full = waiting if self.waiting else "all places are taken"
+            raise Busy(f"{full}: try again in {seconds} s", seconds)
         self.waiting += 1
         try:
             await self._free.acquire()

@@ -34,6 +34,22 @@ async def test_places_are_given_in_the_order_in_which_they_were_asked_for() -> N
     assert (admission.running, admission.waiting) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("waiting", "reason"),
+    [(0, "all places are taken"), (1, "1 request waits already"), (2, "2 requests wait already")],
+)
+async def test_who_is_turned_away_reads_why_and_when_to_come_again(waiting: int, reason: str) -> None:
+    admission = Admission(places=1, waiting=waiting)
+    place = await admission.enter()
+    queue = entering(admission, waiting)
+    await enough_turns()
+    with pytest.raises(Busy, match=f"^{reason}: try again in 1 s$"):
+        await admission.enter()
+    place.leave()
+    for task in queue:
+        task.cancel()
+
+
 async def test_a_place_that_is_left_twice_is_one_place() -> None:
     admission = Admission(places=1, waiting=2)
     place = await admission.enter()
