@@ -158,6 +158,7 @@ async def test_reading_a_locked_file_fails_without_waiting(tmp_path: Path) -> No
 async def test_a_closed_store_refuses_and_a_cancelled_wait_does_not_report_that(tmp_path: Path) -> None:
     async with archive(tmp_path) as kept:
         assert await kept.trace(new_id()) is None
+        assert kept.rounds(new_id()) == ()
         search = asyncio.ensure_future(kept.do(lambda _: time.sleep(0.2)))
         await asyncio.sleep(0.05)
         search.cancel()
