@@ -16,6 +16,7 @@ def _read(argument: str, _sources: Sources) -> str:
 
 async def _run(chat: ChatController, ui: FrontEnd, title: str) -> None:
     chat.change(title=title)
+    ui.refresh()
     ui.note(f"the title of this session is “{title}”")
 
 

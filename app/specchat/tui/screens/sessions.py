@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -96,12 +97,22 @@ class SessionsScreen(ModalScreen[int | None]):
         Binding("pagedown", "move('page_down')", "Page down", show=False, id="sessions.move_page_down"),
     ]
 
-    def __init__(self, archive: Archive, shown: int | None = None, search: str = "") -> None:
-        """`shown` is the session in the chat, which cannot be deleted."""
+    def __init__(
+        self,
+        archive: Archive,
+        opened: Mapping[int, str] = MappingProxyType({}),
+        search: str = "",
+        renamed: Callable[[int, str], None] = lambda _session, _title: None,
+    ) -> None:
+        """`opened` are the sessions in the chat, which cannot be deleted, each with what closes it.
+
+        `renamed` is called with a session and its new title.
+        """
         super().__init__()
         self._archive = archive
-        self._shown = shown
+        self._opened = opened
         self._begin_with = search
+        self._renamed = renamed
         self._whole = False
         self._loading = False
         self._renaming: SessionRow | None = None
@@ -175,8 +186,8 @@ class SessionsScreen(ModalScreen[int | None]):
         row = self._list.chosen
         if row is None or self._renaming is not None:
             return
-        if row.session.id == self._shown:
-            self._say("this session is open: start a new chat first (Ctrl+N)")
+        if closes := self._opened.get(row.session.id):
+            self._say(f"this session is open: {closes}")
             return
         if await self._done(lambda store: store.delete(row.session.id)):
             self._deleted.append(row.session.id)
@@ -258,6 +269,7 @@ class SessionsScreen(ModalScreen[int | None]):
 
     async def _give_title(self, row: SessionRow, title: str) -> None:
         if title and await self._done(lambda store: store.rename(row.session.id, title)):
+            self._renamed(row.session.id, title)
             self._end_renaming()
             self._search()
         elif not title:

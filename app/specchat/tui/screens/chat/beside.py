@@ -39,6 +39,19 @@ class Beside:
         """Whether there are two conversations."""
         return self._other is not None
 
+    @property
+    def opened(self) -> dict[int, str]:
+        """The sessions that are open, each with what closes it."""
+        here, other = self._state.session.conversation, self._other
+        return ({other.id: "/beside off closes it"} if other else {}) | {here.id: "start a new chat first (Ctrl+N)"}
+
+    def renamed(self, session: int, title: str) -> None:
+        """Takes the new title of a session that is open."""
+        for conversation in (self._state.session.conversation, self._other):
+            if conversation is not None and conversation.id == session:
+                conversation.change(title=title)
+        self.show_titles()
+
     async def show(self, what: str = "") -> None:
         """Shows the session that matches these words, the one that was used before this one, or a new one; or none."""
         if what == OFF:

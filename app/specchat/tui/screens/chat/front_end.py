@@ -129,8 +129,9 @@ class ScreenFrontEnd:
         await self._screen.conversations.begin(conversation)
 
     def refresh(self) -> None:
-        """Draws the header."""
+        """Draws the header, and the titles of two conversations."""
         self._view.show_header()
+        self._screen.beside.show_titles()
 
     async def quit(self) -> None:
         """Ends the app."""

@@ -10,6 +10,7 @@ from specchat.chat.knobs import live_knobs
 from specchat.chat.server_limits import drafts_by_itself
 from specchat.manual.sections import SectionAddress
 from specchat.tui.keymap import written_key
+from specchat.tui.screens.chat.beside import Beside
 from specchat.tui.screens.chat.conversations import Conversations
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
@@ -31,6 +32,7 @@ class Panels:
         view: ChatView,
         turns: TurnRunner,
         conversations: Conversations,
+        beside: Beside,
         own_keys: Mapping[str, str],
     ) -> None:
         """`own_keys` are the keys that the user configured, by binding."""
@@ -39,6 +41,7 @@ class Panels:
         self._view = view
         self._turns = turns
         self._conversations = conversations
+        self._beside = beside
         self._own_keys = own_keys
 
     async def toggle_knobs(self) -> None:
@@ -114,5 +117,5 @@ class Panels:
             if session is not None:
                 await self._conversations.open(session)
 
-        shown = self._state.session.conversation.id
-        self._screen.app.push_screen(SessionsScreen(self._state.archive, shown, search), chosen)
+        listed = SessionsScreen(self._state.archive, self._beside.opened, search, self._beside.renamed)
+        self._screen.app.push_screen(listed, chosen)

@@ -128,7 +128,7 @@ class ChatScreen(Screen[None]):
         self.step_mode = StepMode(self, self.state, self.view, client)
         self.tour = TourGuide(self.state, self.view, self.turns, self.conversations)
         self.advisor = Advisor(self, self.state, self.view, self.turns)
-        self.panels = Panels(self, self.state, self.view, self.turns, self.conversations, own_keys or {})
+        self.panels = Panels(self, self.state, self.view, self.turns, self.conversations, self.beside, own_keys or {})
         self.front_end = ScreenFrontEnd(self)
 
     @cached_property
@@ -166,7 +166,7 @@ class ChatScreen(Screen[None]):
             return self.beside.is_shown
         runs, knobs = self.shell.running, self.has_class("-knobs")
         answers, calls = self.state.turn is not None, self.tools.running
-        edits = self.state.editing is not None
+        edits = self.state.editing is not None and not self.tour.asks_again
         idle = not (runs or answers or calls)
         match action:
             case "stop_command":

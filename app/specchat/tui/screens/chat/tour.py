@@ -145,6 +145,13 @@ class TourGuide:
         """Whether the tour is running."""
         return self._tour is not None
 
+    @property
+    def asks_again(self) -> bool:
+        """Whether the step's question stands in place of an earlier one."""
+        step = self._tour.step if self._tour is not None else None
+        said = self._state.session.conversation.path()
+        return step is not None and step.from_start and bool(said) and self._state.editing == said[0].id
+
     async def start(self) -> None:
         """Begins the tour in an empty conversation; leaves it if it is running already."""
         if self._tour is not None:
@@ -167,6 +174,7 @@ class TourGuide:
         if tour is None:
             return
         self._view.tour_bar.display = False
+        self._turns.stop_editing()
         prompt = self._view.prompt
         if tour.step is not None and prompt.text.strip() == tour.step.prompt:
             prompt.write("")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tui.chatting import Chat, answer, ask, chat, command, note, press, prompt, quiet, screen
+from app.tui.chatting import Chat, answer, ask, chat, command, note, press, prompt, quiet, screen, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.conversation_pane import ConversationPane, PaneTitle
@@ -95,6 +95,42 @@ async def test_words_choose_the_session_and_new_is_an_empty_one() -> None:
         await command(pilot, "/beside off")
         assert panes(pilot) == [["Lamp?", " two"]]
         assert not screen(pilot).beside.is_shown
+
+
+async def test_another_title_is_shown_at_once_and_stays() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        await command(pilot, "/title Oil")
+        assert titles(pilot) == ["● Oil", "○ Fox?"]
+        await pilot.press("ctrl+o")
+        await pilot.pause(0.3)
+        for renamed in ("Wick", "Hen"):
+            await pilot.press("f2", *renamed, "enter")
+            await pilot.pause(0.3)
+            await pilot.press("down")
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert titles(pilot) == ["● Wick", "○ Hen"]
+        await command(pilot, "/system Be brief.")
+        await pilot.press("f10")
+        await quiet(pilot)
+        await command(pilot, "/system Be brief.")
+        stored = await screen(pilot).state.archive.do(lambda store: store.sessions(5))
+        assert sorted(one.title for one in stored) == ["Hen", "Wick"]
+
+
+async def test_neither_of_two_open_conversations_is_deleted() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await two(pilot, client)
+        await pilot.press("ctrl+o")
+        await pilot.pause(0.3)
+        for closes in ("start a new chat first (Ctrl+N)", "/beside off closes it"):
+            await pilot.press("f8")
+            await pilot.pause(0.3)
+            assert text_at(pilot, "says") == f"this session is open: {closes}"
+            await pilot.press("down")
 
 
 async def test_an_answer_that_streams_is_not_left() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from app.tui.chatting import Chat, answer, ask, chat, header, press, prompt, questions
+from app.tui.chatting import Chat, answer, ask, chat, header, note, press, prompt, questions, quiet
 from app.tui.scripted_client import ScriptedClient
 from specchat.stats.advice import Advice, Answered, Cause
 from specchat.tui.screens.chat.tour import STEPS, Tour
@@ -77,6 +77,22 @@ async def test_the_first_question_is_asked_again_in_an_empty_conversation() -> N
         assert again == first
         assert len(third) == 5
         assert [(entry.raw, entry.siblings.count) for entry in questions(pilot)] == [(STEPS[0].prompt, 2)]
+
+
+async def test_esc_leaves_the_tour_also_where_a_question_is_asked_again() -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await ask(pilot, "/tour")
+        for _ in STEPS[:3]:
+            await pilot.press("enter")
+            await quiet(pilot)
+        assert "Tour 4 of 5" in bar(pilot)
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert (bar(pilot), prompt(pilot).text, note(pilot)) == ("", "", "")
+        await ask(pilot, "And now?")
+        assert [entry.raw for entry in questions(pilot)][-1] == "And now?"
+        assert len(questions(pilot)) == 4
 
 
 async def test_the_tour_keeps_what_the_visitor_writes_and_begins_beside_what_was_said() -> None:
