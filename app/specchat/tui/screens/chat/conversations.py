@@ -18,7 +18,6 @@ from specchat.engine_process.engine_client import EngineClient
 from specchat.engine_process.protocol import Event, Kept
 from specchat.errors import SpecchatError
 from specchat.models.labels import recorded_target
-from specchat.stats.turn import TurnModel, TurnView
 from specchat.traces.trace import Trace
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
@@ -113,7 +112,7 @@ class Conversations:
     async def enter(self, conversation: Conversation) -> None:
         """Goes on with a conversation that is in memory."""
         await self.leave()
-        self._enter(conversation)
+        self._enter(conversation, await self._last_trace(conversation))
         await self._caches.restore(conversation.id)
         self.use_stored_settings()
 
@@ -122,15 +121,16 @@ class Conversations:
         if await self._show_stored(session):
             self.resumed = session
 
-    def fork(self) -> None:
+    async def fork(self) -> None:
         """Copies the conversation into a session of its own."""
         if self._view.is_busy():
             return
         if self._state.session.conversation.empty:
             self._view.note("there is nothing to copy yet")
             return
-        copy = self._state.session.conversation.copy()
-        self._enter(copy)
+        conversation = self._state.session.conversation
+        copy, last = conversation.copy(), await self._last_trace(conversation)
+        self._enter(copy, last)
         for message in copy.path():
             self._state.archive.said(copy, message)
         self._view.note("a copy of the session: the first one stays as it is")
@@ -162,11 +162,14 @@ class Conversations:
         except SpecchatError as error:
             self._view.note(str(error))
             return False
-        last = conversation.last("assistant")
-        trace = await self._state.archive.sound_trace(last) if last else None
+        trace = await self._last_trace(conversation)
         self._turns.leave()
         self._enter(conversation, trace)
         return True
+
+    async def _last_trace(self, conversation: Conversation) -> Trace | None:
+        last = conversation.last("assistant")
+        return await self._state.archive.sound_trace(last) if last else None
 
     def _enter(self, conversation: Conversation, last: Trace | None = None) -> None:
         """Shows a conversation, with the figures and the context of the `last` answer if its trace is known."""
@@ -178,17 +181,10 @@ class Conversations:
         view.show_outbox()
         self._turns.stop_editing()
         self._state.enter(conversation)
-        session = self._state.session
-        figures = TurnView()
         if last is not None:
-            session.answered_by = recorded_target(last.start)
-            session.used = (last.stats["prompt_tokens"] or 0) + last.stats["num_tokens"]
-            model = TurnModel(memory=session.loaded.memory if session.loaded else None)
-            model.observe(last.rounds)
-            figures = model.final_view(last.stats)
+            self._state.session.answered_by = recorded_target(last.start)
         view.show_conversation()
-        view.show_figures(figures)
-        view.show_header()
+        self._turns.recall(last)
         self.on_enter()
 
     def use_stored_settings(self) -> None:

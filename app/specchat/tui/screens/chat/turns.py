@@ -16,9 +16,11 @@ from specchat.chat.turn import RunningTurn
 from specchat.engine_process.protocol import Ended, Prefix, Summarised, TaskFailed
 from specchat.remote.limits import CANNOT_CONTINUE
 from specchat.stats.line import STOPPED, limit_words, reading_words, repeating_words
+from specchat.stats.turn import TurnModel, TurnView
 from specchat.store.images import StoredImage
 from specchat.store.records import State, StoredMessage
 from specchat.terminal.filter import clean
+from specchat.traces.trace import Trace
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.pace import Throttle
 from specchat.tui.screens.chat.state import ChatState
@@ -52,6 +54,7 @@ class TurnRunner:
         on_change: Callable[[], None],
     ) -> None:
         """`on_change` is called when an answer begins or ends."""
+        self._owner = owner
         self._state = state
         self._view = view
         self._link = link
@@ -339,6 +342,19 @@ class TurnRunner:
             self._view.note("what you write now is a new message")
         self._reading.request()
 
+    def recall(self, trace: Trace | None) -> None:
+        """Shows the figures of an answer that was given before, and what it left in the context; None for no answer."""
+        session = self._state.session
+        memory = session.loaded.memory if session.loaded else None
+        session.used, figures = 0, TurnView(memory=memory)
+        if trace is not None:
+            session.used = (trace.stats["prompt_tokens"] or 0) + trace.stats["num_tokens"]
+            model = TurnModel(memory=memory, verifier=str(trace.start.get("verifier") or ""))
+            model.observe(trace.rounds)
+            figures = model.final_view(trace.stats)
+        self._view.show_figures(figures)
+        self._view.show_header()
+
     def store_running(self) -> None:
         """Stores the text of the running answer, in case the app crashes."""
         turn = self._state.turn
@@ -354,6 +370,13 @@ class TurnRunner:
     def _branched(self) -> None:
         self._state.archive.changed(self._state.session.conversation.session)
         self._view.show_conversation()
+        self._owner.run_worker(self._recall_last(), group="recalled", exclusive=True)
+
+    async def _recall_last(self) -> None:
+        last = self._state.last_answer
+        trace = await self._state.archive.sound_trace(last) if last is not None else None
+        if last == self._state.last_answer and self._state.turn is None:
+            self.recall(trace)
 
     def _read_ahead(self) -> None:
         text, session = self._view.prompt.text.strip(), self._state.session

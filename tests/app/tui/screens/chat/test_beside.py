@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from app.tui.chatting import Chat, answer, ask, chat, command, note, press, prompt, quiet, screen, text_at
+from app.tui.chatting import Chat, answer, ask, chat, command, header, note, press, prompt, quiet, screen, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.conversation_pane import ConversationPane, PaneTitle
 from specchat.tui.transcript.entries import UserMessage
 from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.widgets.dashboard import Dashboard
 
 
 def panes(pilot: Chat) -> list[list[str]]:
@@ -95,6 +96,23 @@ async def test_words_choose_the_session_and_new_is_an_empty_one() -> None:
         await command(pilot, "/beside off")
         assert panes(pilot) == [["Lamp?", " two"]]
         assert not screen(pilot).beside.is_shown
+
+
+async def test_the_figures_and_the_context_are_those_of_the_active_one() -> None:
+    client = ScriptedClient(script("> one| more"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Fox?")
+        fox = header(pilot)
+        await press(pilot, "ctrl+n")
+        client.rounds = script("> two")
+        await ask(pilot, "Lamp?")
+        lamp = header(pilot)
+        await command(pilot, "/beside")
+        for rounds, told in ((2, fox), (1, lamp)):
+            await press(pilot, "f10")
+            figures = pilot.app.screen.query_one(Dashboard).view
+            assert figures.figures.num_rounds == len(figures.ribbon) == rounds
+            assert header(pilot).split("seed")[0] == told.split("seed")[0]
 
 
 async def test_another_title_is_shown_at_once_and_stays() -> None:

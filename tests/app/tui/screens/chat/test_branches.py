@@ -11,6 +11,7 @@ from app.tui.chatting import (
     ask,
     chat,
     command,
+    header,
     note,
     notices,
     press,

@@ -41,6 +41,14 @@ async def test_a_resumed_session_has_its_figures_before_the_models_are_loaded_an
         assert client.settings[-1].k == 3
 
 
+async def test_a_new_conversation_shows_what_the_models_take() -> None:
+    memory = MemoryUse(60_000_000, 4_000_000, 0, 0)
+    async with chat(ScriptedClient(load_events=(replace(LOADED, memory=memory),))) as pilot:
+        await pilot.press("ctrl+n")
+        await quiet(pilot)
+        assert pilot.app.screen.query_one(Dashboard).view.memory == memory
+
+
 async def test_calls_of_a_stored_session_are_shown_with_their_results_and_sent_again() -> None:
     call = ToolCall("list_files", '{"in": "\x1b[2Jhome"}', "call00000")
     with Store.open(sessions_db()) as store:
