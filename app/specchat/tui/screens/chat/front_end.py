@@ -121,7 +121,9 @@ class ScreenFrontEnd:
             self.note(f"fill in {', '.join(variables(text))}: Tab goes to the next")
 
     def apply(self, settings: Settings, words: str = "") -> None:
-        """Uses other settings, which the header and the knobs show."""
+        """Uses other settings, which the header and the knobs show as far as there is room."""
+        if words:
+            self.note(words)
         self._screen.turns.change_settings(settings)
 
     async def enter(self, conversation: Conversation) -> None:

@@ -23,6 +23,7 @@ from app.tui.chatting import (
     transcript,
 )
 from app.tui.scripted_client import ScriptedClient, script
+from specchat.tui.widgets.dashboard import Dashboard
 from specchat.tui.widgets.key_row import KeyRow
 
 
@@ -106,7 +107,10 @@ async def test_commands_clear_the_conversation_and_turn_settings_at_once() -> No
         await ask(pilot, "Who?")
         await command(pilot, "/clear")
         assert shown(pilot) == []
+        assert "ctx 0/" in header(pilot)
+        assert pilot.app.screen.query_one(Dashboard).view.figures.num_tokens == 0
         await command(pilot, "/temp 0.2")
+        assert note(pilot) == "temperature is 0.20 from the next round on."
         await command(pilot, "/spec off")
         assert (client.settings[-1].sampling.temperature, client.settings[-1].k) == (0.2, 0)
         await command(pilot, "/preset greedy")
@@ -210,6 +214,24 @@ async def test_the_selected_message_is_edited_and_marked_until_esc_leaves_it_as_
         assert not pilot.app.screen.query_one("#entry").border_title
         await ask(pilot, "More")
         assert shown(pilot) == ["Who?", " one", "Why?", " one", "More", " one"]
+
+
+async def test_the_figures_are_those_of_the_version_that_is_shown() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        first = header(pilot)
+        client.rounds = script("> two| three")
+        await command(pilot, "/regen")
+        dashboard = pilot.app.screen.query_one(Dashboard)
+        assert dashboard.view.figures.num_rounds == 2
+        await pilot.press("tab", "left")
+        await quiet(pilot)
+        assert dashboard.view.figures.num_rounds == 1
+        assert header(pilot) == first
+        await command(pilot, "/branch")
+        assert dashboard.view.figures.num_rounds == 1
+        assert header(pilot) == first
 
 
 async def test_the_selection_stays_after_another_answer_and_another_version() -> None:
