@@ -12,7 +12,8 @@ SPEEDS = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0)
 """Rounds a second in slow motion."""
 
 _SIGN = {True: "▷", False: "❚❚"}
-_ANYWHERE = (("F5", "one round"), ("Shift+F5", "goes on"))
+_HELD_WRITING = (("F5", "one round"), ("Shift+F5", "goes on"))
+_MOVING_WRITING = (("F5", "holds"), ("Shift+F5", "goes on"))
 _HELD = (("F5 space", "one round"), ("+", "slow motion"), ("Enter", "goes on"))
 _MOVING = (("+ -", "faster, slower"), ("F5 space", "holds"), ("Enter", "goes on"))
 _WAITING = (("F5", "leaves step mode"),)
@@ -77,9 +78,12 @@ def bar_line(stepping: Stepping, rounds: int | None, width: int, *, writing: boo
     if rounds is None:
         words, keys = "step mode: the next answer waits before its first round", _WAITING
     elif stepping.moving:
-        words, keys = f"slow motion, {stepping.speed:g} rounds/s · round {rounds}", _ANYWHERE if writing else _MOVING
+        words, keys = (
+            f"slow motion, {stepping.speed:g} rounds/s · round {rounds}",
+            _MOVING_WRITING if writing else _MOVING,
+        )
     else:
-        words, keys = f"frozen after round {rounds}", _ANYWHERE if writing else _HELD
+        words, keys = f"frozen after round {rounds}", _HELD_WRITING if writing else _HELD
     line = Content.assemble((f"{_SIGN[stepping.moving]} {words}", "bold $text-accent"))
     for key, does in keys if rounds is None else (*keys, ("Esc", "stops")):
         longer = Content("").join([line, Content.assemble("   ", (key, "bold $primary"), f" {does}")])

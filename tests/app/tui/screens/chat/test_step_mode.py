@@ -109,6 +109,12 @@ def test_the_speeds_of_slow_motion_reach_from_a_half_to_twenty() -> None:
     assert {pace.speed for pace in paces} == set(SPEEDS) == {0.5, 1, 2, 3, 5, 8, 12, 20}
 
 
+def test_while_something_is_written_the_bar_says_what_f5_does() -> None:
+    held, moving = Stepping(on=True), Stepping(on=True, moving=True)
+    assert "F5 one round" in bar_line(held, 3, 120, writing=True).plain
+    assert "F5 holds" in bar_line(moving, 3, 120, writing=True).plain
+
+
 def test_the_bar_says_less_where_there_is_less_room_and_the_round_always() -> None:
     lines = [bar_line(Stepping(on=True), 14, width).plain for width in (120, 80, 40)]
     assert all(line.startswith("❚❚ frozen after round 14") for line in lines)
