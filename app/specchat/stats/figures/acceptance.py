@@ -180,9 +180,12 @@ class _AlphaAndRate(Figure):
         if figures.alpha is None or figures.acceptance_rate is None:
             return "The acceptance rate counts every drafted token, α only those that were compared."
         discarded, accepted = figures.num_draft_tokens - figures.num_tested_tokens, figures.num_accepted_tokens
+        if not discarded:
+            return "No token was discarded, so all drafted tokens were compared: α and the acceptance rate are equal."
         where = "after a rejected one or on another branch" if figures.num_siblings else "after a rejected one"
+        counts = "It counts" if discarded == 1 else "They count"
         return (
-            f"{discarded} tokens {where} were discarded. They count as drafted "
+            f"{counted(discarded, 'token')} {where} {_were(discarded)} discarded. {counts} as drafted "
             f"({accepted}/{figures.num_draft_tokens} = {per_cent(figures.acceptance_rate)} accepted) but not as "
             f"compared ({accepted}/{figures.num_tested_tokens} = α {figures.alpha:.2f})."
         )

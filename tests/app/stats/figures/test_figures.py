@@ -114,6 +114,13 @@ def test_alpha_and_the_rate_differ_by_what_was_discarded() -> None:
     assert "5/6 = α 0.83" in sentence
 
 
+def test_alpha_and_the_rate_are_equal_where_nothing_was_discarded() -> None:
+    every, one = ([made_round(drafted, 1, ms=(0.5, 2.0, 0.5))] for drafted in (1, 3))
+    assert "No token was discarded" in ALPHA_AND_RATE.sentence(TurnView(Summary.of_turn(every)))
+    sentence = ALPHA_AND_RATE.sentence(TurnView(Summary.of_turn(one)))
+    assert "1 token after a rejected one was discarded. It counts as drafted" in sentence
+
+
 def test_numbers_are_the_turns_own() -> None:
     assert SPEED.sentence(SHOWN).startswith("7 tokens in 6 ms of decoding: 1166.7 per second")
     assert "would have taken 9 ms" in SPEEDUP.sentence(SHOWN)
