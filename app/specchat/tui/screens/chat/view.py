@@ -177,8 +177,10 @@ class ChatView:
         self.prompt.left_to_queue = frozenset(keys)
 
     def show_conversation(self) -> None:
-        """Shows the whole conversation, scrolled to its end."""
+        """Shows the whole conversation, scrolled to its end, with the mark at the message that is edited."""
         self.transcript.load(self.entries_of(self._state.session.conversation))
+        editing = self._state.editing
+        self.transcript.mark_edited(None if editing is None or not self._editing else self._entry_of(editing))
 
     def entries_of(self, conversation: Conversation) -> list[TranscriptEntry]:
         """What the transcript shows of a conversation: its messages, and the summaries where the model reads them."""

@@ -216,6 +216,17 @@ async def test_the_selected_message_is_edited_and_marked_until_esc_leaves_it_as_
         assert shown(pilot) == ["Who?", " one", "Why?", " one", "More", " one"]
 
 
+async def test_an_edited_message_stays_marked_when_the_rest_of_the_conversation_changes() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?", "Why?")
+        await pilot.press("tab", "up", "up", "up", "e")
+        await pilot.press("tab", "up", "up", "n")
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " one"]
+        assert [row.split() for row in rows_of(pilot, "»")] == [["»", "Who?"]]
+
+
 async def test_the_figures_are_those_of_the_version_that_is_shown() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
