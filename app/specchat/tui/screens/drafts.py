@@ -118,7 +118,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
     def action_time(self) -> None:
         """Time the drafts that fit, the most promising first."""
         chosen = [candidate.entry.path for candidate in worth_timing(self._found)]
-        if self._waiting:
+        if self._waiting or self._reading:
             return
         if self._timer.busy():
             self._say("an answer is running: time drafts when it has ended")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+
 from app.tui.chatting import Chat, command, notices, press, quiet, screen
 from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
 from specchat.bench.samples import Estimate, Gain
 from specchat.engine_process.protocol import DraftTimed, TaskFailed
+from specchat.models.candidates import DraftCandidate
 from specchat.models.last_pairs import DraftTiming, last_draft, read_timings, write_timings
 from specchat.settings.options import ChatOptions
+from specchat.tui.draft_timer import DraftTimer
+from specchat.tui.screens.drafts import DraftsScreen
 from support.tiny_models import TinyModels, write_tiny_model
 
 __all__ = ["options"]
@@ -70,6 +76,21 @@ async def test_escape_stops_the_timing_then_closes_and_the_chats_pair_is_loaded_
         assert pilot.app.screen is screen(pilot)
         assert client.loaded == [(tiny_models.target, None)] * 2
         assert not notices(pilot)
+
+
+async def test_nothing_is_timed_before_the_headers_are_read(options: ChatOptions) -> None:
+    read = threading.Event()
+
+    def judge() -> Iterator[DraftCandidate]:
+        read.wait(60)
+        return iter(())
+
+    async with chatting(options) as (pilot, client):
+        timer = DraftTimer(client, options.target, options.load, lambda: False)
+        await pilot.app.push_screen(DraftsScreen("big", judge, timer, ()))
+        await pilot.press("f6")
+        assert "reading headers" in shown(pilot)
+        read.set()
 
 
 async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_are_timed(
