@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from specchat.terminal.filter import clean_line
 from specchat.terminal.pieces import Piece, shown
-from specchat.terminal.word_wrap import Line, Wrapper
+from specchat.terminal.word_wrap import Line, Wrapper, cells
 from specchat.tui.transcript.body import SECTIONS, PartBody, View
 from specchat.tui.transcript.entries import NO_SIBLINGS, Siblings, TranscriptEntry
 from specchat.tui.transcript.markdown import MarkdownRows
@@ -288,9 +288,11 @@ class TranscriptAnswer(TranscriptEntry):
             self._parts.finish()
 
     def _head(self) -> list[Line]:
-        hint = "" if self.view is View.MARKDOWN and not self.live else f"   {self.view.value} · F3 view"
         name = Piece(self._speaker, "bold $text-secondary")
         siblings = [Piece(" ", ""), *self.siblings.pieces()] if self.siblings.several else []
+        hint = "" if self.view is View.MARKDOWN and not self.live else f"   {self.view.value} · F3 view"
+        if sum(cells(piece.text) for piece in (name, *siblings)) + cells(hint) > self._width:
+            hint = hint.removesuffix(" · F3 view")
         return [Line([name, *siblings, Piece(hint, "$quiet")], ending="\n")]
 
     def _foot(self) -> list[Line]:

@@ -32,6 +32,14 @@ async def test_a_stored_answer_shows_its_prefix_and_the_outcomes_of_the_rest() -
     assert answer.marked_row() is not None
 
 
+async def test_the_key_of_the_views_is_named_only_where_it_fits_beside_the_name() -> None:
+    answer = TranscriptAnswer("specchat-guide 18M", View.COLOURED)
+    assert [answer.rows(width)[0].text for width in (60, 38)] == [
+        "specchat-guide 18M   coloured · F3 view",
+        "specchat-guide 18M   coloured",
+    ]
+
+
 async def test_an_answer_cut_by_a_stop_string_has_no_prefix() -> None:
     answer = TranscriptAnswer.stored("guide", " so", trace=script("> so| good"), view=View.TRACE)
     assert answer.text == " so"
