@@ -24,7 +24,7 @@ from specchat_engine.load_options import LoadOptions
 
 _LABEL = 15
 _VALUE = 12
-_LIVE = "← → turn · threads change at once"
+_LIVE = "←→ turn · threads change at once"
 _WAITS = "Enter loads again; the conversation stays"
 
 
