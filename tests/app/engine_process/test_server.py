@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from app.engine_process.conftest import records
-from specchat.engine_process.protocol import ChatMessage, Generate, Load, Loaded, Prepare, Threads
+from specchat.engine_process.protocol import (
+    ChatMessage,
+    Generate,
+    Keep,
+    Kept,
+    Load,
+    Loaded,
+    Prepare,
+    Threads,
+    decode_event,
+)
+from specchat.engine_process.server import Server
+from specchat.pipes import encode
 from specchat_engine import Engine, LoadOptions, Session, Settings
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from support.engine_thread import EngineThread, serving
@@ -65,3 +78,10 @@ def test_why_memory_shortened_a_context_goes_out_with_the_loaded_pair(
     monkeypatch.setattr("specchat_engine.engine.this_machine", lambda: small)
     process.tell(1, Load(str(path), None, LoadOptions(threads=1)))
     assert process.next(Loaded, 1).shortened_because.startswith("The context has ")
+
+
+def test_nothing_is_kept_before_a_model_is_loaded() -> None:
+    events = BytesIO()
+    assert Server(BytesIO(encode(Keep("a folder", 10), 1)), events).run() == 0
+    kept = Kept(False, "no model is loaded: nothing was read that could be kept")
+    assert decode_event(events.getvalue()) == (1, kept)
