@@ -58,7 +58,8 @@ def engine_findings() -> Iterator[Finding]:
     if "amx_int8" in read_features():
         yield _tiles(machine.uses_tiles(library.system_info()), machine.tile_fault())
     for device in machine.devices():
-        yield Finding("Devices", device.name, _describe(device))
+        memory = machine.main_memory(device) if device.kind == "cpu" else device
+        yield Finding("Devices", device.name, _describe(memory))
     yield _cores()
 
 

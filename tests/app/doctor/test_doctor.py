@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,13 @@ def test_versions_build_devices_threads_and_folders_are_named() -> None:
     assert {"cores", "configuration", "data", "cache", "log", "Hugging Face", "C++ compiler", "CMake"} <= names
     (threads,) = [one for one in found if one.section == "Threads"]
     assert threads.value == f"{read_processors().usual}, one for each core that may be used"
+
+
+def test_main_memory_is_free_as_far_as_loading_models_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = DeviceMemory("CPU", "cpu", 24 * 2**30, 24 * 2**30, "a processor")
+    monkeypatch.setattr(machine, "devices", lambda: (cpu,))
+    monkeypatch.setattr(machine, "main_memory", lambda host: replace(host, free=2**31))
+    assert finding("CPU").value == "cpu: a processor, 2.0 of 24.0 GiB free"
 
 
 def test_a_portable_build_names_the_processor_whose_code_it_uses_and_the_compiler(
