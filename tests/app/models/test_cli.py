@@ -121,6 +121,7 @@ def test_a_hostile_header_cannot_write_to_the_terminal(
     ("arguments", "code", "words"),
     [
         (["pull", "no repo"], 1, "is not a repository: use USER/REPO"),
+        (["pull", "a/b"], 1, "there is no repository a/b on the hub"),
         (["pull", f"{REPOSITORY}:Q2_K"], 1, "has no Q2_K: there are F16"),
         (["files", "tests/text"], 1, "tests/text has no GGUF file: search for one whose name ends in GGUF"),
         (["show", "nothing"], 1, "there is no model nothing on this machine"),
