@@ -59,7 +59,7 @@ class Keeper:
         self._changed = threading.Condition()
         self._waiting: deque[_Job] = deque([_Job(Store.recover)])
         """The first job opens the store."""
-        self._running = False
+        self._running = self._gave_up = False
         self._trouble: str | None = None
         self._deadline: float | None = None
         """When closing must have finished."""
@@ -120,8 +120,8 @@ class Keeper:
             self._changed.notify_all()
         self._thread.join(seconds)
         with self._changed:
-            complete = not (self._waiting or self._running)
             self._give_up()
+            complete = not (self._gave_up or self._running)
         with suppress(TimeoutError, RuntimeError):
             self._readers.submit(self._close_reader).result(max(deadline - time.monotonic(), 0.1))
         self._readers.shutdown(wait=False)
@@ -224,6 +224,7 @@ class Keeper:
         return bool(spare)
 
     def _give_up(self) -> None:
+        self._gave_up = self._gave_up or bool(self._waiting)
         while self._waiting:
             self._waiting.popleft().done.cancel()
 

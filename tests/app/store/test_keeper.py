@@ -302,6 +302,18 @@ def test_closing_ends_in_time_and_says_what_was_not_written(
     assert len(titles(path)) == 1
 
 
+def test_what_the_writing_thread_gave_up_before_closing_looked_was_not_written(
+    open_keeper: Callable[[], Keeper], path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper, join = open_keeper(), threading.Thread.join
+    keeper.do(begun).result(LONG)
+    with other_process("lock", path):
+        keeper.do(begun)
+        assert told.next() is not None
+        monkeypatch.setattr(threading.Thread, "join", lambda thread, _seconds: join(thread, LONG))
+        assert not keeper.close(0.3)
+
+
 def test_closing_waits_for_a_lock_that_goes_away(open_keeper: Callable[[], Keeper], path: Path, told: Told) -> None:
     keeper = open_keeper()
     keeper.do(begun).result(LONG)
