@@ -42,7 +42,7 @@ def told(pilot: Chat) -> str:
 
 
 async def until(pilot: Chat, expected: list[str]) -> None:
-    for _ in range(100):
+    for _ in range(600):
         await pilot.pause(0.05)
         if rows(pilot) == expected:
             return

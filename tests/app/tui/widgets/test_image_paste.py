@@ -8,6 +8,7 @@ import pytest
 
 from app.tui.prompting import Prompting, prompting, sources_in
 from specchat.settings.paths import images_folder
+from specchat.tui.widgets import image_paste
 from support.clipboards import NO_IMAGE, FakeDesktop
 from support.documents import write_picture
 
@@ -19,6 +20,7 @@ def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDesktop:
     """A desktop on which a picture was copied."""
     desktop = FakeDesktop(tmp_path / "programs", monkeypatch)
     desktop.copied(write_picture(tmp_path / "a.png", (40, 30)))
+    monkeypatch.setattr(image_paste, "_SLOW", 60.0)  # a busy machine starts programs slowly
     return desktop
 
 
@@ -84,8 +86,11 @@ async def test_without_an_image_control_v_pastes_the_text_that_was_copied_here(
         assert at.host.refusals == []
 
 
-async def test_while_the_clipboard_is_slow_a_line_says_why_keys_wait(desktop: FakeDesktop, tmp_path: Path) -> None:
-    desktop.program("xclip", f"sleep 1.5; {NO_IMAGE}")
+async def test_while_the_clipboard_is_slow_a_line_says_why_keys_wait(
+    desktop: FakeDesktop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_paste, "_SLOW", 0.1)
+    desktop.program("xclip", f"sleep 0.5; {NO_IMAGE}")
     async with prompting(sources_in(tmp_path)) as at:
         await pasted(at, "alt+v", *"ok")
         assert at.host.refusals == ["reading the clipboard …", "the clipboard has no image"]
