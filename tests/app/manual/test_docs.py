@@ -35,7 +35,7 @@ def test_the_sections_beside_one_stay_on_its_page() -> None:
     ("question", "page"),
     [
         ("How do I change the theme?", "app.md"),
-        ("use my GPU", "install.md"),
+        ("use my GPU", "gpu.md"),
         ("import chatgpt", "sessions.md"),
         ("mcp servers", "tools.md"),
         ("what is promised about the text", "lossless.md"),
