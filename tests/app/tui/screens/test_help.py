@@ -123,7 +123,7 @@ async def test_f1_searches_the_docs_where_the_guide_does_not_know_until_the_next
         assert not await offer(pilot, client, "> I know that.")
         assert await offer(pilot, client, "> I do not know that.")
         assert await searched(pilot) == "GPU"
-        assert results(pilot)[0].page == "install.md"
+        assert results(pilot)[0].page == "gpu.md"
         await press(pilot, "escape")
         client.rounds = script("> Hello.")
         await ask(pilot, "Hi")
