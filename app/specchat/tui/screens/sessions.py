@@ -10,6 +10,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -222,8 +223,9 @@ class SessionsScreen(ModalScreen[int | None]):
                 await self._search_worker.wait()
 
     def _look_again(self) -> None:
-        self.run_worker(self._follow(), group="following", exclusive=True)
+        self._follow()
 
+    @work(group="following", exclusive=True)
     async def _follow(self) -> None:
         """Read the list again if another application changed the store."""
         with suppress(SpecchatError):
