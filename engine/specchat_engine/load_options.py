@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,16 +44,14 @@ def check_threads(name: str, threads: object) -> None:
 
 def check_override(override: object) -> str:
     """The same text. Raises SettingError for anything but PATTERN=DEVICE."""
-    pattern, _, device = override.rpartition("=") if isinstance(override, str) else ("", "", "")
-    try:
-        usable = pattern and device and re.compile(pattern) and not _SEVERAL.search(pattern)
-    except re.error:
-        usable = None
-    if not (isinstance(override, str) and usable):
-        raise SettingError(
-            f"tensor_overrides has {override!r}: use PATTERN=DEVICE, such as ffn_.*_exps=CPU, each by itself"
-        )
-    return override
+    if isinstance(override, str):
+        pattern, _, device = override.rpartition("=")
+        with suppress(re.error):
+            if pattern and device and re.compile(pattern) and not _SEVERAL.search(pattern):
+                return override
+    raise SettingError(
+        f"tensor_overrides has {override!r}: use PATTERN=DEVICE, such as ffn_.*_exps=CPU, each by itself"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +62,9 @@ class LoadOptions:
     `threads_draft` 0 takes as many as the target uses. Threads alone can change without a reload: see
     `Engine.use_threads`. A prompt is read `batch_size` tokens at a time and computed `ubatch_size` at a time.
     `flash_attention` and both cache types apply to both models. `devices` are llama.cpp's names, none meaning all;
-    `tensor_split` divides the target between several of them. `n_cpu_moe` keeps the experts of so many of the target's
-    first layers in main memory. `tensor_overrides` name devices for its tensors: "PATTERN=DEVICE", with a regular
-    expression that is searched for in their names. Room is reserved for `k_max` + 1 rows of logits. `drafts` are the
+    `tensor_split` divides the target between several of them. `n_cpu_moe` keeps the experts of the target's first N
+    layers in main memory. `tensor_overrides` name devices for its tensors: "PATTERN=DEVICE", with a regular expression
+    that is searched for in their names. Room is reserved for `k_max` + 1 rows of logits. `drafts` are the
     files of further draft models, which draft under the names "model-2", "model-3" and so on. With `hierarchy`
     on, a draft model is itself sped up by lookup. `parallel` answers can be given at the same time, each with a context
     of its own. `head` is the file of a head that drafts from the target's hidden states, "mtp" for the target's own

@@ -228,9 +228,9 @@ class Archive:
         """Finishes all writes. Returns False if something could not be written."""
         return self._keeper.close()
 
-    async def sound_trace(self, message: StoredMessage) -> Trace | None:
-        """The trace of an answer; None if there is none or it is damaged."""
-        if message.role != "assistant":
+    async def sound_trace(self, message: StoredMessage | None) -> Trace | None:
+        """The trace of an answer; None if there is none, no answer, or a damaged one."""
+        if message is None or message.role != "assistant":
             return None
         try:
             return await self.trace(message.id)

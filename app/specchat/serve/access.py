@@ -81,15 +81,15 @@ class Guard:
         """
         host = headers.get("host", "")
         name = _name(host).lower()
-        has_key = bool(self._keys) and self._keys.allow(_given_key(headers))
-        if self._local_only and host and not (has_key or is_loopback(name) or name in self._hosts):
+        is_known = is_loopback(name) or name in self._hosts or self._keys.allow(_given_key(headers))
+        if self._local_only and host and not is_known:
             message = (
                 f"this server answers to localhost only, not to {host[:100]!r}; --allow-host {name[:100]} lets it in"
             )
             raise ApiError(403, message, code="host_refused")
         origin = headers.get("origin", "").lower()
-        is_known = host and (has_key or is_address(name) or is_loopback(name) or name in self._hosts)
-        own = {f"{scheme}://{host.lower()}" for scheme in ("http", "https") if is_known}
+        is_named = host and (is_known or is_address(name))
+        own = {f"{scheme}://{host.lower()}" for scheme in ("http", "https") if is_named}
         if origin and not {"*", origin} & (self.origins | own):
             message = f"pages of {origin[:100]!r} may not use this server; --cors allows them"
             raise ApiError(403, message, code="origin_refused")

@@ -193,8 +193,8 @@ class PassTimes:
         self._unreported.append((1 + len(event.drafted), event.ms.verify, event.ms.draft))
         took = sum(verify + draft for _, verify, draft in self._unreported)
         if len(self._unreported) == _REPORTED_PASSES or took > _REPORTED_MS:
-            untold, self._unreported = self._unreported, []
-            self._tell(untold)
+            unreported, self._unreported = self._unreported, []
+            self._tell(unreported)
 
     def wanted(self, times: RoundTimes) -> float:
         """The milliseconds of processor time that a round's threads want while nothing else uses the processors."""

@@ -116,11 +116,9 @@ class CountRequest(Sampling):
     def _limited(self, settings: Settings) -> Settings:
         """The settings with the budget for thoughts, unless `think_tokens` is given, too."""
         budget = self.thinking.budget_tokens if self.thinking else None
-        return (
-            settings
-            if not budget or "think_tokens" in self.model_fields_set
-            else replace(settings, think_tokens=budget)
-        )
+        if budget and "think_tokens" not in self.model_fields_set:
+            return replace(settings, think_tokens=budget)
+        return settings
 
     def _conversation(self) -> list[ChatMessage]:
         """The conversation for the engine. Raises ApiError for a block that is not read."""

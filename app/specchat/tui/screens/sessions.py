@@ -135,7 +135,7 @@ class SessionsScreen(ModalScreen[int | None]):
         """Read the first page."""
         self._list.can_focus = False
         self._search()
-        self.set_interval(_LOOK_AGAIN, self._look_again)
+        self.set_interval(_LOOK_AGAIN, self._follow)
 
     def on_input_changed(self) -> None:
         """Search, but not at every key of fast typing."""
@@ -221,9 +221,6 @@ class SessionsScreen(ModalScreen[int | None]):
         with suppress(WorkerCancelled):
             if self._search_worker is not None:
                 await self._search_worker.wait()
-
-    def _look_again(self) -> None:
-        self._follow()
 
     @work(group="following", exclusive=True)
     async def _follow(self) -> None:

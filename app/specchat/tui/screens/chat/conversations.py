@@ -168,8 +168,7 @@ class Conversations:
         return True
 
     async def _last_trace(self, conversation: Conversation) -> Trace | None:
-        last = conversation.last("assistant")
-        return await self._state.archive.sound_trace(last) if last else None
+        return await self._state.archive.sound_trace(conversation.last("assistant"))
 
     def _enter(self, conversation: Conversation, last: Trace | None = None) -> None:
         """Shows a conversation, with the figures and the context of the `last` answer if its trace is known."""

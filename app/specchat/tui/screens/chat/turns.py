@@ -374,7 +374,7 @@ class TurnRunner:
 
     async def _recall_last(self) -> None:
         last = self._state.last_answer
-        trace = await self._state.archive.sound_trace(last) if last is not None else None
+        trace = await self._state.archive.sound_trace(last)
         if last == self._state.last_answer and self._state.turn is None:
             self.recall(trace)
 
