@@ -14,10 +14,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.scaled_pair import parameters
 from specchat_assets import builtin_heads
 
 VOCABULARY = 151_936
@@ -55,26 +56,20 @@ class Sizes:
 
     def share(self, target: str) -> str:
         """The draft's share of a target."""
-        return f"{self.draft / (float(target[:-1]) * {'M': 1e6, 'B': 1e9}[target[-1]]):.4f}"
+        return f"{self.draft / parameters(target):.4f}"
 
 
 REAL = Sizes("8B", "32B", "1.5B", 600_000_000, VOCABULARY, (100, 4000, 16_000), 128)
 SMALL = Sizes("150M", "200M", "100M", 8_000_000, 4096, (100, 400), 24)
 
 
-class Models:
-    """The grown files: `folder` has what the parts printed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def listed(self, name: str) -> list[str]:
-        """The paths that a part of growing printed; none if it was not made."""
-        try:
-            lines = (self.folder / f"{name}.txt").read_text().splitlines()
-        except OSError:
-            return []
-        return [line.split("\t")[0] for line in lines if line.count("\t") == 2]
+def listed(folder: Path, name: str) -> list[str]:
+    """Returns the paths of the models that a part of growing printed; none if it was not made."""
+    try:
+        lines = (folder / f"{name}.txt").read_text().splitlines()
+    except OSError:
+        return []
+    return [line.split("\t")[0] for line in lines if line.count("\t") == 2]
 
 
 def growing(sizes: Sizes, models: Path) -> Iterator[Part]:
@@ -88,51 +83,48 @@ def growing(sizes: Sizes, models: Path) -> Iterator[Part]:
     yield Part("grow-90", 120, (*base, *middle, *head))
     yield Part("grow-large", 120, (*base, *large), beside=True)
     yield Part("grow-mixture", 120, (*base, *mixture), beside=True)
-    for place, alpha in enumerate([*NOISE][1:]):
-        yield Part(f"grow-{alpha}", 60, (*base, *middle, "--draft-noise", str(NOISE[alpha])), beside=place > 0)
+    for index, alpha in enumerate([*NOISE][1:]):
+        yield Part(f"grow-{alpha}", 60, (*base, *middle, "--draft-noise", str(NOISE[alpha])), beside=index > 0)
 
 
-def measuring(sizes: Sizes, models: Models, server: Path | None) -> Iterator[Part]:
+def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]:
     """The parts that measure, the most telling ones first."""
     tokens, depths = str(sizes.tokens), ("--depths", *map(str, sizes.depths))
-    pairs = {name: models.listed(f"grow-{name}") for name in (*NOISE, "large", "mixture")}
-    pairs = {name: files for name, files in pairs.items() if files}
+    pairs = {name: listed(folder, f"grow-{name}") for name in (*NOISE, "large", "mixture")}
+    pairs = {name: files for name, files in pairs.items() if len(files) > 1}
     yield Part("doctor", 30, ("-m", "specchat", "doctor"))
     for name in [name for name in ("90", "large", "mixture") if name in pairs]:
         yield Part(f"widths-{name}", 60, ("-m", "benchmarks.widths", "-m", pairs[name][0], *depths))
     if server:
-        for name in pairs:
-            words = (
-                "-m",
-                "benchmarks.peers",
-                *_pair(pairs[name]),
-                "--server",
-                str(server),
-                "--each",
-                "1",
-                "-n",
-                tokens,
+        only = ("--server-only", "plain", "draft 4", "draft 8", "draft 16", "ngram-mod")
+        usual = ("--server", str(server), "--each", "1", "-n", tokens)
+        without = ("--without", "llama-cpp-python", "transformers")
+        for name, files in pairs.items():
+            written = ("--json", str(folder / f"peers-{name}.jsonl"))
+            yield Part(
+                f"peers-{name}", 120, ("-m", "benchmarks.peers", *_pair(files), *usual, *only, *without, *written)
             )
-            only = ("--server-only", "plain", "draft 4", "draft 8", "draft 16", "ngram-mod")
-            written = ("--json", str(models.folder / f"peers-{name}.jsonl"))
-            yield Part(f"peers-{name}", 120, (*words, *only, "--without", "llama-cpp-python", "transformers", *written))
     if files := pairs.get("90"):
         yield Part("widths-draft", 30, ("-m", "benchmarks.widths", "-m", files[1], *depths))
         yield Part("overhead", 60, ("-m", "benchmarks.overhead", *_pair(files), "--repeats", "1"))
         yield Part("placements", 60, ("-m", "benchmarks.placements", *_pair(files)))
-        bench = ("-m", "specchat", "bench", "-n", tokens, "--repeats", "1")
-        heads = ("--head", files[2], "--arms", "none,eagle3:4,eagle3:auto,hybrid:auto")
-        yield Part("heads", 60, (*bench, *_pair(files), *heads))
-        yield Part("trees", 60, (*bench, *_pair(files), "--arms", "none,model:auto", "--tree", "auto"))
+        bench = ("-m", "specchat", "bench", *_pair(files), "-n", tokens, "--repeats", "1")
+        yield Part("trees", 60, (*bench, "--arms", "none,model:auto", "--tree", "auto"))
+        for head in files[2:]:
+            heads = ("--head", head, "--arms", "none,eagle3:4,eagle3:auto,hybrid:auto")
+            yield Part("heads", 120, (*bench, *heads))
     if files := pairs.get("75"):
-        yield Part("verify", 60, ("-m", "specchat", "verify", *_pair(files), "-n", "64"))
+        yield Part(
+            "verify", 120, ("-m", "specchat", "verify", *_pair(files), "--kind", "facts", "--prompts", "1", "-n", "48")
+        )
         if server:
             yield Part("parallel", 90, ("-m", "benchmarks.parallel", *_pair(files), "--server", str(server)))
     if files := pairs.get("mixture"):
         for experts in ("0", "-1"):
             words = ("-m", "specchat", "bench", *_pair(files), "-ncmoe", experts, "-n", tokens, "--repeats", "1")
             yield Part(f"experts{experts}", 60, (*words, "--arms", "none,hybrid:auto"))
-    yield Part("app", 60, ("-m", "benchmarks.drawing", *_pair(pairs.get("90", []))))
+    short = ("-n", tokens, "--each", "1", "--repeats", "1", "--sizes", "80x24")
+    yield Part("app", 120, ("-m", "benchmarks.drawing", *_pair(pairs.get("90", [])), *short))
     yield Part("tests", 240, ("-m", "pytest", "-q", "-n", "8", "tests/engine", "--ignore", "tests/engine/training"))
 
 
@@ -176,19 +168,20 @@ def main() -> int:
     parser.add_argument("--server", type=Path, help="llama-server, built for the same device")
     parser.add_argument("--seconds", type=float, default=570.0, help="for all parts together [570]")
     parser.add_argument("--small", action="store_true", help="small models, to rehearse on a CPU")
-    parser.add_argument("--only", nargs="*", default=[], help="parts whose names begin so")
+    parser.add_argument("--only", nargs="*", default=[], help="measurements whose names begin so")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    end, sizes, failed = time.monotonic() + asked.seconds, SMALL if asked.small else REAL, 0
-    models, running = Models(asked.folder), list[Running]()
+    end, sizes = time.monotonic() + asked.seconds, SMALL if asked.small else REAL
+    failed = run_all(growing(sizes, asked.folder / "models"), asked.folder, end)
+    measured = measuring(sizes, asked.folder, asked.server)
+    wanted = (part for part in measured if not asked.only or part.name.startswith(tuple(asked.only)))
+    return 1 if failed + run_all(wanted, asked.folder, end) else 0
 
-    def parts() -> Iterator[Part]:
-        yield from growing(sizes, asked.folder / "models")
-        yield from measuring(sizes, models, asked.server)
 
-    for part in parts():
-        if asked.only and not part.name.startswith((*asked.only, "grow")):
-            continue
+def run_all(parts: Iterable[Part], folder: Path, end: float) -> int:
+    """Runs the parts until a time of the monotonic clock; returns how many of them did not end well."""
+    failed, running = 0, list[Running]()
+    for part in parts:
         if not part.beside:
             failed += sum(not each.wait() for each in running)
             running.clear()
@@ -196,9 +189,8 @@ def main() -> int:
             print(f"{part.name:16} left out: the time is over")
             failed += 1
         else:
-            running.append(Running(part, asked.folder, left))
-    failed += sum(not each.wait() for each in running)
-    return 1 if failed else 0
+            running.append(Running(part, folder, left))
+    return failed + sum(not each.wait() for each in running)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ rm -f "$models"/*.safetensors
 cp -P "$libraries"/lib*.so* "$libraries"/llama-server "$pack/lib"
 packages=$("$python" -c 'import llama_cpp, pathlib; print(pathlib.Path(llama_cpp.__file__).parents[1])')
 cp -r "$packages"/llama_cpp "$packages"/llama_cpp_python-*.dist-info "$packages"/specchat-*.dist-info "$pack/site"
-rm -rf "$pack"/site/llama_cpp/lib
+rm -rf "$pack"/site/llama_cpp/lib && ln -s ../../lib "$pack/site/llama_cpp/lib"  # part of the binding looks only there
 if (($#)); then
   platforms=(); for glibc in 39 35 34 28 24 17; do platforms+=(--platform "manylinux_2_${glibc}_x86_64"); done
   "$python" -m pip download --quiet --no-deps --only-binary=:all: --python-version "${PYTHON_VERSION:-3.12}" \
@@ -45,7 +45,7 @@ cuda=$(python3 -c 'import importlib.util as u, pathlib
 found = u.find_spec("nvidia")
 print(":".join(str(p) for place in (found.submodule_search_locations if found else ()) for p in pathlib.Path(place).glob("*/lib")))')
 export PYTHONPATH=$PWD/site:$PWD/app:$PWD/engine:$PWD/assets:$PWD/tests
-export LD_LIBRARY_PATH=$PWD/lib${cuda:+:$cuda} LLAMA_CPP_LIB_PATH=$PWD/lib
+export LD_LIBRARY_PATH=$PWD/lib${cuda:+:$cuda}
 exec python3 -m benchmarks.gpu "$results" --server "$PWD/lib/llama-server" "$@"
 RUN
 chmod +x "$pack/run.sh"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -71,8 +72,8 @@ def grow(source: Source, shape: Shape, kind: str, seed: int, folder: Path, noise
 
 
 def finish(path: Path, write: Callable[[Path], None]) -> None:
-    """Writes under a temporary name first, so that a file that exists is complete."""
-    part = path.with_name(f"{path.name}.part")
+    """Writes under a temporary name of this process first, so that a file that exists is complete."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         write(part)
         part.replace(path)
@@ -122,8 +123,8 @@ def main() -> int:
     types = (*FLOAT_TYPES, *QUANTISED_TYPES)
     parser.add_argument("--type", type=str.upper, choices=types, default="BF16", metavar="TYPE", help="BF16, Q4_K_M, …")
     parser.add_argument("--vocabulary", type=int, metavar="N", help="pad the vocabulary to this many tokens")
-    parser.add_argument("--experts", type=int, default=0, metavar="N", help="make the target a mixture of so many")
-    parser.add_argument("--used", type=int, default=2, metavar="N", help="of which a token uses so many [2]")
+    parser.add_argument("--experts", type=int, default=0, metavar="N", help="make the target a mixture of N experts")
+    parser.add_argument("--used", type=int, default=2, metavar="N", help="experts that a token uses [2]")
     parser.add_argument("--draft-noise", type=float, default=0.0, metavar="X", help="makes the draft a worse guesser")
     parser.add_argument("--seed", type=int, default=1)
     try:

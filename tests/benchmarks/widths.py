@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def read(target: SessionModel, length: int) -> float:
-    """The milliseconds in which a prompt of so many tokens is read."""
+    """Returns the milliseconds in which a prompt of `length` tokens is read."""
     target.clear()
     begin = perf_counter_ns()
     target.read(range(length), lambda: False)
@@ -53,7 +53,7 @@ def read(target: SessionModel, length: int) -> float:
 
 
 def passes(target: SessionModel, depth: int, repeats: int) -> dict[int, float]:
-    """The median milliseconds of a pass over each number of tokens, after `depth` tokens."""
+    """Returns the median milliseconds of a pass over each number of tokens, after `depth` tokens."""
     chance, times = random.Random(1), defaultdict[int, list[float]](list)
     target.clear()
     target.read([token % 4000 for token in range(depth)], lambda: False)

@@ -19,6 +19,7 @@ CONFIGURATIONS: Mapping[str, Sequence[str]] = {
     "draft 2": ("--spec-type", "draft-simple", "--spec-draft-n-max", "2"),
     "draft 4": ("--spec-type", "draft-simple", "--spec-draft-n-max", "4"),
     "draft 8": ("--spec-type", "draft-simple", "--spec-draft-n-max", "8"),
+    "draft 16": ("--spec-type", "draft-simple", "--spec-draft-n-max", "16"),
     "ngram-simple": ("--spec-type", "ngram-simple", "--spec-ngram-simple-size-n", "3"),
     "ngram-map-k": ("--spec-type", "ngram-map-k", "--spec-ngram-map-k-size-n", "3"),
     "ngram-map-k4v": ("--spec-type", "ngram-map-k4v", "--spec-ngram-map-k4v-size-n", "3"),
