@@ -43,8 +43,7 @@ chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another 
 
 test: $(VENV)/.test check ## all checks, then all tests (TESTS=tests/engine for a part)
 	@echo "== tests"
-	@$(BIN)/python -m pytest -q -n 3 --dist worksteal $(or $(TESTS),tests --ignore tests/e2e)
-	@$(if $(TESTS),,$(BIN)/python -m pytest -q -n 2 tests/e2e)
+	@$(BIN)/python -m pytest -q -n 4 --dist worksteal $(or $(TESTS),tests)
 
 check: $(VENV)/.test ## the checks only: style, types, boundaries
 	@echo "== ruff, mypy, import-linter"

@@ -43,15 +43,15 @@ async def chat(
 
 
 async def quiet(pilot: Chat) -> None:
-    """Waits until the engine has nothing to say for now and everything that it said is drawn."""
+    """Waits until the engine has nothing to say for now and everything that it said is drawn, at most a minute: then it
+    raises TimeoutError."""
     calm = 0
-    for _ in range(200):
-        await asyncio.sleep(0.05)
-        calm = calm + 1 if _idle(pilot.app) else 0
-        if calm == 3:
-            await pilot.pause()
-            await pilot.pause()
-            return
+    async with asyncio.timeout(60):
+        while calm < 3:
+            await asyncio.sleep(0.05)
+            calm = calm + 1 if _idle(pilot.app) else 0
+    await pilot.pause()
+    await pilot.pause()
 
 
 def _idle(app: object) -> bool:

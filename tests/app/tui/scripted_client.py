@@ -183,6 +183,13 @@ class ScriptedClient:
         self.gate.begin(request.frozen)
         self.stopped = False
         self.idle = False
+        try:
+            yield from self._played(request)
+        finally:  # a reader may go away after the last event
+            self.idle = True
+
+    def _played(self, request: Generate) -> Iterator[Event]:
+        prefix, tools = request.prefix, request.tools
         if self.died:
             yield from self.load_events
             self.died = False
@@ -216,7 +223,6 @@ class ScriptedClient:
         else:
             last = ended(played)
             yield replace(last, text=text + last.text)
-        self.idle = True
 
     def _wait(self) -> None:
         self.idle = True
