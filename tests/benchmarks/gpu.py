@@ -107,6 +107,8 @@ def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]
     if files := pairs.get("90"):
         yield Part("widths-draft", 30, ("-m", "benchmarks.widths", "-m", files[1], *depths))
         yield Part("overhead", 60, ("-m", "benchmarks.overhead", *_pair(files), "--repeats", "1"))
+        samplers = ("-m", "benchmarks.device_samplers", "-m", files[0], "--answers", "20")
+        yield Part("samplers", 60, samplers)
         yield Part("placements", 60, ("-m", "benchmarks.placements", *_pair(files)))
         bench = ("-m", "specchat", "bench", *_pair(files), "-n", tokens, "--repeats", "1")
         yield Part("trees", 60, (*bench, "--arms", "none,model:auto", "--tree", "auto"))
