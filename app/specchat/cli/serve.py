@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from specchat.cli.messages import say
@@ -19,6 +20,9 @@ from specchat.settings.server import Serving
 
 NEEDED = ("pydantic", "starlette", "uvicorn", "sse_starlette", "prometheus_client")
 """The packages of the extra `specchat[serve]`."""
+
+_LOG_BYTES = 1_000_000
+"""A log of this size begins anew; the one before is kept."""
 
 
 def serve(config: Config, *, no_auth: bool, log_prompts: bool) -> int:
@@ -53,7 +57,7 @@ def _logging_to(file: Path) -> Iterator[None]:
     handler: logging.Handler = logging.NullHandler()
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(file, encoding="utf-8", delay=True)
+        handler = RotatingFileHandler(file, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(handler)
     try:

@@ -46,7 +46,7 @@ def build_app(
     *,
     log: PromptLog | None = None,
 ) -> Starlette:
-    """The application over an engine that has loaded its models."""
+    """The application over an engine that has loaded its models. `state.closing` ends its answers."""
     metrics = Metrics(engine, offer.model)
     broadcast = Broadcast(allowed=serving.watch == "on")
     runner = Runner(engine, metrics, broadcast, serving.timeout, serving.parallel)
@@ -70,11 +70,13 @@ def build_app(
     cors = Middleware(CORSMiddleware, allow_origins=[*guard.origins], allow_methods=["*"], allow_headers=["*"])
     guarded = Middleware(_Guarded, guard=guard)
     handlers: dict[Any, Any] = {SpecchatError: _known_error, HTTPException: _http_error, ClientDisconnect: _nobody}
-    return Starlette(
+    app = Starlette(
         routes=routes,
         middleware=[*([cors] if serving.cors else []), Middleware(_Unexpected), guarded],
         exception_handlers=handlers,
     )
+    app.state.closing = runner.closing
+    return app
 
 
 class _Guarded:

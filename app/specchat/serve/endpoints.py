@@ -22,6 +22,7 @@ from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
 from specchat.serve.body import read_as, read_body, read_json
 from specchat.serve.broadcast import MOST_WATCHERS
+from specchat.serve.listener import GRACE
 from specchat.serve.pictures import Pictures
 from specchat.serve.requests.base import ModelOffer
 from specchat.serve.requests.chat import ChatRequest
@@ -106,7 +107,12 @@ class Endpoints:
         if body.stream:
             first = await _begun(request, events)
             return EventSourceResponse(
-                _stream(first, events, shape), sep="\n", send_timeout=PATIENCE, ping=PING_S, ping_message_factory=_ping
+                _stream(first, events, shape),
+                sep="\n",
+                send_timeout=PATIENCE,
+                ping=PING_S,
+                ping_message_factory=_ping,
+                shutdown_grace_period=GRACE + 0.5,  # by then the answer has ended, or an error ended it
             )
         await while_there(request, _exhaust(events))
         return JSONResponse(shape.whole())

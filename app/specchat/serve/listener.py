@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from specchat.errors import ConfigError
+from specchat.serve.runner import Closing
 
-_GRACE = 3
-"""Seconds that running answers have when the server is asked to end."""
+GRACE = 3
+"""Seconds that running answers have when the server is asked to end; what is left then gets an error."""
 
-_IDLE = 75
-"""Seconds that a connection may be idle; clients keep theirs for less, so none is closed while a request is sent."""
+FIRST_S = 20
+"""Seconds in which a new connection has to send its first request."""
 
 _HEADER_BYTES = 65_536
 _BACKLOG = 128
+
+_OTHER_FILES = 4 * _BACKLOG
+"""Open files that are no idle connections: the engine's, the log, and those of connections that come all at once."""
+
+_IDLE = 75
+"""Seconds that a connection may be idle; clients keep theirs for less, so none is closed while a request is sent."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -59,11 +69,67 @@ def address_of(listening: socket.socket) -> str:
     return f"http://{name}:{port}"
 
 
+class _Connection(H11Protocol):
+    """A connection that is closed if no request comes in time, and if new ones need the room of an idle one."""
+
+    made = 0.0
+    waits: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.made = self.loop.time()
+        self.waits = self.loop.call_later(FIRST_S, transport.close)
+        if len(self.connections) > most_connections():
+            idle = (each for each in self.connections if isinstance(each, _Connection) and each.idle)
+            if oldest := min(idle, key=lambda each: each.made, default=None):
+                oldest.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.waits and not self.idle:
+            self.waits.cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self.waits:
+            self.waits.cancel()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no request of it is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+
+def most_connections() -> int:
+    """How many connections may be open, by the number of files that the process may open."""
+    if os.name != "posix":
+        return _OTHER_FILES
+    import resource
+
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if files == resource.RLIM_INFINITY else max(_BACKLOG, files - _OTHER_FILES)
+
+
+class _Server(uvicorn.Server):
+    """Tells the application when it is asked to end."""
+
+    def __init__(self, config: uvicorn.Config, closing: Closing | None) -> None:
+        super().__init__(config)
+        self._closing = closing
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._closing:
+            self._closing.begin(GRACE)
+        await super().shutdown(sockets)
+
+
 def server_of(app: Starlette) -> uvicorn.Server:
     """A server that logs nothing and sends no header about itself."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app,
+            http=_Connection,
+            backlog=_BACKLOG,
             lifespan="off",
             ws="none",
             log_config=None,
@@ -71,9 +137,10 @@ def server_of(app: Starlette) -> uvicorn.Server:
             server_header=False,
             proxy_headers=False,
             h11_max_incomplete_event_size=_HEADER_BYTES,
-            timeout_graceful_shutdown=_GRACE,
+            timeout_graceful_shutdown=GRACE + 1,
             timeout_keep_alive=_IDLE,
-        )
+        ),
+        getattr(app.state, "closing", None),
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+import math
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
 from time import monotonic
 
 from specchat.engine_process.errors import RequestFailed
@@ -18,8 +19,41 @@ from specchat.serve.broadcast import Broadcast
 from specchat.serve.metrics import Metrics, kind_of
 from specchat_engine.decoding.rounds import Round
 
+_COME_BACK_S = 5
+"""When a client should ask again that a server had no time for at its end."""
+
 Step = tuple[int, Delta]
 """A delta of one of several answers, after the answer's number."""
+
+
+class Closing:
+    """The time that running answers still have once the server is asked to end."""
+
+    def __init__(self) -> None:
+        self._end = math.inf
+        self._waiting: set[asyncio.Timeout] = set()
+
+    @property
+    def over(self) -> bool:
+        """Whether that time is over."""
+        return monotonic() >= self._end
+
+    def begin(self, grace: float) -> None:
+        """Gives whatever waits this many more seconds."""
+        self._end = monotonic() + grace
+        for timeout in self._waiting:
+            timeout.reschedule(min(timeout.when() or math.inf, asyncio.get_running_loop().time() + grace))
+
+    @asynccontextmanager
+    async def limit(self, deadline: float) -> AsyncIterator[None]:
+        """Waits until a deadline, by `monotonic`, or the server's end. Raises TimeoutError."""
+        left = min(deadline, self._end) - monotonic()
+        async with asyncio.timeout(None if left == math.inf else max(left, 0)) as timeout:
+            self._waiting.add(timeout)
+            try:
+                yield
+            finally:
+                self._waiting.discard(timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +65,11 @@ class Runner:
     broadcast: Broadcast
     timeout: float
     places: int
+    closing: Closing = field(default_factory=Closing)
 
     def run(self, requests: Sequence[Generate], readers: Sequence[AnswerReader]) -> AsyncGenerator[Step, None]:
         """All answers at once, as they come, each through its reader. Raises ApiError."""
-        deadline = monotonic() + self.timeout if self.timeout else None
+        deadline = monotonic() + self.timeout if self.timeout else math.inf
         answers = [self._answer(*each, deadline) for each in zip(requests, readers, strict=True)]
         return merged(answers, self.places)
 
@@ -45,9 +80,7 @@ class Runner:
         except SpecchatError as error:
             raise api_error(error) from None
 
-    async def _answer(
-        self, request: Generate, reader: AnswerReader, deadline: float | None
-    ) -> AsyncGenerator[Delta, None]:
+    async def _answer(self, request: Generate, reader: AnswerReader, deadline: float) -> AsyncGenerator[Delta, None]:
         began, first, complete = monotonic(), None, False
         kind, number, broke_off = kind_of(request), self.broadcast.next_number(), ("error", "")
         try:
@@ -86,12 +119,15 @@ class Runner:
         finally:
             self.broadcast.break_off(number, *broke_off)
 
-    async def _next(self, events: AsyncGenerator[AnswerEvent, None], deadline: float | None) -> AnswerEvent | None:
-        """The next event; None after the last. Raises ApiError at the deadline."""
+    async def _next(self, events: AsyncGenerator[AnswerEvent, None], deadline: float) -> AnswerEvent | None:
+        """The next event; None after the last. Raises ApiError at the deadline, and when the server's time is over."""
         try:
-            async with asyncio.timeout(None if deadline is None else max(deadline - monotonic(), 0)):
+            async with self.closing.limit(deadline):
                 return await anext(events, None)
         except TimeoutError:
+            if self.closing.over:
+                message = "the server was asked to end and had no time left for this answer: ask again"
+                raise ApiError(503, message, code="server_closing", retry_after=_COME_BACK_S) from None
             message = f"the answer took longer than {self.timeout:g} seconds: ask for less, or raise --timeout"
             raise ApiError(504, message, code="timeout") from None
 

@@ -246,14 +246,14 @@ def test_an_engine_that_is_killed_is_an_error_for_who_waits_and_the_next_request
 
 
 def test_ctrl_c_ends_it_with_its_engine_also_in_the_middle_of_a_stream(tiny_models: TinyModels, tmp_path: Path) -> None:
-    with real_server("-m", tiny_models.target, "-t", "1", "-c", "4096", "--log-prompts") as own:
+    with real_server("-m", tiny_models.target, "-t", "1", "-c", "65536", "--log-prompts") as own:
         with openai.OpenAI(base_url=f"{own.url}/v1", api_key="none", max_retries=0) as client:
             text_of(client)
             stream = client.chat.completions.create(**ENDLESS, stream=True)
             next(stream)
             (engine,) = own.engines()
             assert own.interrupt() == 130
-            with pytest.raises(openai.APIError):
+            with pytest.raises(openai.APIError, match="was asked to end"):
                 list(stream)
         wait_until(lambda: is_gone(engine))
         assert "Traceback" not in own.errors.read_text("utf-8")
