@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,7 @@ from specchat_engine import (
     Settings,
 )
 from specchat_engine.codec import to_json
+from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.settings import UNAIDED
 from support.controllers import taught
@@ -92,6 +95,23 @@ def test_a_full_context_ends_the_answer(files: EngineFiles) -> None:
         for _ in session.generate("z" * 200):
             pass
         assert session.notices == ["dropped the oldest turn to fit the context of 256 tokens"]
+
+
+@pytest.mark.parametrize("drafting", [{"drafter": "lookahead", "k": 3}, {"drafter": "model", "k": 4, "tree": 24}])
+def test_trees_leave_the_last_tokens_of_a_context_their_room(
+    files: EngineFiles, vocabulary: Vocabulary, drafting: dict[str, Any]
+) -> None:
+    endless = SamplingParams(temperature=0.8, logit_bias=tuple((token, -math.inf) for token in vocabulary.ends))
+    with Engine.load(files.target, files.draft, LoadOptions(n_ctx=256, threads=1)) as engine:
+        for letters in (150, 230):
+            texts = []
+            for how in ({"drafter": "none"}, drafting):
+                session = engine.session(settings=replace(Settings(sampling=endless), **how), seed=1)
+                for _ in session.generate("x" * letters):
+                    pass
+                texts.append(session.text)
+                assert session.end_reason == "context"
+            assert texts[0] == texts[1]
 
 
 def test_a_full_context_can_stop_the_conversation_instead(files: EngineFiles) -> None:

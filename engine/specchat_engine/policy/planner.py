@@ -32,6 +32,7 @@ _OPENING = 4
 """The first tokens of an answer, its opening."""
 
 _WAITS = "the drafter reads the prompt after the first token"
+_FULL = "the context has no room for a tree"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class Planner:
             fixed=settings.k != AUTO,
             opening=context.position < _OPENING,
             after_pause=after_pause,
-            tree=self._tree(settings, longest),
+            tree=self._tree(context, settings, longest),
             tree_fixed=settings.tree != AUTO,
             shared_pass=self._shared_pass(),
             due=self._controller.due,
@@ -251,24 +252,29 @@ class Planner:
         for name in self._allowed.names:
             drafter = self.drafters[name]
             prospect = drafter.prospect(context)
-            waits = _WAITS if self._waits(context, prospect) else ""
-            if prospect.note or waits:
-                because = prospect.note or waits
+            if note := self._cannot(context, drafter.traits, prospect):
+                because = note
             else:
                 prospects[drafter.traits] = prospect
         return prospects, because
 
-    def _waits(self, context: Context, prospect: Prospect) -> bool:
-        """Whether a drafter has to wait with reading until the first token is out."""
-        return self._allowed.may_vary and context.position == 0 and prospect.unread > _READ_AT_ONCE
+    def _cannot(self, context: Context, drafter: DrafterTraits, prospect: Prospect) -> str:
+        """Why a drafter cannot draft now, empty if it can. It reads only after the first token is out."""
+        waits = self._allowed.may_vary and context.position == 0 and prospect.unread > _READ_AT_ONCE
+        full = drafter.beside and drafter.longest + drafter.beside > self._room(context)
+        return prospect.note or (_WAITS if waits else _FULL if full else "")
 
-    def _tree(self, settings: Settings, longest: int) -> int:
+    def _room(self, context: Context) -> int:
+        """How many drafted tokens the target's memory has room for."""
+        return self._target.capacity - len(context.tokens)
+
+    def _tree(self, context: Context, settings: Settings, longest: int) -> int:
         """How many tokens a draft may have beside its chain, which with a fixed k has `longest` tokens."""
         if not self._allowed.verifier.walk or (settings.tree == AUTO and settings.k != AUTO):
             return 0
-        most = self._most_branches
+        most = max(0, min(self._most_branches, self._room(context) - longest))
         if settings.k != AUTO:
-            most = min(most, self._target.max_rows - 1 - longest)
+            most = max(0, min(most, self._target.max_rows - 1 - longest))
         return most if settings.tree == AUTO else min(most, settings.tree)
 
     def _fixed(
@@ -279,14 +285,14 @@ class Planner:
         Nothing is learned either: drafters report confidences only if asked, and then each takes extra time.
         """
         drafter, k = self.drafters[self._allowed.names[0]], int(settings.k)
+        prospect = drafter.prospect(context) if drafter.traits.cost != "nothing" else Prospect()
+        if note := self._cannot(context, drafter.traits, prospect):
+            return Plan(None, 0, sampler, note, COUPLED)
         if drafter.traits.cost != "nothing":
-            prospect = drafter.prospect(context)
-            if prospect.note or self._waits(context, prospect):
-                return Plan(None, 0, sampler, prospect.note or _WAITS, COUPLED)
             self._read(drafter, context, prospect.unread)
         limited = "all that are still wanted" if longest_by == "wanted" else "all that were reserved at load"
         power = self._sharpness(drafter.traits, settings)
-        tree = self._tree(settings, min(k, longest))
+        tree = self._tree(context, settings, min(k, longest))
         return Plan(
             drafter,
             min(k, longest),
@@ -295,7 +301,7 @@ class Planner:
             self._allowed.verifier,
             "fixed" if k <= longest else longest_by,
             sharpness=power,
-            branches=Branching(tree, fixed=True) if tree > 0 else None,
+            branches=Branching(tree, fixed=True) if tree else None,
         )
 
     def _sharpness(self, drafter: DrafterTraits, settings: Settings) -> float:
