@@ -12,6 +12,7 @@ from specchat.serve.answers.released import Releasing
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.answers.parts import AnswerPart, Parser, PartKind
+from specchat_engine.decoding.reasoning import ReasoningCounter
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import round_line
 
@@ -110,7 +111,7 @@ class AnswerReader:
         self._releasing = Releasing(request.settings.stop, tells_end=request.echo)
         self._scores: tuple[Position, ...] = ()
         self._written = ""
-        self._reasons = False
+        self._reasoning = ReasoningCounter(answer_format)
         self._calls = False
 
     def read(self, event: Started | Scored | Round | Ended) -> Delta | None:
@@ -121,6 +122,7 @@ class AnswerReader:
                 self.figures.begin(event)
                 thinking = bool(event.line.get("opens_reasoning"))
                 self._parser = parser_of(self._request, self._format, thinking=thinking)
+                self._reasoning = ReasoningCounter(self._format, opened=thinking)
                 return Delta(started=event, line=line)
             case Scored(positions):
                 self._scores = positions
@@ -132,12 +134,13 @@ class AnswerReader:
 
     def _made(self, event: Round, line: Mapping[str, Any]) -> Delta:
         self.figures.observe(event)
+        if isinstance(self._parser, AnswerParser):
+            self._reasoning.observe(event)
+            self.figures.reasoning_tokens = self._reasoning.stats.num_tokens if self._reasoning.stats else 0
         self._written += event.text
         texts = [token.text for token in event.emitted]
         portion, self._scores = self._releasing.feed(texts, self._scores), ()
         parts = self._noted(self._parser.feed(portion.text) if portion.text else ())
-        if self._reasons:
-            self.figures.reasoning_tokens += len(texts)
         return Delta(parts, portion.positions, line=line)
 
     def _ended(self, ended: Ended, line: Mapping[str, Any]) -> Delta:
@@ -153,10 +156,8 @@ class AnswerReader:
         return Delta(parts, portion.positions, line=line, finish=reason, stop=stop)
 
     def _noted(self, parts: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:
-        """The parts, after noting whether there are calls, and whether they leave the answer in its reasoning."""
+        """The parts, after noting whether there are calls."""
         self._calls = self._calls or any(part.kind is PartKind.CALL for part in parts)
-        if parts:
-            self._reasons = parts[-1].kind is PartKind.REASONING
         return tuple(parts)
 
 

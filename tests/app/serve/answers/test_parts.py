@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import anthropic
 import openai
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from specchat.engine_process.protocol import ChatMessage, Generate, Started
+from specchat.serve.answers.deltas import AnswerReader
+from specchat_engine.answers.format import AnswerFormat
+from specchat_engine.settings import Settings
 from support.scripted_server import Script, ScriptedEngine, made_round
 
 MESSAGES: Any = [{"role": "user", "content": "weather?"}]
@@ -152,3 +159,13 @@ def test_a_choice_says_which_tools_may_or_must_be_called(
     (request,) = engine.asked
     assert [tool["function"]["name"] for tool in request.tools.functions] == names
     assert request.tools.required == required
+
+
+@given(st.sets(st.integers(1, 6)))
+def test_how_many_tokens_reason_does_not_depend_on_the_rounds_that_brought_them(cuts: set[int]) -> None:
+    texts = ["<think>", "the", " user", "</think>", "\n\n", "I", " look"]
+    reader = AnswerReader(Generate((ChatMessage("user", "weather?"),), seed=1, settings=Settings()), AnswerFormat())
+    reader.read(Started({"prompt_tokens": 3}))
+    for index, (begin, end) in enumerate(pairwise([0, *sorted(cuts), len(texts)])):
+        reader.read(made_round(index, texts[begin : end - 1], texts[end - 1]))
+    assert reader.figures.reasoning_tokens == 4
