@@ -212,8 +212,9 @@ async def test_a_pair_of_the_hub_is_judged_before_the_download_and_downloaded_to
         assert (target.read_bytes(), draft.read_bytes()) == (big, small)
 
 
+@pytest.mark.parametrize("by_list", [True, False])
 async def test_quitting_interrupts_a_download_which_is_offered_at_the_next_start_and_resumes(
-    options: ChatOptions, hub: Hub, tmp_path: Path
+    options: ChatOptions, hub: Hub, tmp_path: Path, *, by_list: bool
 ) -> None:
     model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
     hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
@@ -238,10 +239,14 @@ async def test_quitting_interrupts_a_download_which_is_offered_at_the_next_start
         bar = pilot.app.screen.query_one(DownloadBar)
         await until(pilot, lambda: bar.display and "% · Ctrl+G resumes" in str(bar.render()))
         assert not hub.asked
-        await pilot.press("f8", "shift+tab")
-        await until(pilot, lambda: f"interrupted at {100 * have / len(model):.0f} %: Enter resumes" in shown(pilot))
-        await pilot.press("enter")
-        await until(pilot, lambda: "here" in shown(pilot))
+        if by_list:
+            await pilot.press("f8", "shift+tab")
+            await until(pilot, lambda: f"interrupted at {100 * have / len(model):.0f} %: Enter resumes" in shown(pilot))
+            await pilot.press("enter")
+            await until(pilot, lambda: "here" in shown(pilot))
+        else:
+            await pilot.press("ctrl+g")
+            await until(pilot, lambda: "Ctrl+G loads it" in str(bar.render()))
         assert [asked.headers["Range"] for asked in hub.transfers()] == [f"bytes={have}-"]
-        await press(pilot, "enter")
+        await press(pilot, "enter" if by_list else "ctrl+g")
         assert client.loaded[-1][0].read_bytes() == model

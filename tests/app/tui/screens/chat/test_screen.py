@@ -139,3 +139,19 @@ async def test_the_engine_reads_what_is_being_written_and_nothing_while_it_answe
         await pilot.press(*"And")
         await pilot.pause(0.6)
         assert len(client.prepared) == told
+
+
+async def test_page_up_in_the_prompt_shows_what_was_said_before_and_a_new_answer_leaves_it_there() -> None:
+    client = ScriptedClient(script("|".join(f"> line {number}\n\n" for number in range(60))), hold_after=50)
+    async with chat(client, (80, 24)) as pilot:
+        await ask(pilot)
+        said = transcript(pilot)
+        assert said.scroll_y == said.max_scroll_y > 0
+        await press(pilot, "pageup")
+        place = said.scroll_y
+        client.go.set()
+        await quiet(pilot)
+        assert said.scroll_y == place < said.max_scroll_y
+        assert said.unseen > 0
+        await press(pilot, "ctrl+end")
+        assert said.scroll_y == said.max_scroll_y
