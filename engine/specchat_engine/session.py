@@ -351,8 +351,6 @@ class Session:
                 if pair.target.user is turn.context:
                     pair.target.user = None
                 self._planner.end(turn.context)
-                if constraint:
-                    constraint.close()
 
     def _plain_ms(self, context: Context, times: PassTimes) -> float | None:
         """What a plain pass took in the state in which the answer was decoded; else, if it is not measured for each

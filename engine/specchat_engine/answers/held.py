@@ -134,10 +134,10 @@ class _ThoughtPlace:
 
     def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The next token of the mark alone once the limit is reached, else what the grammar allows."""
-        forced = self._forced
-        if forced is None:
+        due = self._due
+        if due is None:
             return self._allowed(ids)
-        only: NDArray[np.bool_] = ids == forced
+        only: NDArray[np.bool_] = ids == due
         return only
 
     def after(self, token: int) -> GrammarState | None:
@@ -149,16 +149,17 @@ class _ThoughtPlace:
         if self._grammar and grammar is None:
             return None
         held, parser = self._held, deepcopy(self._parser)
-        closed = (self._closed + 1) % len(held.closing) if token == self._forced else 0
+        closed = (self._closed + 1) % len(held.closing) if token == self._due else 0
         return _ThoughtPlace(held, grammar, self._size, parser, self._left - held.counts(token, parser), closed)
 
-    def close(self) -> None:
-        """Frees the place in the grammar."""
-        if self._grammar:
-            self._grammar.close()
+    @property
+    def forced(self) -> int | None:
+        """The next token of the mark once the limit is reached, else what the grammar forces."""
+        due = self._due
+        return due if due is not None else self._grammar.forced if self._grammar else None
 
     @property
-    def _forced(self) -> int | None:
+    def _due(self) -> int | None:
         """The token of the mark that has to come here, None if there is none or the grammar excludes it."""
         if not self._closed and (self._left > 0 or self._parser.inside is not True):
             return None
