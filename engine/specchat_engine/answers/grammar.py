@@ -19,9 +19,6 @@ from specchat_engine.grammar.schema import check_schema, lenient, part_of, prepa
 from specchat_engine.grammar.source import literal, named
 from specchat_engine.prompt.messages import function_of
 
-_AS_TEMPLATES: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-"""How the arguments of calls are spaced: as chat templates write them, so that all between the values is forced."""
-
 _ANSWER: Final = "answer"
 
 
@@ -158,14 +155,14 @@ class _ToolGrammar:
         try:
             if function.get("strict"):
                 check_schema(schema)
-                usable = prepared(schema, **_AS_TEMPLATES)
+                usable = prepared(schema)
             else:
-                usable, _ = lenient(schema, **_AS_TEMPLATES)
+                usable, _ = lenient(schema)
         except SettingError as error:
             if function.get("strict") or "too deep" in str(error):
                 strict = "is strict, but " * bool(function.get("strict"))
                 raise SettingError(f"the tool {function['name']!r} {strict}{error}") from None
-            usable = prepared(otherwise, **_AS_TEMPLATES)
+            usable = prepared(otherwise)
         self._lines.append(f"{name}: %json {json.dumps(usable)}")
         return name
 

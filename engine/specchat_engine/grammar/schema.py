@@ -1,7 +1,7 @@
 """JSON schemas as llguidance takes them, and what it cannot express of them.
 
-An object with listed properties has no others unless the schema says so, and there is little space between two tokens,
-so that a model cannot get lost.
+An object with listed properties has no others unless the schema says so, and JSON is written in one line, so that a
+model cannot get lost. A schema may say otherwise under `x-guidance`, where llguidance finds its options.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from specchat_engine.grammar.trial import try_apart
 OPTIONS: Final = "x-guidance"
 """The key of a schema under which llguidance finds its options."""
 
-_SPACE: Final = {"whitespace_pattern": r"[ ]|\n[ \t]{0,20}"}
-"""At most one space, or a line end and an indent, between two tokens."""
+_SPACE: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+"""JSON in one line, spaced as Python and most chat templates write it: all between the values is then forced."""
 
 _IN_MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _IN_LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 _ALONE: Final = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 _JOINS: Final = ("anyOf", "oneOf", "allOf", "$ref")
+_LARGEST: Final = 10**15 - 1
+_SMALLEST: Final = 1e-9
+"""Numbers have at most 15 digits before the point and 9 after it, unless the schema says otherwise."""
+
 _WHOLE: Final = "#/$defs/whole"
 _FEW: Final = 8
 _EXCERPT: Final = 60
@@ -42,20 +46,23 @@ def parsed(text: str) -> Any:
         raise SettingError(f"the JSON schema is {_TOO_DEEP}") from None
 
 
-def prepared(schema: Any, **options: Any) -> dict[str, Any]:
-    """The schema with these options of llguidance, where it has none of its own, and with closed objects."""
+def prepared(schema: Any, *, is_lenient: bool = False) -> dict[str, Any]:
+    """The schema with options of llguidance, where it has none of its own, bounded numbers and closed objects.
+
+    llguidance leaves out the keywords that it does not know if it `is_lenient`.
+    """
     if not isinstance(schema, dict):
         schema = {} if schema is True else {"allOf": [schema]}
-    return {**_closed(schema), OPTIONS: {**_SPACE, **options, **schema.get(OPTIONS, {})}}
+    return {**_narrowed(schema), OPTIONS: {**_SPACE, "lenient": is_lenient, **schema.get(OPTIONS, {})}}
 
 
-def lenient(schema: Any, **options: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+def lenient(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The schema as far as a grammar can express it, and the places of the keywords that the grammar leaves out.
 
     Raises SettingError, in one line, if no grammar can be made of it.
     """
     ignored = [place for place, _ in _unreadable(schema)]
-    usable = prepared(_without(schema, ignored) if ignored else schema, lenient=True, **options)
+    usable = prepared(_without(schema, ignored) if ignored else schema, is_lenient=True)
     is_error, messages = _validated(usable)
     if is_error:
         raise SettingError(refusal(schema, messages[0]))
@@ -172,17 +179,39 @@ def _without(schema: Any, places: list[str]) -> Any:
     return copy
 
 
-def _closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with no other properties than those listed, unless schemas are joined or it says something else."""
-    if any(_joins(part) for _, part in _parts(schema)):
-        return schema
+def _narrowed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with bounds for numbers that have none.
+
+    It has no other properties than those listed, unless schemas are joined or it says something else.
+    """
     copy: dict[str, Any] = json.loads(json.dumps(schema))
-    for _, part in [*_parts(copy)]:
+    parts = [part for _, part in _parts(copy)]
+    joined = any(map(_joins, parts))
+    for part in parts:
+        if {"integer", "number"} & {*_kinds(part)} and not {"enum", "const"} & part.keys():
+            _bound(part)
         listed, required = part.get("properties"), part.get("required", [])
         is_whole = isinstance(listed, dict) and isinstance(required, list) and {*map(str, required)} <= listed.keys()
-        if listed and is_whole and not {"patternProperties", "unevaluatedProperties"} & part.keys():
+        if listed and is_whole and not joined and not {"patternProperties", "unevaluatedProperties"} & part.keys():
             part.setdefault("additionalProperties", False)
     return copy
+
+
+def _kinds(part: Mapping[str, Any]) -> list[str]:
+    named = part.get("type")
+    return [kind for kind in (named if isinstance(named, list) else [named]) if isinstance(kind, str)]
+
+
+def _bound(part: dict[str, Any]) -> None:
+    """Bounds the digits of a number: a small model may repeat one for ever."""
+    given = [part.get(key) for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")]
+    if all(isinstance(value, int | float) and abs(value) < _LARGEST for value in given if value is not None):
+        if "exclusiveMinimum" not in part:
+            part.setdefault("minimum", -_LARGEST)
+        if "exclusiveMaximum" not in part:
+            part.setdefault("maximum", _LARGEST)
+    if "number" in _kinds(part):
+        part.setdefault("multipleOf", _SMALLEST)
 
 
 def _joins(part: Mapping[str, Any]) -> bool:

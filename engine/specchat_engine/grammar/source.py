@@ -30,7 +30,7 @@ LIMITS: Final = LLParserLimits(verbose_errors=False)
 _LARK: Final = re.compile(r"(?m)^\s*(%llguidance\b|start\s*(\[[^\]\n]*\])?\s*:(?!:=))")
 _SYMBOL: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\r\n]*|[A-Za-z0-9_-]+|\.', re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|.)", re.DOTALL)
-_PLACE: Final = re.compile(r"(.*) at (line \d+), .* \^ (.*)")
+_PLACE: Final = re.compile(r"(.*) at (line \d+), .* \^ (.*?)(\\n.*)?['\"]$")
 _ANY: Final = f"[\\x00-{chr(0x10FFFF)}]"
 _ROOT: Final = "specchat-root"
 _LONGEST_ERROR: Final = 160
@@ -124,7 +124,7 @@ def _lark_of_gbnf(text: str) -> str:
     except RecursionError:
         raise SettingError("the grammar is nested too deep: give the inner parts rules of their own") from None
     except Exception as error:  # noqa: BLE001 - the converter has no error of its own for half of its complaints
-        reason = _PLACE.sub(r"\2: \1 before \3", str(error).replace("specchat-", ""))
+        reason = _PLACE.sub(r"\2: \1 before \3'", str(error).replace("specchat-", ""))
         raise SettingError(f"the grammar cannot be used: {in_one_line(reason)}") from None
 
 

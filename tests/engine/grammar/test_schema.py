@@ -160,23 +160,29 @@ def test_every_answer_is_json_that_the_schema_accepts(vocabulary: Vocabulary, sc
 @pytest.mark.parametrize(
     ("text", "allowed"),
     [
-        ('{"a/b~c":1}', True),
-        ('{"name":"x","a/b~c":1}', True),
-        ('{"a/b~c":1,"tags":[]}', True),
-        ('{\n  "name": "éé",\n  "a/b~c": -12,\n  "tags": ["x", "y"]\n}', True),
+        ('{"a/b~c": 1}', True),
+        ('{"name": "x", "a/b~c": 1}', True),
+        ('{"a/b~c": 1, "tags": []}', True),
+        ('{"name": "éé", "a/b~c": -12, "tags": ["x", "y"]}', True),
         ("{}", False),
-        ('{"name":"x"}', False),
-        ('{"name":"x",}', False),
-        ('{,"a/b~c":1}', False),
-        ('{"a/b~c":01}', False),
-        ('{"a/b~c":1,"name":"x"}', False),
-        ('{"a/b~c":1,"other":1}', False),
-        ('{"a/b~c":1,"tags":["x","x","x"]}', False),
-        ('{"a/b~c":1}}', False),
+        ('{"name": "x"}', False),
+        ('{"name": "x", }', False),
+        ('{, "a/b~c": 1}', False),
+        ('{"a/b~c": 01}', False),
+        ('{"a/b~c": 1, "name": "x"}', False),
+        ('{"a/b~c": 1, "other": 1}', False),
+        ('{"a/b~c": 1, "tags": ["x", "x", "x"]}', False),
+        ('{"a/b~c":1}', False),
+        ('{"a/b~c": 1}}', False),
     ],
 )
 def test_optional_properties_come_and_go_in_their_order(vocabulary: Vocabulary, text: str, allowed: bool) -> None:
     assert follows(vocabulary, PERSON, text) is allowed
+
+
+def test_a_schema_may_ask_for_other_spaces(vocabulary: Vocabulary) -> None:
+    spaced = {**PERSON, "x-guidance": {"whitespace_flexible": True, "item_separator": ",", "key_separator": ":"}}
+    assert follows(vocabulary, spaced, '{\n  "name": "é",\n  "a/b~c": -12\n}')
 
 
 def test_a_schema_may_refer_to_itself_and_to_names_that_grammars_use(vocabulary: Vocabulary) -> None:
