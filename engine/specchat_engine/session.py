@@ -366,10 +366,9 @@ class Session:
 
     def _held(self, prompt: Prompt, *, opened: bool) -> HeldGrammar:
         """What an answer to this prompt is held to; `opened` says that the prompt has opened the reasoning."""
-        pair, switched, piece = self.pair, self.pair.template.thinking.exists, self._with_marks()
-        return held_to(
-            prompt, self.settings, pair.answer_format, pair.vocabulary, piece, opened=opened, switched=switched
-        )
+        pair, piece = self.pair, self._with_marks()
+        thinks = pair.template.thinking.is_on(prompt.variables)
+        return held_to(prompt, self.settings, pair.answer_format, pair.vocabulary, piece, opened=opened, thinks=thinks)
 
     def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.

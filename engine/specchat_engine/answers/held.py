@@ -21,7 +21,7 @@ from specchat_engine.grammar.constraint import GrammarState, GrammarVocabulary
 from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.prompt.encoding import Tokenizer, encode_text, shown_tokens
 from specchat_engine.prompt.messages import Prompt
-from specchat_engine.settings import AUTO, Settings
+from specchat_engine.settings import Settings
 
 
 def held_to(
@@ -32,13 +32,13 @@ def held_to(
     piece: Callable[[int], bytes],
     *,
     opened: bool,
-    switched: bool,
+    thinks: bool,
 ) -> HeldGrammar:
     """What an answer to this prompt is held to.
 
-    The grammar of the settings begins after the reasoning if the model is asked to think, and its template is
-    `switched`: it has a switch for that. The grammar of calls begins where a call does, unless one has to be made.
-    `opened` says that the prompt has opened the reasoning. `piece` gives the bytes of a token, also of a mark.
+    The grammar of the settings begins after the reasoning if the prompt has `opened` it, or if the model `thinks` by
+    its template. The grammar of calls begins where a call does, unless one has to be made: then it takes the place of
+    that of the settings. `piece` gives the bytes of a token, also of a mark.
     """
     own = text = settings.sampling.grammar
     shown, start = shown_tokens(prompt.shown, vocabulary), None
@@ -47,7 +47,7 @@ def held_to(
     elif prompt.tools and not text:
         start = calls_start(answer_format, thinking=opened)
         text = tool_grammar(answer_format, prompt.tools) if start else ""
-    elif text and settings.thinking not in (AUTO, "off") and switched:
+    elif text and prompt.raw is None and (opened or thinks):
         text = after_reasoning(text, answer_format, opened=opened)
     marks = shown_tokens(answer_format.reasoning_marks, vocabulary)
     if text != own:
