@@ -19,6 +19,9 @@ from specchat_engine.grammar.trial import try_apart
 OPTIONS: Final = "x-guidance"
 """The key of a schema under which llguidance finds its options."""
 
+WHOLE: Final = "x-whole"
+"""The key of a lenient schema under which the whole schema stands, if something was left out."""
+
 _SPACE: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 """JSON in one line, spaced as Python and most chat templates write it: all between the values is then forced."""
 
@@ -59,6 +62,8 @@ def prepared(schema: Any, *, is_lenient: bool = False) -> dict[str, Any]:
 def lenient(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The schema as far as a grammar can express it, and the places of the keywords that the grammar leaves out.
 
+    If there are any, it has the whole schema under `WHOLE`.
+
     Raises SettingError, in one line, if no grammar can be made of it.
     """
     ignored = [place for place, _ in _unreadable(schema)]
@@ -66,7 +71,8 @@ def lenient(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     is_error, messages = _validated(usable)
     if is_error:
         raise SettingError(refusal(schema, messages[0]))
-    return usable, (*ignored, *(place for message in messages for place, _ in _named(schema, message)))
+    ignored += [place for message in messages for place, _ in _named(schema, message)]
+    return ({**usable, WHOLE: schema} if ignored else usable), tuple(ignored)
 
 
 def check_schema(schema: Any) -> None:
@@ -98,22 +104,6 @@ def may_explode(schema: Any) -> bool:
     found = [part for _, part in _parts(schema)]
     patterns = sum(("pattern" in part) + ("format" in part) for part in found)
     return patterns > _FEW and any("allOf" in part or len({"$ref", "properties"} & part.keys()) > 1 for part in found)
-
-
-def flaw(schema: Any, text: str) -> str:
-    """Where the JSON in a text does not follow a schema, and why; empty if it does."""
-    from jsonschema import exceptions, validators
-    from referencing.exceptions import Unresolvable
-
-    try:
-        value = json.loads(text)
-        checker = validators.validator_for(schema)(schema)
-        error = exceptions.best_match(checker.iter_errors(value))
-    except (ValueError, RecursionError) as broken:
-        return f"it is not JSON: {broken}"
-    except (Unresolvable, re.error, TypeError, AttributeError) as broken:
-        return f"it cannot be checked: {str(broken).splitlines()[0]}"
-    return f"{error.json_path}: {error.message.splitlines()[0][: 2 * _EXCERPT]}" if error else ""
 
 
 def _validated(schema: Mapping[str, Any]) -> tuple[bool, list[str]]:
