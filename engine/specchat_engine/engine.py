@@ -399,9 +399,7 @@ class Engine:
             what = "a head of the target" if settings.drafter in HEADS else "a draft model"
             raise SettingError(f"the drafter {settings.drafter!r} needs {what}: name one with -d, or use lookup")
         with self._lock:
-            constraint = constraint_of(settings.sampling, self.vocabulary)
-            if constraint:
-                constraint.close()
+            constraint_of(settings.sampling, self.vocabulary)
 
     def forget(self) -> None:
         """Empties both memories, so that the next answer reads its whole prompt. For measurements.

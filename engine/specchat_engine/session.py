@@ -351,8 +351,6 @@ class Session:
                 if pair.target.user is turn.context:
                     pair.target.user = None
                 self._planner.end(turn.context)
-                if constraint:
-                    constraint.close()
 
     def _plain_ms(self, context: Context, times: PassTimes) -> float | None:
         """What a plain pass took in the state in which the answer was decoded; else, if it is not measured for each
@@ -368,10 +366,9 @@ class Session:
 
     def _held(self, prompt: Prompt, *, opened: bool) -> HeldGrammar:
         """What an answer to this prompt is held to; `opened` says that the prompt has opened the reasoning."""
-        pair, switched, piece = self.pair, self.pair.template.thinking.exists, self._with_marks()
-        return held_to(
-            prompt, self.settings, pair.answer_format, pair.vocabulary, piece, opened=opened, switched=switched
-        )
+        pair, piece = self.pair, self._with_marks()
+        thinks = pair.template.thinking.is_on(prompt.variables)
+        return held_to(prompt, self.settings, pair.answer_format, pair.vocabulary, piece, opened=opened, thinks=thinks)
 
     def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.

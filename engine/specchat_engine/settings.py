@@ -29,10 +29,14 @@ DRAFT_MODEL = "model"
 FURTHER_MODEL = "model-"
 """What the names of further draft models begin with, before a number from 2 on."""
 
-TOGETHER = (DRAFT_MODEL, *HEADS, "lookup", "store")
+GRAMMAR = "grammar"
+"""The drafter of the tokens that a grammar forces."""
+
+TOGETHER = (DRAFT_MODEL, *HEADS, "lookup", "store", GRAMMAR)
 """The drafters between which "hybrid" chooses. The others gained no more than these where they were measured."""
 
 UNAIDED = {
+    GRAMMAR: "forced_tokens:ForcedTokenDrafter",
     "recycling": "token_recycling:TokenRecyclingDrafter",
     "lookahead": "lookahead:LookaheadDrafter",
     "anpd": "adaptive_ngrams:AdaptiveNgramDrafter",
@@ -43,7 +47,7 @@ and a line here."""
 NEED_TREES = ("lookahead",)
 """The drafters whose drafts are always trees."""
 
-DRAFTERS = ("hybrid", *TOGETHER, *UNAIDED, "none")
+DRAFTERS = (*dict.fromkeys(("hybrid", *TOGETHER, *UNAIDED)), "none")
 SEARCHED = ("all", "conversation")
 CONTEXT_FULL = ("drop", "summarise", "stop")
 THINKING = (AUTO, "on", "off", "low", "medium", "high")
@@ -88,10 +92,10 @@ class Settings:
     """How the next round is made. `k` 0 and drafter "none" are plain decoding; `max_tokens` 0 means until the end.
 
     `k` "auto" is chosen anew before each round from measured costs and acceptance. The drafter "hybrid" is the draft
-    model, a head or prompt lookup, whichever promises most in each round, as far as they are loaded. A drafter of one's
-    own has the name under which `Engine.load` got it, or a package installed it. `lookup` takes effect in the
-    next turn: it searches "all" that the session has said and read, or the "conversation" alone. If the text depends on
-    drafts, lookup always searches the conversation alone.
+    model, a head, prompt lookup or the grammar, whichever promises most in each round, as far as they are there. A
+    drafter of one's own has the name under which `Engine.load` got it, or a package installed it. `lookup` takes effect
+    in the next turn: it searches "all" that the session has said and read, or the "conversation" alone. If the text
+    depends on drafts, lookup always searches the conversation alone.
 
     `thought_verifier` is the rule that accepts drafted tokens while the target thinks; "same" is that of the answer.
     With another one, thoughts favour the draft, and the answer follows the target's law given its thought.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,7 +219,7 @@ class ByteTokenizer:
                     return [*self.tokenize(before, special=True), token, *self.tokenize(after, special=True)]
         return list(text.encode())
 
-    def compile_grammar(self, text: str, shown: Collection[int] = ()) -> Choices:
+    def compile_grammar(self, text: str, shown: Mapping[int, bytes] = MappingProxyType({})) -> Choices:
         """A grammar in which every line is one whole answer, of bytes alone. Raises SettingError for an empty one."""
         if not text.strip():
             raise SettingError("the grammar is empty: write each possible answer on a line of its own")
@@ -230,13 +231,17 @@ class Choices:
 
     def __init__(self, rests: frozenset[bytes], ends: Set[int]) -> None:
         self.rests = rests
-        self.closed = False
         self._ends = ends
 
+    @property
+    def forced(self) -> int | None:
+        """The byte with which all texts go on, if they do."""
+        first = {rest[:1] for rest in self.rests}
+        (byte,) = first if len(first) == 1 else (b"",)
+        return byte[0] if byte else None
+
     def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these ids may come here. Raises DecodeError if this place was closed."""
-        if self.closed:
-            raise DecodeError("this place of the grammar was closed: begin again")
+        """Which of these ids may come here."""
         possible = {rest[0] for rest in self.rests if rest} | (set(self._ends) if b"" in self.rests else set())
         return np.array([token in possible for token in ids.tolist()], np.bool_)
 
@@ -247,7 +252,3 @@ class Choices:
         if token in self._ends:
             return Choices(self.rests, self._ends)
         return Choices(frozenset(rest[1:] for rest in self.rests if rest[:1] == bytes((token,))), self._ends)
-
-    def close(self) -> None:
-        """Makes every later question an error."""
-        self.closed = True

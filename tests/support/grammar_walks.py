@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from specchat_engine.grammar.constraint import GrammarState
 from specchat_engine.llama.vocabulary import Vocabulary
 
 _CLOSING = (b'"', b"}", b"]", b":", b"e", b"l", b">", b"<", b"/", b"\n")
@@ -29,10 +30,8 @@ def random_text(vocabulary: Vocabulary, grammar: str, seed: int, marks: Sequence
             token = chance.choice(closing if closing and chance.random() < 0.5 else sorted(set(allowed) - set(ends)))
         text += vocabulary.piece(token)
         following = state.after(token)
-        state.close()
         assert following is not None
         state = following
-    state.close()
     return text.decode("utf-8", "replace")
 
 
@@ -51,12 +50,7 @@ def _begun(mark: bytes, text: bytes) -> int:
 
 def allows(vocabulary: Vocabulary, grammar: str, text: str) -> bool:
     """Whether a grammar allows this text as a whole answer."""
-    state = vocabulary.compile_grammar(grammar)
+    state: GrammarState | None = vocabulary.compile_grammar(grammar)
     for token in [*vocabulary.tokenize(text, special=False), min(vocabulary.ends)]:
-        following = state.after(token)
-        state.close()
-        if following is None:
-            return False
-        state = following
-    state.close()
-    return True
+        state = state.after(token) if state else None
+    return state is not None

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, SettingError, Settings
-from specchat_engine.grammar.json_schema import schema_grammar
 from specchat_engine.settings import AUTO
 
 THOUGHTS: Final = "thoughts"
@@ -100,7 +99,7 @@ def asks_by_kind(chosen: Sequence[str], engine: Engine, prompts: int) -> dict[st
     call can be asked of any model. Raises SettingError for thoughts of a model without a switch.
     """
     known = {kind: [Ask(text) for text in texts[:prompts]] for kind, texts in benchmark_prompts(short=True).items()}
-    grammar = schema_grammar(json.dumps(_ANSWER))
+    grammar = json.dumps(_ANSWER)
     thoughts: tuple[dict[str, Any], ...] = ({}, {"grammar": grammar}, {"think_tokens": _THINK_TOKENS})
     known[THOUGHTS] = [Ask(text, thinks=True, **how) for text in _PUZZLES[:prompts] for how in thoughts]
     known[CALLS] = [Ask(text, tools=tuple(_TOOLS)) for text in _ERRANDS[:prompts]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from base64 import b64encode
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from specchat.engine_process.protocol import NO_TOOLS, ChatMessage, Offer
 from specchat.remote.servers import EngineKind, RemoteServer
 from specchat.remote.thoughts import without_thoughts
 from specchat.settings.schema import API_SETTINGS
+from specchat_engine.grammar.source import syntax_of
 from specchat_engine.prompt.messages import Message
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
@@ -149,16 +151,34 @@ def _sampling(server: RemoteServer, sampling: SamplingParams) -> tuple[dict[str,
     elif sampling.logit_bias:
         body["logit_bias"] = _bias(engine, sampling.logit_bias)
     if sampling.grammar:
-        match engine:
-            case EngineKind.LLAMA_SERVER:
-                body["grammar"] = sampling.grammar
-            case EngineKind.VLLM:
-                body["structured_outputs"] = {"grammar": sampling.grammar}
-            case EngineKind.SGLANG:
-                body["ebnf"] = sampling.grammar
-            case _:
-                untaken.append("the grammar")
+        constraint = _constraint(engine, sampling.grammar)
+        body |= constraint
+        untaken += [] if constraint else ["the grammar"]
     return body, untaken
+
+
+def _constraint(engine: EngineKind, text: str) -> dict[str, Any]:
+    """What a request says of a grammar, empty if the engine does not take its syntax."""
+    syntax = syntax_of(text)
+    match engine, syntax:
+        case EngineKind.LLAMA_SERVER, "gbnf":
+            return {"grammar": text}
+        case EngineKind.LLAMA_SERVER, "json":
+            return {"json_schema": json.loads(text)}
+        case EngineKind.VLLM, "json":
+            return {"structured_outputs": {"json": json.loads(text)}}
+        case EngineKind.VLLM, "regex":
+            return {"structured_outputs": {"regex": text.strip()[1:-1]}}
+        case EngineKind.VLLM, _:
+            return {"structured_outputs": {"grammar": text}}
+        case EngineKind.SGLANG, "gbnf":
+            return {"ebnf": text}
+        case EngineKind.SGLANG, "regex":
+            return {"regex": text.strip()[1:-1]}
+        case _, "json":
+            named = {"name": "answer", "schema": json.loads(text)}
+            return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return {}
 
 
 def _names(engine: EngineKind, home: type) -> dict[str, str]:

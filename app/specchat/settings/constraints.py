@@ -1,4 +1,4 @@
-"""The grammar that answers follow, given in any of four ways: GBNF or a JSON schema, as text or in a file."""
+"""The grammar that answers follow, given in any of four ways: a grammar or a JSON schema, as text or in a file."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ def check_one_grammar(settings: Mapping[str, Any]) -> None:
 def grammar_text(
     grammar: str | None, grammar_file: Path | None, json_schema: str | None, json_schema_file: Path | None
 ) -> str | None:
-    """The given grammar as GBNF, or None if none is given.
+    """The given grammar or schema, or None if none is given.
 
-    Raises ConfigError for a file that cannot be read, SettingError for a schema that cannot become a grammar.
+    Raises ConfigError for a file that cannot be read, SettingError for a schema that a grammar cannot express whole.
     """
     if grammar_file is not None:
         return _read(grammar_file)
     schema = _read(json_schema_file) if json_schema_file is not None else json_schema
     if schema is None:
         return grammar
-    from specchat_engine.grammar.json_schema import schema_grammar
+    from specchat_engine.grammar.schema import check_schema, parsed
 
-    return schema_grammar(schema)
+    check_schema(parsed(schema))
+    return schema
 
 
 def _read(path: Path) -> str:

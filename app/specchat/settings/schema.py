@@ -232,7 +232,10 @@ class Config:
         ),
     )
     grammar: str | None = setting(
-        SettingGroup.CONSTRAINTS, "GBNF grammar that answers follow", "--grammar", kind=Text("GBNF")
+        SettingGroup.CONSTRAINTS,
+        "Grammar that answers follow: GBNF, Lark, /regular expression/",
+        "--grammar",
+        kind=Text("GRAMMAR"),
     )
     grammar_file: Path | None = setting(
         SettingGroup.CONSTRAINTS, "File with such a grammar", "--grammar-file", kind=File()

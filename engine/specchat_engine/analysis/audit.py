@@ -13,8 +13,7 @@ promise no text. So `recheck` also repeats the decisions of every answer from th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -181,8 +180,8 @@ def audit(
             if fault:
                 finding = Fault(case, plain, speculative, *fault)
             elif case.promises_text and speculative.tokens != plain.tokens:
-                with _rule(settings.sampling, plain, vocabulary) as sampler:
-                    finding = explain(target, case, plain, speculative, sampler, max(result.noise, default=0.0))
+                sampler = _rule(settings.sampling, plain, vocabulary)
+                finding = explain(target, case, plain, speculative, sampler, max(result.noise, default=0.0))
             if finding:
                 result.findings.append(finding)
             heard(case, finding)
@@ -198,7 +197,8 @@ def _checked(
     failures: list[tuple[int, str]] = []
     text: list[int] = []
 
-    with watched(target) as seen, _Grammar(session, vocabulary) as grammar:
+    grammar = _Grammar(session, vocabulary)
+    with watched(target) as seen:
 
         def check(each: RecordedPass) -> None:
             if grammar.left:
@@ -222,13 +222,6 @@ class _Grammar:
         self._constraint: Constraint | None = None
         self.left = False
         """Whether the answer has left the grammar. Its end does so, too."""
-
-    def __enter__(self) -> _Grammar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._constraint:
-            self._constraint.close()
 
     def rows(self, logits: Logits, before: Sequence[int], each: RecordedPass) -> Logits:
         """The logits of a pass, minus infinity where a token may not come, in the rows that the rule judges by."""
@@ -299,17 +292,12 @@ def explain(
     )
 
 
-@contextmanager
-def _rule(sampling: SamplingParams, recording: Recording, vocabulary: GrammarVocabulary) -> Iterator[Sampler]:
+def _rule(sampling: SamplingParams, recording: Recording, vocabulary: GrammarVocabulary) -> Sampler:
     """The sampler that made a recorded answer."""
     constraint = constraint_of(sampling, vocabulary, recording.held)
-    try:
-        if constraint:
-            constraint.begin(len(recording.prompt))
-        yield Sampler(sampling, recording.seed, constraint)
-    finally:
-        if constraint:
-            constraint.close()
+    if constraint:
+        constraint.begin(len(recording.prompt))
+    return Sampler(sampling, recording.seed, constraint)
 
 
 def replayed(target: SessionModel, recording: Recording, position: int) -> NDArray[np.float32]:

@@ -65,20 +65,16 @@ def inspect(
     _check(target, vocabulary, inspected, requested)
     before = inspected.before
     constraint = constraint_of(inspected.sampling, vocabulary, inspected.held)
-    try:
-        check_given(inspected.answer[: inspected.position], vocabulary, constraint)
-        if constraint:
-            constraint.begin(len(before))
-        sampler = Sampler(inspected.sampling, 0, constraint)
-        ours = _Row(_logits(target, before, cancelled))
-        explained = sampler.explain(ours.logits, before)
-        theirs = q = None
-        if draft and len(before) <= draft.capacity:
-            theirs = _Row(_logits(draft, before, cancelled))
-            q = sampler.candidates(theirs.logits, before).sharpened(inspected.sharpness)
-    finally:
-        if constraint:
-            constraint.close()
+    check_given(inspected.answer[: inspected.position], vocabulary, constraint)
+    if constraint:
+        constraint.begin(len(before))
+    sampler = Sampler(inspected.sampling, 0, constraint)
+    ours = _Row(_logits(target, before, cancelled))
+    explained = sampler.explain(ours.logits, before)
+    theirs = q = None
+    if draft and len(before) <= draft.capacity:
+        theirs = _Row(_logits(draft, before, cancelled))
+        q = sampler.candidates(theirs.logits, before).sharpened(inspected.sharpness)
     p = explained.candidates
     chosen = inspected.answer[inspected.position]
     shown = {*ours.best(), *(token for token, _ in p.best(BEST)), chosen, *requested}

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from specchat_engine.answers.json_calls import JsonObject, as_json, escaped
 from specchat_engine.answers.parts import held_back
-from specchat_engine.grammar.json_schema import Writing, literal
-from specchat_engine.grammar.until import until
+from specchat_engine.grammar.source import literal
 
 QUOTE: Final = '<|"|>'
 """The control token around strings."""
@@ -89,6 +88,111 @@ class GemmaArguments:
 
 _PLAIN_KEY: Final = re.compile(r"[^\s{}\[\],:<\"]+")
 
+RULES: Final = f"""
+gemma_value: gemma_object | gemma_array | gemma_string | GEMMA_NUMBER | "true" | "false" | "null"
+gemma_object: "{{" (gemma_member ("," gemma_member)*)? "}}"
+gemma_member: GEMMA_KEY ":" gemma_value
+gemma_array: "[" (gemma_value ("," gemma_value)*)? "]"
+gemma_string: {literal(QUOTE)} gemma_text
+gemma_text[lazy]: /(.|\\n)*/ {literal(QUOTE)}
+GEMMA_INTEGER: /-?(0|[1-9][0-9]{{0,15}})/
+GEMMA_NUMBER: /-?(0|[1-9][0-9]{{0,15}})(\\.[0-9]{{1,16}})?([eE][-+]?[0-9]{{1,2}})?/
+GEMMA_KEY: /[a-zA-Z_][a-zA-Z0-9_-]{{0,63}}/
+"""
+"""The rules that every grammar with values in this notation needs."""
+
+_OF_TYPES: Final = {
+    "integer": "GEMMA_INTEGER",
+    "number": "GEMMA_NUMBER",
+    "boolean": '("true" | "false")',
+    "null": '"null"',
+}
+
+
+class GemmaRules:
+    """Makes rules of Lark for the values that a schema describes, one for each place in it.
+
+    It knows types, properties, items, values, lengths, alternatives and references, and leaves out everything else.
+    """
+
+    def __init__(self, schema: Any, prefix: str) -> None:
+        """`prefix` begins the names of the rules."""
+        self._schema = schema
+        self._prefix = prefix
+        self._names: dict[str, str] = {}
+        self.lines: list[str] = []
+
+    def of(self, place: str) -> str:
+        """Returns the name of the rule for a place such as "#" or "#/properties/name"."""
+        if place not in self._names:
+            self._names[place] = name = f"{self._prefix}{len(self._names)}"
+            self.lines.append(f"{name}: {self._value(self._part(place), place)}")
+        return self._names[place]
+
+    def _part(self, place: str) -> Any:
+        part = self._schema
+        for step in place.split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            part = part[int(key)] if isinstance(part, list) and key.isdecimal() else part.get(key)
+        return part
+
+    def _value(self, part: Any, place: str) -> str:
+        if not isinstance(part, dict):
+            return "gemma_value"
+        if isinstance(target := part.get("$ref"), str) and target.startswith("#"):
+            return self.of(target)
+        for key in ("enum", "const"):
+            if key in part:
+                values = part[key] if key == "enum" else [part[key]]
+                return " | ".join(literal(_value_text(value)) for value in values)
+        for key in ("anyOf", "oneOf", "allOf"):
+            if isinstance(part.get(key), list) and (key != "allOf" or len(part[key]) == 1):
+                return " | ".join(self.of(f"{place}/{key}/{index}") for index in range(len(part[key])))
+        kinds = part.get("type", "object" if "properties" in part else None)
+        named = kinds if isinstance(kinds, list) else [kinds]
+        return " | ".join(self._typed(part, kind, place) for kind in named)
+
+    def _typed(self, part: Mapping[str, Any], kind: Any, place: str) -> str:
+        match kind:
+            case "string":
+                return self._string(part)
+            case "array" if "items" in part and part.get("maxItems") != 0:
+                item, least, most = self.of(f"{place}/items"), part.get("minItems", 0), part.get("maxItems")
+                more = f'{item} ("," {item}){{{max(least - 1, 0)},{"" if most is None else most - 1}}}'
+                return f'"[" {more if least else f"({more})?"} "]"'
+            case "array":
+                return "gemma_array" if part.get("maxItems") != 0 else '"[" "]"'
+            case "object" if part.get("properties"):
+                return self._object(part, place)
+            case "object":
+                return "gemma_object" if part.get("additionalProperties") is not False else '"{" "}"'
+            case _:
+                return _OF_TYPES.get(kind, "gemma_value")
+
+    def _string(self, part: Mapping[str, Any]) -> str:
+        """A string of a limited length has no `<`, so that its end is found."""
+        least, most = part.get("minLength", 0), part.get("maxLength")
+        if not least and most is None:
+            return "gemma_string"
+        return f"{literal(QUOTE)} /[^<]{{{least},{'' if most is None else most}}}/ {literal(QUOTE)}"
+
+    def _object(self, part: Mapping[str, Any], place: str) -> str:
+        """The listed properties in order, some of them required, with commas between those that are present."""
+        first = later = '""'
+        for name in reversed(part["properties"]):
+            step = name.replace("~", "~0").replace("/", "~1")
+            member = f'{literal(_key_text(name))} ":" {self.of(f"{place}/properties/{step}")}'
+            needed = name in part.get("required", ())
+            as_first, as_later = f"{member} {later}", f'"," {member} {later}'
+            first = self._rule(as_first if needed else f"{as_first} | {first}")
+            later = self._rule(as_later if needed else f"{as_later} | {later}")
+        return f'"{{" {first} "}}"'
+
+    def _rule(self, body: str) -> str:
+        name = f"{self._prefix}m{len(self.lines)}"
+        self.lines.append(f"{name}: {body}")
+        return name
+
 
 def _key_text(name: str) -> str:
     return name if _PLAIN_KEY.fullmatch(name) else _value_text(name)
@@ -102,22 +206,3 @@ def _value_text(value: Any) -> str:
     if isinstance(value, list):
         return f"[{','.join(map(_value_text, value))}]"
     return json.dumps(value)
-
-
-def _rules(lines: Sequence[str]) -> dict[str, str]:
-    return {name: rule for name, _, rule in (line.partition(" ::= ") for line in lines)}
-
-
-WRITING: Final = Writing(
-    _value_text,
-    _key_text,
-    {
-        "space": '""',
-        "quote": literal(QUOTE),
-        "char": "[^<]",
-        "string": "quote quoted",
-        **_rules(until(QUOTE, "quoted")),
-        "key": "[a-zA-Z_] [a-zA-Z0-9_-]{0,63}",
-    },
-)
-"""Strings of a limited length have no `<`: a rule cannot count their characters and look for the mark at once."""

@@ -5,28 +5,21 @@ The arguments of calls are what the tool's schema accepts.
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from specchat_engine.answers import harmony
+from specchat_engine.answers import gemma, harmony
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.json_calls import kinds_of, listed
 from specchat_engine.answers.notations import NOTATIONS, Parameters, Written, rule_of
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.awaited import GrammarStart
-from specchat_engine.grammar.json_schema import FORMATS, SchemaRules, literal, shared_lines
-from specchat_engine.grammar.until import until
+from specchat_engine.grammar.schema import check_schema, lenient, part_of, prepared
+from specchat_engine.grammar.source import literal, named
 from specchat_engine.prompt.messages import function_of
 
-_NOT_EXPRESSED: Final = frozenset(
-    ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern", "uniqueItems", "contains")
-) | {"minProperties", "maxProperties", "propertyNames", "patternProperties", "not", "nullable"}
-"""Keywords that a grammar cannot express and that may be left to whoever is called."""
-
-_SYMBOLS: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\r\n]*|[A-Za-z0-9-]+', re.DOTALL)
-_ANSWER: Final = "specchat-answer"
-_THOUGHT: Final = "specchat-thought"
+_ANSWER: Final = "answer"
 
 
 def tool_grammar(
@@ -37,7 +30,7 @@ def tool_grammar(
     thinking: bool = False,
     parallel: bool = True,
 ) -> str:
-    """The grammar, in GBNF, of answers that call one of the `tools`, or only the one that `choice` names.
+    """The grammar, in Lark, of answers that call one of the `tools`, or only the one that `choice` names.
 
     The model may think before. With `thinking` the prompt has opened the reasoning, so that the answer begins in it.
     With `parallel` it may call several tools, unless there is a choice. What a grammar cannot express of a schema is
@@ -63,25 +56,30 @@ def calls_start(answer_format: AnswerFormat, *, thinking: bool) -> GrammarStart 
 
 
 def after_reasoning(grammar: str, answer_format: AnswerFormat, *, opened: bool) -> str:
-    """The grammar, in GBNF, of answers whose text after the reasoning follows `grammar`: the model thinks freely.
+    """The grammar of answers whose text after the reasoning follows `grammar`, in any syntax: the model thinks freely.
 
     `opened` says that the prompt ends inside the reasoning; otherwise there may be none. In harmony the reasoning is a
-    message of its own, and `grammar` is that of the final one.
+    message of its own, and `grammar` is that of the final one. Raises SettingError for a grammar that cannot be read.
     """
     reasoning, *lines = _reasoning(answer_format, opened=opened)
-    header = f"{literal(harmony.FINAL)} " if answer_format.calls == "harmony" else ""
-    renamed = _SYMBOLS.sub(lambda symbol: _ANSWER if symbol[0] == "root" else symbol[0], grammar)
-    return "\n".join([f"root ::= {reasoning} {header}{_ANSWER}", *lines, renamed])
+    header = literal(harmony.FINAL) if answer_format.calls == "harmony" else ""
+    whole = "\n".join([f"start: {reasoning} {header} @{_ANSWER}", *lines])
+    return json.dumps({"grammars": [{"lark_grammar": whole}, named(grammar, _ANSWER)]})
 
 
 def _reasoning(answer_format: AnswerFormat, *, opened: bool) -> list[str]:
     """What may or has to come before the rest of an answer, and the rules that this needs."""
     if answer_format.calls == "harmony":
         opening, closing = harmony.THOUGHTS[0]
-        return [f"({literal(opening)} {_THOUGHT} {literal(harmony.START)})?", *until(closing, _THOUGHT)]
+        return [f"({literal(opening)} thought {literal(harmony.START)})?", *_until(closing, "thought")]
     opening, closing = answer_format.thinking
-    thinks = rf"{_THOUGHT} [ \n]{{0,4}}"
-    return [thinks if opened else f"({literal(opening)} {thinks})?", *until(closing, _THOUGHT)]
+    thinks = r"thought /[ \n]{0,4}/"
+    return [thinks if opened else f"({literal(opening)} {thinks})?", *_until(closing, "thought")]
+
+
+def _until(mark: str, name: str) -> list[str]:
+    """The rule for any text up to and including a mark."""
+    return [rf"{name}[lazy]: /(.|\n)*/ {literal(mark)}"]
 
 
 def _written(answer_format: AnswerFormat) -> Written:
@@ -96,32 +94,34 @@ class _ToolGrammar:
         self._harmony = answer_format.calls == "harmony"
         self._format = answer_format
         self._written = _written(answer_format)
-        self._lines = shared_lines(self._written.values)
+        self._lines = [gemma.RULES] if self._written.gemma else []
 
     def text(self, functions: Sequence[Mapping[str, Any]], *, thinking: bool, several: bool) -> str:
         """The whole grammar."""
         for number, function in enumerate(functions):
             try:
-                self._lines.append(f"call-{number} ::= {self._call(function, number)}")
+                self._lines.append(f"call_{number}: {self._call(function, number)}")
             except RecursionError:
                 name = function["name"]
                 raise SettingError(
                     f"the tool {name!r} is nested too deep: give the inner parts names in $defs"
                 ) from None
-        self._lines.append(f"call ::= {' | '.join(f'call-{number}' for number in range(len(functions)))}")
+        self._lines.append(f"call: {' | '.join(f'call_{number}' for number in range(len(functions)))}")
         written = self._written
         more = f" ({written.between} call)*" if several and not self._harmony else ""
-        calls = f"{literal(written.begin)} call{more} {literal(written.end)}"
+        begin, end = (literal(text) if text else "" for text in (written.begin, written.end))
         reasoning, *lines = _reasoning(self._format, opened=thinking)
-        return "\n".join([f"root ::= {reasoning} {calls}", *lines, *self._lines]) + "\n"
+        return "\n".join([f"start: {reasoning} {begin} call{more} {end}", *lines, *self._lines]) + "\n"
 
     def _call(self, function: Mapping[str, Any], number: int) -> str:
         name, written = function["name"], self._written
         head = harmony.call_head(name) if self._harmony else rule_of(written.head, name)
         if written.parameters:
             arguments = self._in_tags(function, number, written.parameters)
+        elif written.gemma:
+            arguments = self._of_gemma(_schema(function), f"args_{number}_")
         else:
-            arguments = self._held(function, f"args-{number}-", _schema(function), "#")
+            arguments = self._json(function, f"args_{number}", _schema(function), {"type": "object"})
         return f"{head} {arguments} {rule_of(written.tail, name)}"
 
     def _in_tags(self, function: Mapping[str, Any], number: int, tags: Parameters) -> str:
@@ -130,7 +130,7 @@ class _ToolGrammar:
         required = listed(schema.get("required"))
         rules = []
         for index, (key, part) in enumerate(schema.get("properties", {}).items()):
-            prefix = f"arg-{number}-{index}-"
+            name = f"arg_{number}_{index}"
             kinds = kinds_of(part)
             closes = literal(tags.around + tags.closes)
             if kinds == {"string"} and (
@@ -138,55 +138,51 @@ class _ToolGrammar:
             ):
                 value = f"({' | '.join(map(literal, values))}) {closes}"
             elif "string" in kinds:
-                value = f"{prefix}text"
-                self._lines += until(tags.closes, value)
+                value = name
+                self._lines += _until(tags.closes, value)
             else:
-                at = f"#/properties/{key.replace('~', '~0').replace('/', '~1')}"
-                value = f"{self._held(function, prefix, schema, at)} {closes}"
+                step = key.replace("~", "~0").replace("/", "~1")
+                inner = part_of(schema, f"#/properties/{step}")
+                value = f"{self._json(function, name, inner, {})} {closes}"
             rule = f"{rule_of(tags.opens, key)} {value} {rule_of(tags.after, key)}"
             rules.append(rule if key in required else f"({rule})?")
         return " ".join(rules)
 
-    def _held(self, function: Mapping[str, Any], prefix: str, schema: Mapping[str, Any], pointer: str) -> str:
-        """The rule for the part of a schema at a pointer, or for what a grammar can express of it."""
-        strict = bool(function.get("strict"))
-        known = schema if strict else _loosened(schema)
-        rules = SchemaRules(known, prefix, exclusive=strict, writing=self._written.values)
+    def _json(
+        self, function: Mapping[str, Any], name: str, schema: Mapping[str, Any], otherwise: Mapping[str, Any]
+    ) -> str:
+        """The rule for JSON that a schema describes, or for what a grammar can express of it; at worst for another."""
         try:
-            rule = rules.of(pointer)
+            if function.get("strict"):
+                check_schema(schema)
+                usable = prepared(schema)
+            else:
+                usable, _ = lenient(schema)
         except SettingError as error:
-            if strict:
-                raise SettingError(f"the tool {function['name']!r} is strict, but {error}") from None
-            return "object" if pointer == "#" else "value"
+            if function.get("strict") or "too deep" in str(error):
+                strict = "is strict, but " * bool(function.get("strict"))
+                raise SettingError(f"the tool {function['name']!r} {strict}{error}") from None
+            usable = prepared(otherwise)
+        self._lines.append(f"{name}: %json {json.dumps(usable)}")
+        return name
+
+    def _of_gemma(self, schema: Mapping[str, Any], prefix: str) -> str:
+        """The rule for an object in Gemma's notation."""
+        rules = gemma.GemmaRules(schema, prefix)
+        try:
+            name = rules.of("#")
+        except (LookupError, TypeError, ValueError, AttributeError):
+            return "gemma_object"
         self._lines += rules.lines
-        return rule
+        return name
 
 
 def _schema(function: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of a function's arguments; without properties there are none."""
+    """The schema of a function's arguments, an object; without properties there are none."""
     schema = function.get("parameters")
     if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
         return {"type": "object", "additionalProperties": False}
     if not schema.get("properties") and schema.keys() <= {"type", "properties", "required", "additionalProperties"}:
         more = schema.get("additionalProperties", False)
         return {"type": "object", "additionalProperties": more}
-    return schema
-
-
-def _loosened(schema: Any) -> Any:
-    """The schema without the keywords that a grammar cannot express."""
-    if not isinstance(schema, Mapping):
-        return schema
-    expressible = {key: value for key, value in schema.items() if key not in _NOT_EXPRESSED}
-    if expressible.get("format") not in FORMATS:
-        expressible.pop("format", None)
-    for key in ("properties", "$defs", "definitions"):
-        if isinstance(expressible.get(key), Mapping):
-            expressible[key] = {name: _loosened(part) for name, part in expressible[key].items()}
-    for key in ("items", "additionalProperties"):
-        if key in expressible:
-            expressible[key] = _loosened(expressible[key])
-    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
-        if isinstance(expressible.get(key), list):
-            expressible[key] = [_loosened(part) for part in expressible[key]]
-    return expressible
+    return {"type": "object", **schema} if "properties" in schema else schema

@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from specchat_engine.answers.parts import AnswerPart, PartKind, held_back, merged
-from specchat_engine.grammar.json_schema import literal
+from specchat_engine.grammar.source import literal
 
 MARKS: Final = ("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>")
 """The control tokens that the parser needs to see."""

@@ -21,7 +21,7 @@ from specchat_engine.grammar.constraint import GrammarState, GrammarVocabulary
 from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.prompt.encoding import Tokenizer, encode_text, shown_tokens
 from specchat_engine.prompt.messages import Prompt
-from specchat_engine.settings import AUTO, Settings
+from specchat_engine.settings import Settings
 
 
 def held_to(
@@ -32,13 +32,13 @@ def held_to(
     piece: Callable[[int], bytes],
     *,
     opened: bool,
-    switched: bool,
+    thinks: bool,
 ) -> HeldGrammar:
     """What an answer to this prompt is held to.
 
-    The grammar of the settings begins after the reasoning if the model is asked to think, and its template is
-    `switched`: it has a switch for that. The grammar of calls begins where a call does, unless one has to be made.
-    `opened` says that the prompt has opened the reasoning. `piece` gives the bytes of a token, also of a mark.
+    The grammar of the settings begins after the reasoning if the prompt has `opened` it, or if the model `thinks` by
+    its template. The grammar of calls begins where a call does, unless one has to be made: then it takes the place of
+    that of the settings. `piece` gives the bytes of a token, also of a mark.
     """
     own = text = settings.sampling.grammar
     shown, start = shown_tokens(prompt.shown, vocabulary), None
@@ -47,7 +47,7 @@ def held_to(
     elif prompt.tools and not text:
         start = calls_start(answer_format, thinking=opened)
         text = tool_grammar(answer_format, prompt.tools) if start else ""
-    elif text and settings.thinking not in (AUTO, "off") and switched:
+    elif text and prompt.raw is None and (opened or thinks):
         text = after_reasoning(text, answer_format, opened=opened)
     marks = shown_tokens(answer_format.reasoning_marks, vocabulary)
     if text != own:
@@ -134,10 +134,10 @@ class _ThoughtPlace:
 
     def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The next token of the mark alone once the limit is reached, else what the grammar allows."""
-        forced = self._forced
-        if forced is None:
+        due = self._due
+        if due is None:
             return self._allowed(ids)
-        only: NDArray[np.bool_] = ids == forced
+        only: NDArray[np.bool_] = ids == due
         return only
 
     def after(self, token: int) -> GrammarState | None:
@@ -149,16 +149,17 @@ class _ThoughtPlace:
         if self._grammar and grammar is None:
             return None
         held, parser = self._held, deepcopy(self._parser)
-        closed = (self._closed + 1) % len(held.closing) if token == self._forced else 0
+        closed = (self._closed + 1) % len(held.closing) if token == self._due else 0
         return _ThoughtPlace(held, grammar, self._size, parser, self._left - held.counts(token, parser), closed)
 
-    def close(self) -> None:
-        """Frees the place in the grammar."""
-        if self._grammar:
-            self._grammar.close()
+    @property
+    def forced(self) -> int | None:
+        """The next token of the mark once the limit is reached, else what the grammar forces."""
+        due = self._due
+        return due if due is not None else self._grammar.forced if self._grammar else None
 
     @property
-    def _forced(self) -> int | None:
+    def _due(self) -> int | None:
         """The token of the mark that has to come here, None if there is none or the grammar excludes it."""
         if not self._closed and (self._left > 0 or self._parser.inside is not True):
             return None

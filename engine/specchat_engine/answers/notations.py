@@ -28,18 +28,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from specchat_engine.answers.gemma import QUOTE, WRITING, GemmaArguments
+from specchat_engine.answers.gemma import QUOTE, GemmaArguments
 from specchat_engine.answers.json_calls import JsonCalls
 from specchat_engine.answers.named_calls import ArgumentsReader, JsonArguments, NamedCall
 from specchat_engine.answers.parts import CallReader
 from specchat_engine.answers.python_calls import PythonCalls
 from specchat_engine.answers.tagged_calls import DSML, GLM, MINICPM, MINIMAX, QWEN, CallTags, TaggedCall
-from specchat_engine.grammar.json_schema import JSON, Writing, literal
+from specchat_engine.grammar.source import literal
 
 _TAG: Final = re.compile(r"<[^<>\n]+>|\[[A-Z_]+\]")
 
 Pieces = tuple[str, ...]
-"""Literal texts, with a rule between each two. `%(name)s` in a text is a name, `%(json)s` the same name as JSON."""
+"""Literal texts, with an expression of Lark between each two. `%(name)s` in a text is a name, and `%(json)s` the same
+name as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Parameters:
 class Written:
     """What is written around the arguments of a call, and around and between all calls.
 
-    The arguments are an object in the notation of `values`, or `parameters` with tags.
+    The arguments are an object, in JSON or in `gemma`'s notation, or `parameters` with tags.
     """
 
     head: Pieces
@@ -64,7 +65,7 @@ class Written:
     between: str = ""
     begin: str = ""
     end: str = ""
-    values: Writing = JSON
+    gemma: bool = False
     parameters: Parameters | None = None
 
     @property
@@ -75,7 +76,7 @@ class Written:
 
 
 def rule_of(pieces: Pieces, name: str) -> str:
-    """The rule for these pieces with a name."""
+    """The expression of Lark for these pieces with a name."""
     names = {"name": name, "json": json.dumps(name, ensure_ascii=False)}
     return " ".join(piece if index % 2 else literal(piece % names) for index, piece in enumerate(pieces) if piece)
 
@@ -126,7 +127,7 @@ def _tagged(tags: CallTags) -> Callable[[Schemas], CallReader]:
 
 
 _NAME: Final = r"([\w.:/-]{1,64}?)"
-_ID: Final = "[a-zA-Z0-9]{9}"
+_ID: Final = "/[a-zA-Z0-9]{9}/"
 _NEW_LINE: Final = literal("\n")
 _GLM_LINE: Final = f"{_NEW_LINE}?"
 
@@ -230,7 +231,7 @@ NOTATIONS: Final[Mapping[str, Notation]] = {
             ),
         ),
         Written(
-            ("<|tool_call_begin|>functions.%(name)s:", "[0-9]{1,4}", "<|tool_call_argument_begin|>"),
+            ("<|tool_call_begin|>functions.%(name)s:", "/[0-9]{1,4}/", "<|tool_call_argument_begin|>"),
             ("<|tool_call_end|>",),
             begin="<|tool_calls_section_begin|>",
             end="<|tool_calls_section_end|>",
@@ -239,7 +240,7 @@ NOTATIONS: Final[Mapping[str, Notation]] = {
     "gemma4": Notation(
         (("<|tool_call>call:",),),
         (CallMark("<|tool_call>", ("<tool_call|>",), _named(rf"call:{_NAME}", GemmaArguments)),),
-        Written(("<|tool_call>call:%(name)s",), ("<tool_call|>",), values=WRITING),
+        Written(("<|tool_call>call:%(name)s",), ("<tool_call|>",), gemma=True),
     ),
     "minimax-m2": Notation(
         (("<minimax:tool_call>", '<invoke name="'),),
@@ -272,7 +273,7 @@ NOTATIONS: Final[Mapping[str, Notation]] = {
         (("<|START_ACTION|>", '"tool_name": '),),
         (CallMark("<|START_ACTION|>", ("<|END_ACTION|>",)),),
         Written(
-            ('{"tool_call_id": "', "[0-9]{1,4}", '", "tool_name": %(json)s, "parameters": '),
+            ('{"tool_call_id": "', "/[0-9]{1,4}/", '", "tool_name": %(json)s, "parameters": '),
             ("}",),
             literal(",\n    "),
             "<|START_ACTION|>[\n    ",

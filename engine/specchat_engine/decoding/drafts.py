@@ -142,17 +142,23 @@ class DrafterTraits:
     """What the policy needs to know of a drafter to compare its drafts with others.
 
     `evidence` shows how likely a drafted token stands: the drafter's own "confidence", the length of the "match" that
-    it continues, or "nothing". `cost`: each "step" is a pass of its own, a "draft" is one pass, or drafting costs
-    "nothing". Where k is free, drafts have at most `longest` tokens. A drafter `sharpens` if it draws from its rows to
-    the power of `Context.sharpness`. All of its drafts are trees with up to `beside` tokens beside a chain of k.
+    it continues, or "nothing". A drafter that is "certain" has a match as long as its certain tokens. `cost`: each
+    "step" is a pass of its own, a "draft" is one pass, or drafting costs "nothing". Where k is free, drafts have at
+    most `longest` tokens. A drafter `sharpens` if it draws from its rows to the power of `Context.sharpness`. All of
+    its drafts are trees with up to `beside` tokens beside a chain of k.
     """
 
     name: str
-    evidence: Literal["confidence", "match", "nothing"]
+    evidence: Literal["confidence", "match", "certain", "nothing"]
     cost: Literal["step", "draft", "nothing"]
     longest: int = 16
     sharpens: bool = False
     beside: int = 0
+
+    @property
+    def needs_match(self) -> bool:
+        """Whether it can only draft where it has a match."""
+        return self.evidence in ("match", "certain")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Answers that follow a grammar or a JSON schema."""
+"""What limits the shape of an answer: JSON schemas, GBNF, regular expressions and Lark, followed by llguidance."""

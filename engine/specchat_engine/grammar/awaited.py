@@ -41,6 +41,7 @@ class GrammarStart:
 class AwaitedGrammar:
     """A place before the mark. The grammar is compiled when the mark has come, which most answers never do."""
 
+    forced = None
     __slots__ = ("_grammar", "_shown", "_start", "_text", "_vocabulary")
 
     def __init__(
@@ -71,25 +72,19 @@ class AwaitedGrammar:
             return AwaitedGrammar(self._start, self._grammar, self._vocabulary, self._shown, text)
         return self._read(text[begin:]) or _Free(self._vocabulary.size)
 
-    def close(self) -> None:
-        """Frees nothing: there is no grammar yet."""
-
     def _read(self, said: bytes) -> GrammarState | None:
         """The grammar's place after the mark and what the same token adds to it; None if that does not follow it."""
-        state = self._grammar()
+        state: GrammarState | None = self._grammar()
         for byte in said:
             token = self._vocabulary.letters.get(byte)
-            after = state.after(token) if token is not None else None
-            state.close()
-            if after is None:
-                return None
-            state = after
+            state = state.after(token) if state and token is not None else None
         return state
 
 
 class _Free:
     """A place after a mark that does not begin what the grammar describes: nothing is held any more."""
 
+    forced = None
     __slots__ = ("_size",)
 
     def __init__(self, size: int) -> None:
@@ -102,6 +97,3 @@ class _Free:
     def after(self, token: int) -> GrammarState:
         del token
         return self
-
-    def close(self) -> None:
-        """Frees nothing."""

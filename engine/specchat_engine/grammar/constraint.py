@@ -1,12 +1,12 @@
 """What an answer may say next under a grammar.
 
-The sampler asks a grammar two questions only: which of these tokens may come here, and what follows this token. So it
-needs no llama.cpp, and tests can use grammars written in plain Python.
+The sampler asks a grammar which of some tokens may come next, and what follows a token. So tests can use grammars
+written in plain Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -16,16 +16,21 @@ from specchat_engine.errors import DecodeError
 
 
 class GrammarState(Protocol):
-    """A place in a text that follows a grammar. It never changes. It may hold native memory, so it has to be closed."""
+    """A place in a text that follows a grammar. It never changes."""
+
+    @property
+    def forced(self) -> int | None:
+        """The only token that may come here because the grammar leaves one continuation; None if there is a choice."""
 
     def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these token ids [n] may come here; the ids that end an answer only if it is complete."""
 
     def after(self, token: int) -> GrammarState | None:
-        """The place after one more token, None if the token may not come here."""
+        """The place after one more token, None if no text that follows the grammar has it here.
 
-    def close(self) -> None:
-        """Frees its memory; calling it again does nothing."""
+        A continuation that is forced can be written with other tokens too. They have a place, although `allows` leaves
+        only one of them: an answer may be given to begin with them.
+        """
 
 
 class GrammarVocabulary(Protocol):
@@ -42,7 +47,7 @@ class GrammarVocabulary(Protocol):
     def piece(self, token: int) -> bytes:
         """The bytes of a token, none for a control token."""
 
-    def compile_grammar(self, text: str, shown: Collection[int] = ()) -> GrammarState:
+    def compile_grammar(self, text: str, shown: Mapping[int, bytes] = ...) -> GrammarState:
         """The beginning of a text that follows this grammar, in which the `shown` control tokens count as their texts.
 
         Raises SettingError for a grammar that cannot be used.
@@ -53,13 +58,13 @@ class Constraint:
     """Follows one answer through its grammar from its first token on, and reads no token twice.
 
     The places after the drafted tokens of the current round are kept, for the draft model and the target alike. When
-    the context grows, the place that it reached stays and all others are closed.
+    the context grows, only the place that it reached stays.
     """
 
     __slots__ = ("_known", "_length")
 
     def __init__(self, start: GrammarState) -> None:
-        """`start` is the beginning of a text that follows the grammar; `close` closes it too."""
+        """`start` is the beginning of a text that follows the grammar."""
         self._length = 0
         self._known: dict[tuple[int, ...], GrammarState | None] = {(): start}
 
@@ -78,12 +83,12 @@ class Constraint:
             self._length = len(context)
         return self._after(tuple(drafted))
 
-    def close(self) -> None:
-        """Closes every place; the constraint cannot be used any more."""
-        for state in self._known.values():
-            if state is not None:
-                state.close()
-        self._known.clear()
+    def forced(self, context: Sequence[int], most: int) -> tuple[int, ...]:
+        """Up to `most` tokens that have to follow the context, because each of them is the only one that may come."""
+        tokens: list[int] = []
+        while len(tokens) < most and (state := self.after(context, tokens)) and state.forced is not None:
+            tokens.append(state.forced)
+        return tuple(tokens)
 
     def _after(self, tokens: tuple[int, ...]) -> GrammarState | None:
         """The place after these tokens, which follow the context; it is remembered."""
@@ -101,6 +106,4 @@ class Constraint:
         state = self._after(tokens)
         if state is None:
             raise DecodeError(f"the answer went on with {tokens}, which its grammar excludes: the verifier is broken")
-        del self._known[tokens]
-        self.close()
-        self._known[()] = state
+        self._known = {(): state}

@@ -13,7 +13,7 @@ from specchat_engine.grammar.constraint import Constraint, GrammarState, Grammar
 
 @dataclass(frozen=True, slots=True)
 class HeldGrammar:
-    """A grammar in GBNF; an answer without one is free, and the text is empty.
+    """A grammar in any syntax that `source` reads; an answer without one is free, and the text is empty.
 
     It holds from the beginning of the answer, or from its `start` on. `shown` are control tokens that are part of the
     answer's text, with their bytes; the grammar may use them.
@@ -24,7 +24,7 @@ class HeldGrammar:
     shown: Mapping[int, bytes] = field(default_factory=dict)
 
     def constraint(self, vocabulary: GrammarVocabulary) -> Constraint | None:
-        """What constrains an answer, None if nothing does; the caller closes it. Raises what `begin` raises."""
+        """What constrains an answer, None if nothing does. Raises what `begin` raises."""
         place = self.begin(vocabulary)
         return Constraint(place) if place else None
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection
-from functools import cached_property
+from collections.abc import Mapping
+from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from llguidance import LLTokenizer
 from numpy.typing import NDArray
 
 from specchat_engine.errors import DecodeError
-from specchat_engine.llama.grammar import LlamaGrammarState, compile_grammar
+from specchat_engine.grammar.matcher import MatcherState, begin, tokenizer_of
 from specchat_engine.llama.library import api
+from specchat_engine.prompt.encoding import encode_text
 
 _CONTROL_ATTRIBUTES = 1 << 0 | 1 << 3
 """LLAMA_TOKEN_ATTR_UNKNOWN and LLAMA_TOKEN_ATTR_CONTROL: llama.cpp reads their texts as tokens only on request.
@@ -38,6 +41,7 @@ class Vocabulary:
         }
         self.adds_bos: bool = bool(api.llama_vocab_get_add_bos(handle))
         self._pieces: dict[int, bytes] = {}
+        self._tokenizers: dict[frozenset[tuple[int, bytes]], LLTokenizer] = {}
         self._buffer = ctypes.create_string_buffer(256)
 
     @property
@@ -48,6 +52,7 @@ class Vocabulary:
     def close(self) -> None:
         """Makes every later lookup an error, since the model is about to be freed."""
         self._native = None
+        self._tokenizers.clear()
 
     def check_open(self) -> None:
         """Raises DecodeError if the model was closed, so that native code never touches freed tokens."""
@@ -78,24 +83,24 @@ class Vocabulary:
         return silent
 
     @cached_property
-    def partial(self) -> NDArray[np.bool_]:
-        """Which tokens [size] are not valid UTF-8 by themselves, since they begin or end inside a character."""
-        pieces = (self.piece(token) for token in range(self.size))
-        return np.fromiter((_is_no_text(piece) for piece in pieces), np.bool_, self.size)
-
-    @cached_property
     def letters(self) -> dict[int, int]:
         """The id of the token that is a byte and nothing else, by the byte; not every byte need have one."""
         return {piece[0]: token for token in range(self.size) if len(piece := self.piece(token)) == 1}
 
-    def compile_grammar(self, text: str, shown: Collection[int] = ()) -> LlamaGrammarState:
-        """The beginning of a text that follows a grammar in GBNF; it has to be closed.
+    def compile_grammar(self, text: str, shown: Mapping[int, bytes] = MappingProxyType({})) -> MatcherState:
+        """The beginning of a text that follows a grammar, in any syntax that `grammar.source` reads.
 
         The `shown` control tokens count as their texts, others are never allowed.
 
-        Raises SettingError, in one line, for a grammar that llama.cpp cannot use.
+        Raises SettingError, in one line, for a grammar that cannot be used.
         """
-        return compile_grammar(text, self, self._handle, shown)
+        self.check_open()
+        key = frozenset(shown.items())
+        if key not in self._tokenizers:
+            self._tokenizers[key] = tokenizer_of(
+                self, shown, partial(encode_text, tokenizer=self, piece=self.piece, shown=shown)
+            )
+        return begin(text, self._tokenizers[key])
 
     def text(self, token: int) -> str:
         """The token's text in the vocabulary's table (byte-level tokens in their printable form)."""
@@ -132,11 +137,3 @@ class Vocabulary:
         piece = self._buffer.raw[:count]
         self._pieces[token] = piece
         return piece
-
-
-def _is_no_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return True
-    return False

@@ -2,9 +2,10 @@
 
 `costs` has what the target's passes and the drafts take on this machine, `acceptance` how likely drafted tokens stand,
 and `policy` decides. Drafters are known by their traits. The evidence for a token is a "confidence", reported while
-drafting, the length of a "match", known before, or "nothing". The cost is a pass for each "step", one for the whole
-"draft", or "nothing". `longest` limits drafts. Each round a drafter's Prospect says how many tokens are `unread`, how
-long its `match` is, whether that match is `resumed` after an edit, and in a `note` why it cannot draft.
+drafting, the length of a "match", known before, or "nothing", and a drafter may be "certain". The cost is a pass for
+each "step", one for the whole "draft", or "nothing". `longest` limits drafts. Each round a drafter's Prospect says how
+many tokens are `unread`, how long its `match` is, whether that match is `resumed` after an edit, and in a `note` why it
+cannot draft.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ class Controller:
         possible = [
             (drafter, prospect)
             for drafter, prospect in situation.prospects.items()
-            if drafter.evidence != "match" or prospect.match
+            if not drafter.needs_match or prospect.match
         ]
         widest = situation.longest + 1 + max(drafter.beside for drafter in situation.prospects)
         verify_ms = self._verify_ms(situation, widest)
@@ -179,7 +180,7 @@ class Controller:
         if outcome.shared_pass.answers:
             outcome = self._own_share(situation, outcome)
         for other in situation.prospects:
-            if other is not drafter and other.evidence != "match":
+            if other is not drafter and not other.needs_match:
                 self.acceptance.of(self._kind, other.name, other.evidence).forget()
         gained = _CAP_PER_ROUND
         if drafter is not None and tried:
@@ -192,7 +193,7 @@ class Controller:
         runner_up = evidence_for_runner_up(drafter)
         for value, replaced in outcome.runners_up:
             self._learn_tokens(drafter.name, runner_up, (value,), int(replaced))
-        if drafter.evidence == "match":
+        if drafter.needs_match:
             return
         if timed and not outcome.shared_pass.answers:
             self._learn_draft(situation, drafter, outcome)
@@ -243,13 +244,14 @@ class Controller:
         if drafter.evidence == "confidence":  # known only while drafting, so every token is taken as an average one
             known = [posterior.average()] * most
         else:
-            known = [by_class[classify(prospect.match + ahead)] for ahead in range(most)]
+            step = -1 if drafter.evidence == "certain" else 1
+            known = [by_class[classify(prospect.match + step * ahead)] for ahead in range(most)]
         low, high = ([max(_WORST, min(_BEST, p + node * spread)) for p, spread in known] for node in (-_NODE, _NODE))
         mean = [p for p, _ in known]
         read_ms = self._reading_ms(situation, drafter)
         share_ms = read_ms / max(1.0, self._usual_drafts.get((self._kind, drafter.name), _DRAFTS))
         round_ms = self._round_ms(situation, drafter, verify_ms, most)
-        is_sure = situation.fixed or drafter.evidence == "match"
+        is_sure = situation.fixed or drafter.needs_match
         confidences = None
         if drafter.evidence == "confidence":
             confidences = Confidences(tuple(p for p, _ in by_class), tuple(posterior.frequency()), classify)
@@ -260,7 +262,7 @@ class Controller:
             round_ms=(round_ms[0], *(each + share_ms for each in round_ms[1:])),
             sampled=most if is_sure else min(most, _FIRST_DRAFT + int(posterior.accepted)),
             reading=max(0.0, read_ms - share_ms) / round_ms[0],
-            may_explore=drafter.evidence != "match",  # what matches would get is seen in every round
+            may_explore=not drafter.needs_match,  # what matches would get is seen in every round
             tried=posterior.known,
             confidences=confidences,
         )
@@ -268,7 +270,7 @@ class Controller:
     def _branches(self, situation: Situation, decision: Decision, verify_ms: Sequence[float]) -> Branching | None:
         """Returns what makes a tree of a draft, if that may pay. Without evidence for its tokens none is made."""
         drafter = decision.drafter
-        if not situation.tree or drafter is None or drafter.evidence == "nothing":
+        if not situation.tree or drafter is None or drafter.evidence in ("nothing", "certain"):
             return None
         prospect = situation.prospects[drafter]
         rule = Branching(

@@ -22,7 +22,7 @@ from specchat_engine.policy.trees import Branching
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.sampler import Sampler
-from specchat_engine.settings import AUTO, DRAFTERS, NEED_TREES, Settings, drafts_together
+from specchat_engine.settings import AUTO, DRAFTERS, GRAMMAR, NEED_TREES, Settings, drafts_together
 from specchat_engine.verifiers import COUPLED, VERIFIERS
 
 _READ_AT_ONCE = 64
@@ -141,12 +141,13 @@ class Planner:
         if settings is not self._allowed.settings:
             self._configure(settings)
         allowed, longest = self._allowed, min(self._target.max_rows, wanted) - 1
+        names = tuple(name for name in allowed.names if name != GRAMMAR or sampler.constraint)
         longest_by: LimitedBy = "rows" if self._target.max_rows < wanted else "wanted"
-        if not allowed.names:
-            return Plan(None, 0, sampler, allowed.because, COUPLED)
-        if settings.k != AUTO and len(allowed.names) == 1:
-            return self._fixed(context, settings, longest, longest_by, sampler)
-        prospects, because = self._prospects(context)
+        if not names:
+            return Plan(None, 0, sampler, "no grammar" if allowed.names else allowed.because, COUPLED)
+        if settings.k != AUTO and len(names) == 1:
+            return self._fixed(context, settings, longest, longest_by, sampler, names[0])
+        prospects, because = self._prospects(context, names)
         longest = longest if settings.k == AUTO else min(longest, settings.k)
         situation = Situation(
             depth=len(context.tokens),
@@ -246,10 +247,10 @@ class Planner:
         for name in allowed.names:
             self.drafters[name].configure(settings, may_vary=allowed.may_vary)
 
-    def _prospects(self, context: Context) -> tuple[dict[DrafterTraits, Prospect], str]:
-        """What the allowed drafters could do now, and why one of them cannot draft, if so."""
+    def _prospects(self, context: Context, names: Sequence[str]) -> tuple[dict[DrafterTraits, Prospect], str]:
+        """What these drafters could do now, and why one of them cannot draft, if so."""
         prospects, because = {}, ""
-        for name in self._allowed.names:
+        for name in names:
             drafter = self.drafters[name]
             prospect = drafter.prospect(context)
             if note := self._cannot(context, drafter.traits, prospect):
@@ -278,13 +279,13 @@ class Planner:
         return most if settings.tree == AUTO else min(most, settings.tree)
 
     def _fixed(
-        self, context: Context, settings: Settings, longest: int, longest_by: LimitedBy, sampler: Sampler
+        self, context: Context, settings: Settings, longest: int, longest_by: LimitedBy, sampler: Sampler, name: str
     ) -> Plan:
-        """A round with a fixed k and only one drafter, so nothing has to be decided.
+        """A round with a fixed k and only the drafter with this name, so nothing has to be decided.
 
         Nothing is learned either: drafters report confidences only if asked, and then each takes extra time.
         """
-        drafter, k = self.drafters[self._allowed.names[0]], int(settings.k)
+        drafter, k = self.drafters[name], int(settings.k)
         prospect = drafter.prospect(context) if drafter.traits.cost != "nothing" else Prospect()
         if note := self._cannot(context, drafter.traits, prospect):
             return Plan(None, 0, sampler, note, COUPLED)

@@ -67,6 +67,11 @@ class ThinkingSwitch:
             variables[self.effort] = self.words["low"]
         return variables
 
+    def is_on(self, variables: Mapping[str, Any]) -> bool:
+        """Whether a model with this switch may think under the variables of a template."""
+        off = variables.get(self.toggle) is False or variables.get(self.effort) == _NONE
+        return self.exists and not off
+
     def notice(self, level: str) -> str:
         """Why a level does not do what it says; empty if it does."""
         if level == AUTO:

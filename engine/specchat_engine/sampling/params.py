@@ -20,7 +20,8 @@ class SamplingParams:
 
     That is: grammar, logit bias, penalties, top-k, typical-p, top-p, min-p, temperature. `logit_bias` holds pairs of a
     token id and what is added to its logit, -inf banning it; a mapping will do, and what is given twice adds up.
-    `grammar` is a GBNF text that the whole answer has to follow, empty for none.
+    `grammar` is what the whole answer has to follow, empty for none: a JSON schema, GBNF, Lark, or a regular expression
+    between slashes.
 
     Raises SettingError for a value out of range or not finite.
     """
@@ -40,7 +41,7 @@ class SamplingParams:
     def __post_init__(self) -> None:
         check(self)
         if not isinstance(self.grammar, str):
-            raise SettingError(f"grammar is {self.grammar!r}: use a text in GBNF, or an empty one for none")
+            raise SettingError(f"grammar is {self.grammar!r}: use a text, empty for none")
         if self.logit_bias:
             object.__setattr__(self, "logit_bias", _added_up(self.logit_bias))
 

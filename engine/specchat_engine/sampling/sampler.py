@@ -95,7 +95,7 @@ class ExplainedRow:
 class Sampler:
     """The target's rule for one turn: sampling parameters, the turn's noise, and maybe a grammar.
 
-    `constraint` follows the answer's grammar; its maker closes it. `params.grammar` is not used here.
+    `constraint` follows the answer's grammar. `params.grammar` is not used here.
     """
 
     __slots__ = ("_penalties", "_pipeline", "constraint", "params", "seed")
@@ -221,7 +221,7 @@ class Sampler:
 def constraint_of(
     params: SamplingParams, vocabulary: GrammarVocabulary, held: HeldGrammar | None = None
 ) -> Constraint | None:
-    """What constrains an answer under these parameters, None without a grammar; the caller closes it.
+    """What constrains an answer under these parameters, None without a grammar.
 
     A grammar that the answer is `held` to takes the place of that of the parameters.
 

@@ -171,14 +171,18 @@ def test_an_answer_follows_the_schema(capsys: pytest.CaptureFixture[str], pair: 
     start, *_, end = json_lines(capsys)
     assert len(json.loads(end["text"])) == 2
     assert start["params"]["logit_bias"] == [[2, 3.5], [5, "-inf"]]
-    assert '::= "["' in start["params"]["grammar"]
+    assert start["params"]["grammar"] == schema
 
 
 @pytest.mark.parametrize(
     ("flag", "value", "said"),
     [
-        ("--grammar", "root := x", "the grammar cannot be used: line 1: expecting ::= before ':= x'"),
-        ("--grammar", 'root ::= root "x" | "y"', "the grammar's rule root begins with itself"),
+        ("--grammar", "root := x", "the grammar cannot be used: line 1: Expected ::= before ':= x'"),
+        (
+            "--json-schema",
+            '{"items": {"not": {}}}',
+            "#/items/not is {}: remove it",
+        ),
         ("--logit-bias", "99999=1", "logit_bias names token 99999: this vocabulary has 0 to 260"),
     ],
 )

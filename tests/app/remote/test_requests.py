@@ -120,6 +120,19 @@ def test_grammars_go_where_the_engine_has_them() -> None:
     assert "the grammar" in body(EngineKind.OPENAI, sampling=grammar).untaken
 
 
+def test_schemas_and_patterns_go_to_engines_as_such() -> None:
+    schema = {"sampling": {"grammar": '{"type": "integer"}'}}
+    pattern = {"sampling": {"grammar": "/a+/"}}
+    integer = {"type": "integer"}
+    assert body(EngineKind.LLAMA_SERVER, **schema).json["json_schema"] == integer
+    assert body(EngineKind.VLLM, **schema).json["structured_outputs"] == {"json": integer}
+    for engine in (EngineKind.SGLANG, EngineKind.OPENAI, EngineKind.SPECCHAT):
+        assert body(engine, **schema).json["response_format"]["json_schema"]["schema"] == integer
+    assert body(EngineKind.VLLM, **pattern).json["structured_outputs"] == {"regex": "a+"}
+    assert body(EngineKind.SGLANG, **pattern).json["regex"] == "a+"
+    assert "the grammar" in body(EngineKind.LLAMA_SERVER, **pattern).untaken
+
+
 def test_a_banned_token_is_banned_in_every_dialect() -> None:
     sampling = {"logit_bias": ((5, -math.inf), (7, 1.5))}
     assert body(EngineKind.LLAMA_SERVER, sampling=sampling).json["logit_bias"] == [[5, False], [7, 1.5]]

@@ -88,7 +88,6 @@ def test_what_an_answer_followed_is_recorded(loaded: tuple[Engine, Adversary]) -
     engine, _ = loaded
     (case, *_) = cases("grammar", 0.8)
     recording = record(engine.session(settings=case.settings, seed=1), case.prompt)
-    assert GRAMMAR.removeprefix("root") in recording.held.text
     assert recording.held.text != GRAMMAR
     text = b"".join(engine.vocabulary.piece(token) for token in recording.tokens).decode()
     assert text.endswith("}")

@@ -1,4 +1,4 @@
-"""Grammars that begin after the reasoning, as llama.cpp reads them."""
+"""Grammars that begin after the reasoning, in any syntax."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from specchat_engine import Engine, LoadOptions
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.grammar import after_reasoning
+from support.grammar_walks import allows
 from support.tiny_models import EngineFiles
 
 TAGS = AnswerFormat()
@@ -23,18 +24,7 @@ def engine(files: EngineFiles) -> Iterator[Engine]:
 
 def follows(engine: Engine, grammar: str, text: str) -> bool:
     """Whether a whole text follows a grammar."""
-    vocabulary = engine.vocabulary
-    places = [vocabulary.compile_grammar(grammar)]
-    try:
-        for token in (*vocabulary.tokenize(text, special=False), min(vocabulary.ends)):
-            after = places[-1].after(token)
-            if after is None:
-                return False
-            places.append(after)
-        return True
-    finally:
-        for place in places:
-            place.close()
+    return allows(engine.vocabulary, grammar, text)
 
 
 @pytest.mark.parametrize(

@@ -37,18 +37,15 @@ def awaiting(opened: bool = False) -> Constraint:
 def allowed(said: list[int] | bytes, opened: bool = False, *, at_once: bool = False) -> str:
     """The bytes that may follow, "any" for all; the text grew token by token, or was drafted `at_once`."""
     constraint = awaiting(opened)
-    try:
-        state = constraint.after([], [*said]) if at_once else None
-        for length in range(len(said) + 1) if not at_once else ():
-            state = constraint.after([*said][:length], ())
-        if state is None:
-            return "none"
-        free = state.allows(np.arange(Vocabulary.size + 1))
-        assert not free[-1]
-        letters = bytes(np.flatnonzero(free[:256]).tolist())
-        return "any" if free[:-1].all() else letters.decode("latin-1")
-    finally:
-        constraint.close()
+    state = constraint.after([], [*said]) if at_once else None
+    for length in range(len(said) + 1) if not at_once else ():
+        state = constraint.after([*said][:length], ())
+    if state is None:
+        return "none"
+    free = state.allows(np.arange(Vocabulary.size + 1))
+    assert not free[-1]
+    letters = bytes(np.flatnonzero(free[:256]).tolist())
+    return "any" if free[:-1].all() else letters.decode("latin-1")
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -81,7 +78,6 @@ def test_what_does_not_follow_the_mark_in_the_same_token_frees_the_answer() -> N
         state = constraint.after(said[:length], ())
     assert state is not None
     assert state.allows(np.arange(Vocabulary.size)).all()
-    constraint.close()
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ CLEAR = 1e-5
 class Allowing:
     """A grammar that allows the same tokens at every place, and counts how many it was asked about."""
 
+    forced = None
+
     def __init__(self, allowed: Iterable[int]) -> None:
         self.allowed = np.array(sorted(allowed), np.int64)
         self.asked = 0
@@ -34,9 +36,6 @@ class Allowing:
 
     def after(self, token: int) -> Allowing | None:
         return self if token in self.allowed else None
-
-    def close(self) -> None:
-        pass
 
 
 def masked(row: NDArray[np.float32], params: SamplingParams, grammar: Allowing) -> Candidates:

@@ -23,7 +23,7 @@ class ChatShape(ChoicesShape):
         change = self._change(number, delta.parts)
         if delta.started:
             change = {"role": "assistant", "content": ""} | change
-        more = self.rounds([delta.line]) | self.progress(delta)
+        more = self.own([delta.line], [number] if delta.finish else ()) | self.progress(delta)
         if change or more or delta.positions or delta.finish:
             choice = {"index": number, "delta": change, "logprobs": self._logprobs(delta.positions)}
             yield self.chunk([choice | {"finish_reason": delta.finish}], more)

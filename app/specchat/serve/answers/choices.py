@@ -49,7 +49,7 @@ class ChoicesShape(Shape):
             "choices": [self.choice(number, answer) for number, answer in enumerate(self.answers)],
             "usage": self.usage(),
             **self.report(),
-            **self.rounds(line for answer in self.answers for line in answer.lines),
+            **self.own((line for answer in self.answers for line in answer.lines), range(len(self.answers))),
         }
 
     def chunk(self, choices: list[dict[str, Any]], more: dict[str, Any]) -> bytes:

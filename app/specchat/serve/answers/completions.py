@@ -37,7 +37,7 @@ class CompletionShape(ChoicesShape):
             text = "".join(part.text for part in delta.parts)
         if delta.started is not None and first:
             text, positions = prompt_text(self.requests[number], delta.started), [*delta.started.prompt]
-        more = self.rounds([delta.line]) | self.progress(delta)
+        more = self.own([delta.line], [number] if delta.finish else ()) | self.progress(delta)
         if text or more or positions or delta.finish:
             choice = {
                 "index": number,

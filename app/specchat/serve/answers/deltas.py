@@ -91,12 +91,12 @@ class RawText:
 def parser_of(request: Generate, answer_format: AnswerFormat, *, thinking: bool) -> Parser:
     """Returns a parser for the parts of an answer; `thinking` says that the prompt opened the reasoning.
 
-    An answer that a grammar holds to a format cannot close it, and has none. Nor has it calls of tools.
+    An answer that a grammar holds to a format has no calls of tools, unless one is required.
     """
     if request.prompt is not None:
         return RawText()
-    free = not request.settings.sampling.grammar
-    return AnswerParser(answer_format, request.tools.functions if free else (), thinking=thinking and free)
+    may_call = request.tools.required or not request.settings.sampling.grammar
+    return AnswerParser(answer_format, request.tools.functions if may_call else (), thinking=thinking)
 
 
 class AnswerReader:

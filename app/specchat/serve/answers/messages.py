@@ -31,14 +31,14 @@ class MessagesShape(Shape):
             yield event({"type": "message_start", "message": self._message([], self._usage())}, "message_start")
         for part in delta.parts:
             yield from self._grown(part)
-        if trace := self.rounds([delta.line]):
+        if trace := self.own([delta.line]):
             yield event({"type": "ping"} | trace, "ping")
 
     def end(self) -> Iterable[bytes]:
         """The end of the last block, why the message ended, and its usage."""
         yield from self._closed()
         change = {"type": "message_delta", "delta": self._reason(), "usage": self._usage()}
-        yield event(change | self.report(), "message_delta")
+        yield event(change | self.report() | self.own((), (0,)), "message_delta")
         yield event({"type": "message_stop"}, "message_stop")
 
     def failed(self, error: ApiError) -> bytes:
@@ -55,7 +55,7 @@ class MessagesShape(Shape):
             blocks.append({"type": "text", "text": answer.content})
         for index, call in enumerate(answer.calls):
             blocks.append(self._call(index, call.name) | {"input": _object(call.arguments)})
-        return self._message(blocks, self._usage()) | self._reason() | self.report() | self.rounds(answer.lines)
+        return self._message(blocks, self._usage()) | self._reason() | self.report() | self.own(answer.lines, (0,))
 
     def _grown(self, part: AnswerPart) -> Iterator[bytes]:
         """Adds a part to the block that it belongs to, which may begin with it."""

@@ -34,7 +34,7 @@ class ResponsesShape(Shape):
             yield self._event("response.in_progress", response=self._response("in_progress"))
         for part in delta.parts:
             yield from self._grown(part)
-        if trace := self.rounds([delta.line]):
+        if trace := self.own([delta.line]):
             yield self._event("specchat.trace", **trace["specchat"])
 
     def end(self) -> Iterable[bytes]:
@@ -60,7 +60,7 @@ class ResponsesShape(Shape):
                 pass
         for _ in self._closed():
             pass
-        return self._response(self._status()) | self.rounds(answer.lines)
+        return self._response(self._status()) | self.own(answer.lines, (0,))
 
     def _grown(self, part: AnswerPart) -> Iterator[bytes]:
         """Adds a part to the item that it belongs to, which may begin with it."""
@@ -132,7 +132,7 @@ class ResponsesShape(Shape):
             "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
             "output": self._items if complete else [],
             "usage": self._usage() if complete else None,
-            **(self.report() if complete else {}),
+            **(self.report() | self.own((), (0,)) if complete else {}),
         }
 
     def _usage(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from specchat.engine_process.protocol import Generate
 from specchat.serve.answers.deltas import AnswerSoFar, Delta
 from specchat.serve.answers.figures import AnswerFigures
+from specchat.serve.answers.schema_report import schema_report
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.base import Sampling
 
@@ -70,7 +71,10 @@ class Shape(ABC):
             return {}
         return {"timings": self.figures[0].timings(), "metrics": self.figures[0].metrics()}
 
-    def rounds(self, lines: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """The lines of the trace, if the client wants them."""
+    def own(self, lines: Iterable[Mapping[str, Any]], ended: Sequence[int] = ()) -> dict[str, Any]:
+        """The lines of the trace, if the client wants them, and how answers that `ended` follow their schemas."""
         trace = [line for line in lines if line]
-        return {"specchat": {"trace": trace}} if trace else {}
+        reports = [report for number in ended if (report := schema_report(self.requests[number], self.answers[number]))]
+        schema = {"schema": reports[0] if len(self.requests) == 1 else reports} if reports else {}
+        own = ({"trace": trace} if trace else {}) | schema
+        return {"specchat": own} if own else {}

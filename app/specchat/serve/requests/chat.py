@@ -11,7 +11,7 @@ from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import MaxTokens, ModelOffer, OpenaiSampling, Wire
 from specchat.serve.requests.content import ContentPart, GivenMessage, check_messages, joined
 from specchat.serve.requests.formats import ResponseFormat
-from specchat.serve.requests.tools import Mode, NamedChoice, RequestedTool, check_grammar, chosen_tools
+from specchat.serve.requests.tools import Mode, NamedChoice, RequestedTool, chosen_tools
 
 
 class PredictedText(Wire):
@@ -41,7 +41,6 @@ class ChatRequest(OpenaiSampling):
         check_messages(self.messages, "messages")
         tools = self._tools()
         grammar = self.response_format.grammar("response_format") if self.response_format else ""
-        check_grammar(grammar, tools, "response_format")
         request = Generate(
             tuple(message.for_engine(f"messages[{number}]") for number, message in enumerate(self.messages)),
             seed=self.first_seed,

@@ -10,7 +10,7 @@ from pydantic import Field
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import Wire
 from specchat_engine.errors import SettingError
-from specchat_engine.grammar.json_schema import schema_grammar
+from specchat_engine.grammar.schema import check_schema, lenient
 
 _ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
@@ -38,13 +38,19 @@ class ResponseFormat(Wire):
             return grammar_of(_ANY_OBJECT if self.schema_ is None else self.schema_, param)
         if self.json_schema is None or self.json_schema.schema_ is None:
             raise bad(f"{param}.json_schema.schema is missing", f"{param}.json_schema.schema")
-        return grammar_of(self.json_schema.schema_, f"{param}.json_schema.schema")
+        return grammar_of(self.json_schema.schema_, f"{param}.json_schema.schema", strict=bool(self.json_schema.strict))
 
 
-def grammar_of(schema: dict[str, Any] | bool, param: str) -> str:
-    """The grammar of a schema. Raises ApiError if a grammar cannot express it."""
+def grammar_of(schema: dict[str, Any] | bool, param: str, *, strict: bool = False) -> str:
+    """The schema as a grammar holds an answer to it: the whole of it if it is `strict`, else what can be expressed.
+
+    Raises ApiError if no grammar can be made of it.
+    """
     try:
-        return schema_grammar(json.dumps(schema))
+        if not strict:
+            return json.dumps(lenient(schema)[0])
+        check_schema(schema)
+        return json.dumps(schema)
     except SettingError as error:
         raise bad(str(error), param) from None
     except RecursionError:

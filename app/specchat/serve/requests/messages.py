@@ -13,7 +13,7 @@ from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import ModelOffer, Sampling, Wire, checked_stops
 from specchat.serve.requests.content import GivenImage, check_messages, no_text
 from specchat.serve.requests.formats import grammar_of
-from specchat.serve.requests.tools import FunctionTool, check_grammar, chosen_tools
+from specchat.serve.requests.tools import FunctionTool, chosen_tools
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
 
@@ -102,7 +102,6 @@ class CountRequest(Sampling):
         """The request to the engine. Raises ApiError for what cannot be served."""
         stop = checked_stops(self.stop_sequences or (), "stop_sequences")
         tools, grammar = self.chosen(), self._grammar()
-        check_grammar(grammar, tools, "output_config.format")
         thinks = None if self.thinking is None else self.thinking.type != "disabled"
         effort = self.output_config.effort if self.output_config else None
         return Generate(

@@ -12,7 +12,7 @@ from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import ModelOffer, Sampling, Wire
 from specchat.serve.requests.content import ContentPart, check_messages, text_and_images
 from specchat.serve.requests.formats import ResponseFormat, grammar_of
-from specchat.serve.requests.tools import FunctionTool, Mode, check_grammar, chosen_tools
+from specchat.serve.requests.tools import FunctionTool, Mode, chosen_tools
 from specchat_engine.prompt.messages import ToolCall
 
 
@@ -91,7 +91,6 @@ class ResponsesRequest(Sampling):
         tools = self._tools()
         text = self.text.format if self.text else None
         grammar = text.grammar("text.format") if text else ""
-        check_grammar(grammar, tools, "text.format")
         messages = self.messages()
         check_messages(messages, "input")
         effort = self.reasoning.effort if self.reasoning else None

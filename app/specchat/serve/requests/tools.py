@@ -51,12 +51,6 @@ def function_tool(tool: FunctionTool) -> dict[str, Any]:
     return {"type": "function", "function": {"name": tool.name, **described, "parameters": parameters, **strict}}
 
 
-def check_grammar(grammar: str, tools: Offer, param: str) -> None:
-    """Raises ApiError for an answer that has to call a tool and to be of another format."""
-    if grammar and tools.required:
-        raise bad(f"{param} and a call that is required exclude each other: leave out one of them", param)
-
-
 def chosen_tools(
     functions: Sequence[FunctionTool], choice: Mode | str | None, *, named: str | None, parallel: bool, param: str
 ) -> Offer:

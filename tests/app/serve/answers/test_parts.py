@@ -127,12 +127,13 @@ def test_reasoning_that_the_prompt_opened_is_reasoning(client: openai.OpenAI, en
 
 
 @pytest.mark.parametrize(
-    ("answer", "thinking"), [('{"a": 1}', True), ('{"name": "weather", "arguments": {"city": "Rome"}}', False)]
+    ("answer", "thought"), [('{"a": 1}', "so"), ('{"name": "weather", "arguments": {"city": "Rome"}}', "")]
 )
-def test_an_answer_in_a_format_is_content_also_where_reasoning_was_opened_or_it_looks_like_a_call(
-    client: openai.OpenAI, engine: ScriptedEngine, answer: str, thinking: bool
+def test_an_answer_in_a_format_is_content_after_a_thought_and_where_it_looks_like_a_call(
+    client: openai.OpenAI, engine: ScriptedEngine, answer: str, thought: str
 ) -> None:
-    engine.scripts = [Script([made_round(0, (), answer), made_round(1, (), "")], thinking=thinking)]
+    text = f"{thought}</think>{answer}" if thought else answer
+    engine.scripts = [Script([made_round(0, (), text), made_round(1, (), "")], thinking=bool(thought))]
     form: Any = {"type": "json_object"}
     asked = {"model": "m", "messages": MESSAGES, "tools": TOOLS, "response_format": form}
     choice = client.chat.completions.create(**asked).choices[0]
