@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
@@ -31,13 +32,20 @@ class ToolCall:
         function = values.get("function") if isinstance(values, Mapping) else None
         if not isinstance(function, Mapping):
             raise SettingError(f"a tool call is {_short(values)}: give a function with a name and arguments")
-        arguments = _text(function, "arguments", "a tool call")
-        return cls(_text(function, "name", "a tool call"), arguments or "{}", _text(values, "id", "a tool call"))
+        name, arguments = _text(function, "name", "a tool call"), arguments_text(function.get("arguments"))
+        return cls(name, arguments, _text(values, "id", "a tool call"))
 
     def to_json(self) -> dict[str, Any]:
         """The call in the form of OpenAI's chat API."""
         call = {"type": "function", "function": {"name": self.name, "arguments": self.arguments}}
         return {"id": self.id, **call} if self.id else call
+
+
+def arguments_text(arguments: Any) -> str:
+    """The arguments of a call as text. Some clients send an object instead, or nothing for a call without any."""
+    if arguments is None or arguments == "":
+        return "{}"
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

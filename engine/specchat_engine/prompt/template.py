@@ -25,6 +25,8 @@ from jinja2 import meta, nodes
 
 from specchat_engine.errors import TemplateError
 from specchat_engine.prompt.allowance import Allowance
+from specchat_engine.prompt.control_tokens import unused_sign
+from specchat_engine.prompt.demands import Demands
 from specchat_engine.prompt.messages import Asked, Message, Prompt, ToolCall, function_of
 from specchat_engine.prompt.sandbox import Sandbox
 from specchat_engine.prompt.thinking_switch import ThinkingSwitch
@@ -62,6 +64,9 @@ _FAILURES: Final = (
 _Calls = Literal["as objects", "as JSON", "as text"]
 """What a template gets of calls: their arguments as objects or as texts of JSON, or only the content with all calls."""
 
+_SIGN: Final = "end of the answer that is continued"
+"""The key of a sign among the values of a template, which does not get it."""
+
 _ARGUMENT: Final = "argument_of_a_probe"
 _PROBE: Final = Prompt(
     (
@@ -81,10 +86,11 @@ class ChatTemplate:
 
     A template that knows of no tools gets them as text. Some templates read the arguments of a call as an object,
     others as JSON. They get an object, as in transformers, unless a probe shows that it makes nothing useful, as in
-    llama.cpp. If JSON does not either, calls become text. Arguments that are no JSON object stay as they are. Reasoning
-    is in `reasoning_content`, and in `thinking` for templates that read that. If the template refuses system messages,
-    the first one becomes part of the question, as in llama.cpp. Some templates of models that see images read contents
-    as lists of parts alone, and get such lists.
+    llama.cpp. If JSON does not either, calls become text. Arguments that are no JSON object, such as those of a call
+    that was cut off, stay as they are, and become an empty object if the template would fail otherwise. Reasoning is in
+    `reasoning_content`, and in `thinking` for templates that read that. Some templates of models that see images read
+    contents as lists of parts alone, and get such lists. What else a template demands is met by `Demands`. If the last
+    message is an answer, the prompt ends where it does, so that the model continues it.
     """
 
     def __init__(self, source: str, *, bos: str = "", eos: str = "") -> None:
@@ -113,20 +119,22 @@ class ChatTemplate:
     def values(self, request: Asked) -> dict[str, Any]:
         """What the template gets of a prompt: everything that others than the model's makers wrote."""
         prompt = Prompt.of(request)
-        if prompt.messages and prompt.messages[0].role == "system" and self._refuses_system:
-            prompt = replace(prompt, messages=_with_system_asked(prompt.messages))
         if not self.knows_tools:
             prompt = with_tools_as_text(prompt)
+        prompt = replace(prompt, messages=self._demands.met(prompt.messages))
         called = any(message.tool_calls for message in prompt.messages)
-        return self._values(prompt, self._calls if called else "as objects")
+        return _continuing(self._values(prompt, self._calls if called else "as objects"))
 
     def rendered(self, values: Mapping[str, Any], seconds: float | None = None) -> str:
-        """The prompt of these values. Raises TemplateError if the template fails or exceeds a limit."""
+        """The prompt of these values. Raises TemplateError if the template fails or exceeds a limit, and if the answer
+        that is to be continued is not in the prompt."""
+        given = {**values, **self._tokens}
+        sign = given.pop(_SIGN, "")
         try:
             self._sandbox.allowance = Allowance(values, len(values["messages"]))
-            stream = self._template.generate({**values, **self._tokens})
             with _Deadline(SECONDS if seconds is None else seconds):
-                return "".join(map(self._sandbox.allowance.made, stream))
+                prompt = "".join(map(self._sandbox.allowance.made, self._template.generate(given)))
+            return _up_to(sign, prompt) if sign else prompt
         except TemplateError:
             raise
         except _FAILURES as error:
@@ -147,8 +155,19 @@ class ChatTemplate:
         if self._reads_parts:
             values["content"] = [{"type": "text", "text": message.content}]
         for call in values.get("tool_calls", ()) if calls == "as objects" else ():
-            call["function"]["arguments"] = _object_in(call["function"]["arguments"])
+            arguments = _object_in(call["function"]["arguments"])
+            call["function"]["arguments"] = {} if isinstance(arguments, str) and self._needs_objects else arguments
         return values
+
+    @cached_property
+    def _needs_objects(self) -> bool:
+        """Whether arguments that are no object make the template fail, found out by a probe."""
+        values = self._values(_PROBE, "as objects")
+        values["messages"][1]["tool_calls"][0]["function"]["arguments"] = _ARGUMENT
+        with suppress(TemplateError):
+            self.rendered(values, SECONDS / 2)
+            return False
+        return True
 
     @cached_property
     def _reads_parts(self) -> bool:
@@ -166,10 +185,16 @@ class ChatTemplate:
         return ""
 
     @cached_property
-    def _refuses_system(self) -> bool:
-        """Whether a system message alone makes the template fail, found out by a probe."""
-        user, system = Message("user", "a"), Message("system", "s")
-        return self._probed({}, user) is not None and self._probed({}, system, user) is None
+    def _demands(self) -> Demands:
+        return Demands(self._probed_talk)
+
+    def _probed_talk(self, messages: Sequence[Message]) -> str | None:
+        """The prompt of a conversation, maybe with calls; None if the template fails."""
+        called = any(message.tool_calls for message in messages)
+        prompt = Prompt(messages, _PROBE.tools if called else ())
+        with suppress(TemplateError):
+            return self.rendered(self._values(prompt, self._calls if called else "as objects"), SECONDS / 2)
+        return None
 
     def _probed(self, variables: Mapping[str, Any], *messages: Message) -> str | None:
         """The prompt of a short conversation; None if the template fails."""
@@ -190,13 +215,29 @@ class ChatTemplate:
         return "as text"
 
 
-def _with_system_asked(messages: Sequence[Message]) -> Sequence[Message]:
-    """The same messages with the first one, of the system, at the beginning of the user's first message."""
-    system, *others = messages
-    if not others or others[0].role != "user":
-        return messages
-    first = replace(others[0], content=f"{system.content}\n\n{others[0].content}")
-    return [first, *others[1:]]
+def _continuing(values: dict[str, Any]) -> dict[str, Any]:
+    """The same values; if the last message is an answer without calls, with a sign at its end, where the prompt ends.
+
+    An empty one is left out.
+    """
+    *others, last = values["messages"] or [{}]
+    if last.get("role") != "assistant" or last.get("tool_calls"):
+        return values
+    if last["content"] in ("", [{"type": "text", "text": ""}]):
+        return {**values, "messages": others}
+    sign = unused_sign(values, ())
+    content = last["content"]
+    ended = content + sign if isinstance(content, str) else [{"type": "text", "text": content[0]["text"] + sign}]
+    return {**values, "messages": [*others, {**last, "content": ended}], "add_generation_prompt": False, _SIGN: sign}
+
+
+def _up_to(sign: str, prompt: str) -> str:
+    beginning, *rest = prompt.split(sign)
+    if len(rest) != 1:
+        raise TemplateError(
+            "the model's chat template does not end with the answer to be continued: ask with a message of the user"
+        )
+    return beginning
 
 
 def _completed(tool: Mapping[str, Any]) -> dict[str, Any]:
