@@ -150,7 +150,7 @@ def template_messages(request: Generate) -> list[dict[str, Any]]:
 
 def offer(settings: Settings | None = None) -> ModelOffer:
     """What the scripted engine offers."""
-    return ModelOffer("target", settings or Settings(), LOADED.drafters, k_max=16, n_ctx=512)
+    return ModelOffer("target", settings or Settings(), LOADED.drafters, k_max=16, n_ctx=512, ends=(2,))
 
 
 def scripted_app(

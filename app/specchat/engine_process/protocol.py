@@ -267,9 +267,9 @@ class Loaded:
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
     is what drafts from the target's hidden states, and `further` are the draft models beside the first.
     `no_images_because` says why messages may have no images, empty if they may. `base_because` says why the target goes
-    on with a text instead of answering, empty if it answers. `exactness` is the engine's.
-    `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat template takes
-    to think or not. `server` is where the models are, None for this machine.
+    on with a text instead of answering, empty if it answers. `exactness` is the engine's. `ends` are the tokens that
+    end an answer. `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat
+    template takes to think or not. `server` is where the models are, None for this machine.
     """
 
     target: ModelInfo
@@ -290,6 +290,7 @@ class Loaded:
     no_images_because: str = ""
     base_because: str = ""
     exactness: str = ""
+    ends: tuple[int, ...] = ()
 
     @property
     def pair_name(self) -> str:

@@ -9,9 +9,16 @@ from pydantic import Field
 from specchat.engine_process.protocol import Generate, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import MaxTokens, ModelOffer, OpenaiSampling, Wire
-from specchat.serve.requests.content import ContentPart, GivenMessage, check_messages, joined
+from specchat.serve.requests.content import ContentPart, GivenMessage, check_last, check_messages, joined
 from specchat.serve.requests.formats import ResponseFormat
-from specchat.serve.requests.tools import Mode, NamedChoice, RequestedTool, check_grammar, chosen_tools
+from specchat.serve.requests.tools import (
+    Mode,
+    NamedChoice,
+    RequestedTool,
+    allowed_tools,
+    check_grammar,
+    chosen_tools,
+)
 
 
 class PredictedText(Wire):
@@ -35,6 +42,7 @@ class ChatRequest(OpenaiSampling):
     parallel_tool_calls: bool | None = None
     prediction: PredictedText | None = None
     reasoning_effort: str | None = None
+    continue_final_message: bool | None = None
 
     def requests(self, offer: ModelOffer) -> tuple[Generate, ...]:
         """A request to the engine for each answer. Raises ApiError for what the models cannot serve."""
@@ -42,8 +50,10 @@ class ChatRequest(OpenaiSampling):
         tools = self._tools()
         grammar = self.response_format.grammar("response_format") if self.response_format else ""
         check_grammar(grammar, tools, "response_format")
+        messages = tuple(message.for_engine(f"messages[{number}]") for number, message in enumerate(self.messages))
+        check_last(messages, "messages", grammar=grammar, continues=self.continue_final_message)
         request = Generate(
-            tuple(message.for_engine(f"messages[{number}]") for number, message in enumerate(self.messages)),
+            messages,
             seed=self.first_seed,
             settings=self.settings(
                 offer,
@@ -69,6 +79,10 @@ class ChatRequest(OpenaiSampling):
         offered = [tool.function for tool in self.tools or () if tool.type == "function" and tool.function]
         choice = self.tool_choice
         named: Any = None
+        if isinstance(choice, NamedChoice) and choice.allowed_tools:
+            names = [tool.function.name for tool in choice.allowed_tools.tools if tool.function]
+            offered = allowed_tools(offered, names, "tool_choice.allowed_tools")
+            choice = choice.allowed_tools.mode
         if isinstance(choice, NamedChoice):
             if choice.function is None:
                 raise bad("tool_choice names no function", "tool_choice.function")

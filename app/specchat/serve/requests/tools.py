@@ -36,11 +36,26 @@ class NamedFunction(Wire):
     name: str
 
 
-class NamedChoice(Wire):
-    """The choice of one function in OpenAI's chat API."""
+class AllowedTool(Wire):
+    """A tool that may be called."""
 
     type: str = "function"
     function: NamedFunction | None = None
+
+
+class AllowedTools(Wire):
+    """Some of the tools, and whether one of them has to be called."""
+
+    mode: Mode = "auto"
+    tools: list[AllowedTool]
+
+
+class NamedChoice(Wire):
+    """The choice of one function in OpenAI's chat API, or of those that are allowed."""
+
+    type: str = "function"
+    function: NamedFunction | None = None
+    allowed_tools: AllowedTools | None = None
 
 
 def function_tool(tool: FunctionTool) -> dict[str, Any]:
@@ -49,6 +64,14 @@ def function_tool(tool: FunctionTool) -> dict[str, Any]:
     parameters = tool.parameters or {"type": "object", "properties": {}}
     strict = {"strict": True} if tool.strict else {}
     return {"type": "function", "function": {"name": tool.name, **described, "parameters": parameters, **strict}}
+
+
+def allowed_tools(functions: Sequence[FunctionTool], names: Sequence[str | None], param: str) -> list[FunctionTool]:
+    """The functions with these names. Raises ApiError for a name that none has."""
+    known = {function.name for function in functions}
+    if unknown := next((name for name in names if name and name not in known), None):
+        raise bad(f"{param} names {unknown[:80]!r}, which is none of the tools", param)
+    return [function for function in functions if function.name in names]
 
 
 def check_grammar(grammar: str, tools: Offer, param: str) -> None:
