@@ -317,16 +317,23 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class LikelyToken:
-    """A token with its text and the logarithm of its probability by the model itself, before any sampling stage."""
+    """A token with its text and the logarithm of its probability by the model itself, before any sampling stage.
+
+    `octets` are its own bytes, which are no text if a character is split over several tokens.
+    """
 
     id: int
     text: str
     logprob: float
+    octets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A token of an answer or a prompt, and the likeliest tokens at its position, best first."""
+    """A token of an answer or a prompt, and the likeliest tokens at its position, best first.
+
+    If there are any, the token itself is one of them.
+    """
 
     token: LikelyToken
     likeliest: tuple[LikelyToken, ...] = ()
