@@ -187,6 +187,36 @@ def test_only_the_allowed_tools_are_offered(
     assert ([tool["function"]["name"] for tool in offer.functions], offer.required) == (["f"], required)
 
 
+def test_tools_and_choices_are_taken_in_the_form_of_either_api(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    flat = [{"type": "function", "name": "f", "description": "d", "strict": True}, {"type": "function"}]
+    for path, body in ((CHAT, {"messages": [USER]}), ("/v1/responses", {"input": "go"})):
+        offer = asked(http, engine, path, tools=[*flat, *TOOLS[1:]], tool_choice="any", **body).tools
+        assert [tool["function"]["name"] for tool in offer.functions] == ["f", "g"]
+        assert offer.functions[0]["function"]["strict"]
+        assert offer.required
+    offer = asked(http, engine, CHAT, messages=[USER], tools=TOOLS, tool_choice={"type": "function", "name": "g"}).tools
+    assert [tool["function"]["name"] for tool in offer.functions] == ["g"]
+
+
+def test_the_calls_of_older_clients_are_calls(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"n": 1}'}}
+    messages = asked(
+        http, engine, CHAT, messages=[USER, call, {"role": "function", "name": "f", "content": "r"}]
+    ).messages
+    assert messages[1].tool_calls == (ToolCall("f", '{"n": 1}'),)
+    assert (messages[2].role, messages[2].name) == ("tool", "f")
+
+
+@pytest.mark.parametrize("parts", [True, False])
+def test_a_line_for_anthropics_server_is_left_out(http: httpx2.Client, engine: ScriptedEngine, parts: bool) -> None:
+    header = "x-anthropic-billing-header: cc_version=2.1; cch=0a1b2;"
+    blocks = [{"type": "text", "text": header}, {"type": "text", "text": "Be brief.\nx-anthropic-billing-header: no"}]
+    system: Any = blocks if parts else f"{header}\n\n{blocks[1]['text']}"
+    taken = asked(http, engine, "/v1/messages", messages=[USER], system=system)
+    assert taken.messages[0].content == blocks[1]["text"]
+    assert [m.role for m in asked(http, engine, "/v1/messages", messages=[USER], system=header).messages] == ["user"]
+
+
 def test_an_allowed_tool_that_is_not_offered_is_named(http: httpx2.Client) -> None:
     choice = {"type": "allowed_tools", "allowed_tools": {"tools": TOOLS}}
     error = refused(http, CHAT, messages=[USER], tools=TOOLS[:1], tool_choice=choice)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
 from specchat.engine_process.protocol import Generate, Offer
@@ -76,16 +74,15 @@ class ChatRequest(OpenaiSampling):
         return None
 
     def _tools(self) -> Offer:
-        offered = [tool.function for tool in self.tools or () if tool.type == "function" and tool.function]
-        choice = self.tool_choice
-        named: Any = None
+        offered = [function for tool in self.tools or () if (function := tool.declared)]
+        choice, named = self.tool_choice, None
         if isinstance(choice, NamedChoice) and choice.allowed_tools:
-            names = [tool.function.name for tool in choice.allowed_tools.tools if tool.function]
+            names = [tool.chosen for tool in choice.allowed_tools.tools]
             offered = allowed_tools(offered, names, "tool_choice.allowed_tools")
             choice = choice.allowed_tools.mode
-        if isinstance(choice, NamedChoice):
-            if choice.function is None:
+        elif isinstance(choice, NamedChoice):
+            if not choice.chosen:
                 raise bad("tool_choice names no function", "tool_choice.function")
-            named, choice = choice.function.name, None
+            named, choice = choice.chosen, None
         parallel = self.parallel_tool_calls is not False
         return chosen_tools(offered, choice, named=named, parallel=parallel, param="tool_choice")

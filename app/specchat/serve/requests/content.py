@@ -90,7 +90,7 @@ class FunctionCall(Wire):
 
 
 class GivenMessage(Wire):
-    """A message of OpenAI's chat API."""
+    """A message of OpenAI's chat API. `function_call` is the call of an older client."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[ContentPart] | None = None
@@ -98,6 +98,7 @@ class GivenMessage(Wire):
     reasoning_content: str | None = None
     reasoning: str | None = None
     tool_calls: list[FunctionCall] | None = None
+    function_call: Function | None = None
     tool_call_id: str | None = None
 
     def for_engine(self, param: str) -> ChatMessage:
@@ -107,6 +108,8 @@ class GivenMessage(Wire):
             ToolCall(call.function.name, arguments_text(call.function.arguments), call.id or f"call_{number}")
             for number, call in enumerate(self.tool_calls or ())
         )
+        if self.function_call and not calls:
+            calls = (ToolCall(self.function_call.name, arguments_text(self.function_call.arguments)),)
         role, call_id, name = _ROLES[self.role], self.tool_call_id or "", self.name or ""
         thought = self.reasoning_content or self.reasoning or content.thought
         return ChatMessage(role, content.text, calls, call_id, name, content.images, thought)

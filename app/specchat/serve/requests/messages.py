@@ -24,6 +24,7 @@ from specchat.serve.requests.tools import FunctionTool, check_grammar, chosen_to
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
 
+_ATTRIBUTION = "x-anthropic-billing-header:"
 _OF_OTHERS = (
     "redacted_thinking",
     "server_tool_use",
@@ -149,7 +150,8 @@ class CountRequest(Sampling):
     def _conversation(self) -> list[ChatMessage]:
         """The conversation for the engine. Raises ApiError for a block that is not read."""
         check_messages(self.messages, "messages")
-        messages = [ChatMessage("system", _texts(self.system, "system"))] if self.system else []
+        system = without_attribution(_texts(self.system or "", "system"))
+        messages = [ChatMessage("system", system)] if system else []
         for number, message in enumerate(self.messages):
             messages += _for_engine(message, f"messages[{number}]")
         return messages
@@ -186,6 +188,15 @@ class MessagesRequest(CountRequest):
         request = self.request(offer, self.max_tokens)
         check_last(request.messages, "messages", grammar=request.settings.sampling.grammar)
         return (request,)
+
+
+def without_attribution(system: str) -> str:
+    """The text without a first line that is meant for Anthropic's server.
+
+    Claude Code writes another one with each request, so that nothing after it could be kept in memory.
+    """
+    first, _, others = system.partition("\n")
+    return others.lstrip("\n") if first.startswith(_ATTRIBUTION) else system
 
 
 def _for_engine(message: AnthropicMessage, param: str) -> list[ChatMessage]:

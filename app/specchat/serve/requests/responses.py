@@ -10,7 +10,7 @@ from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import MaxTokens, ModelOffer, Sampling, Wire
 from specchat.serve.requests.content import ContentPart, check_last, check_messages, content_of, joined
 from specchat.serve.requests.formats import ResponseFormat, grammar_of
-from specchat.serve.requests.tools import FunctionTool, Mode, allowed_tools, check_grammar, chosen_tools
+from specchat.serve.requests.tools import Mode, RequestedTool, allowed_tools, check_grammar, chosen_tools
 from specchat_engine.prompt.messages import ToolCall, arguments_text
 
 
@@ -25,16 +25,6 @@ class Item(Wire):
     arguments: Any = None
     output: str | list[ContentPart] | None = None
     summary: list[ContentPart] | None = None
-
-
-class ResponsesTool(Wire):
-    """A tool; those that are no functions are skipped."""
-
-    type: str
-    name: str | None = None
-    description: str | None = None
-    parameters: dict[str, Any] | None = None
-    strict: bool | None = None
 
 
 class ResponsesChoice(Wire):
@@ -76,7 +66,7 @@ class ResponsesRequest(Sampling):
     input: str | list[Item]
     instructions: str | None = None
     max_output_tokens: MaxTokens = None
-    tools: list[ResponsesTool] | None = None
+    tools: list[RequestedTool] | None = None
     tool_choice: Mode | ResponsesChoice | None = None
     parallel_tool_calls: bool | None = None
     text: TextOptions | None = None
@@ -130,11 +120,7 @@ class ResponsesRequest(Sampling):
         return [message for message in messages if not _only_thinks(message)]
 
     def _tools(self) -> Offer:
-        offered = [
-            FunctionTool(name=tool.name, description=tool.description, parameters=tool.parameters, strict=tool.strict)
-            for tool in self.tools or ()
-            if tool.type == "function" and tool.name
-        ]
+        offered = [function for tool in self.tools or () if (function := tool.declared)]
         choice, named = self.tool_choice, None
         if isinstance(choice, ResponsesChoice) and choice.type == "allowed_tools":
             offered = allowed_tools(offered, [tool.name for tool in choice.tools or ()], "tool_choice.tools")

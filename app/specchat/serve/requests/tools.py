@@ -11,7 +11,8 @@ from specchat.engine_process.protocol import NO_TOOLS, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import Wire
 
-Mode = Literal["none", "auto", "required"]
+Mode = Literal["none", "auto", "required", "any"]
+"""Mistral's clients write "any" for "required"."""
 
 
 class FunctionTool(Wire):
@@ -24,10 +25,26 @@ class FunctionTool(Wire):
 
 
 class RequestedTool(Wire):
-    """A tool of OpenAI's chat API. Those that are no functions are skipped."""
+    """A tool of OpenAI's chat API, whose function may also stand beside the type, as in the newer API.
+
+    Those that are no functions are skipped.
+    """
 
     type: str = "function"
     function: FunctionTool | None = None
+    name: str | None = None
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+    @property
+    def declared(self) -> FunctionTool | None:
+        """The function; None for another tool."""
+        if self.type != "function":
+            return None
+        if self.function or not self.name:
+            return self.function
+        return FunctionTool(**self.model_dump(include=set(FunctionTool.model_fields)))
 
 
 class NamedFunction(Wire):
@@ -36,26 +53,28 @@ class NamedFunction(Wire):
     name: str
 
 
-class AllowedTool(Wire):
-    """A tool that may be called."""
-
-    type: str = "function"
-    function: NamedFunction | None = None
-
-
 class AllowedTools(Wire):
     """Some of the tools, and whether one of them has to be called."""
 
     mode: Mode = "auto"
-    tools: list[AllowedTool]
+    tools: list[NamedChoice]
 
 
 class NamedChoice(Wire):
-    """The choice of one function in OpenAI's chat API, or of those that are allowed."""
+    """The choice of one function in OpenAI's chat API, or of those that are allowed.
+
+    The name may also stand beside the type, as in the newer API.
+    """
 
     type: str = "function"
     function: NamedFunction | None = None
+    name: str | None = None
     allowed_tools: AllowedTools | None = None
+
+    @property
+    def chosen(self) -> str | None:
+        """The name of the function."""
+        return self.function.name if self.function else self.name
 
 
 def function_tool(tool: FunctionTool) -> dict[str, Any]:
@@ -95,8 +114,8 @@ def chosen_tools(
         return Offer(tools, required=True, parallel=False)
     if choice == "none":
         return NO_TOOLS
-    if choice == "required":
+    if choice in ("required", "any"):
         if not tools:
-            raise bad(f"{param} is required, but there are no tools", param)
+            raise bad(f"{param} is {choice}, but there are no tools", param)
         return Offer(tools, required=True, parallel=parallel)
     return Offer(tools, parallel=parallel)
