@@ -122,7 +122,8 @@ _KEYS: Final = ("name", "id", "type", "arguments")
 class JsonCall:
     """Follows an object `{"name": …, "arguments": {…}}`.
 
-    Llama and Cohere call the arguments "parameters", and Cohere calls the name "tool_name".
+    Llama and Cohere call the arguments "parameters", and Cohere calls the name "tool_name". Models of Qwen2.5-Coder may
+    write two braces on each side, as their template shows them.
 
     The call is returned once its name and the beginning of its arguments are there, then its arguments as they come.
     """
@@ -137,16 +138,22 @@ class JsonCall:
         self._name: str | None = None
         self._value = ""
         self._arguments = ""
-        self._told = self._failed = False
+        self._told = self._failed = self._doubled = False
 
     def take(self, text: str) -> list[AnswerPart]:
         """Follows more of the text; see `CallReader`."""
         parts: list[AnswerPart] = []
         for index, character in enumerate(text):
+            if self._object.complete:  # and its second brace has to follow
+                self.state, self.text = "complete", text[index + (character == "}") :]
+                break
+            if self.text == character == "{":
+                self._doubled, self.text = True, "{{"
+                continue
             self._follow(character)
             if self._failed:
                 self.state = "complete" if self._told else "failed"
-            elif self._object.complete:
+            elif self._object.complete and not self._doubled:
                 self.state, self.text = "complete", ""
             parts += self._tell()
             if self.state != "open":

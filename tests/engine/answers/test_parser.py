@@ -54,6 +54,10 @@ def parsed(text: str, calls: str = "hermes", *, thinking: bool = False) -> Answe
         LLAMA,
         OBJECT,
         f"  [ {OBJECT} ]\n",
+        f"{{{OBJECT}}}",
+        f"{{{OBJECT}",
+        f"```json\n{{{OBJECT}}}\n```",
+        f"<tool_call>\n{{{OBJECT}}}\n</tool_call>",
         f"[TOOL_CALLS][{OBJECT}]",
         f'[TOOL_CALLS] [{OBJECT[:-1]}, "id": "abcdefghi"}}]',
         f"[TOOL_CALLS]weather[ARGS]{ROME}",
@@ -113,6 +117,9 @@ def test_a_call_comes_after_content_and_another_after_that() -> None:
         f"Like this: {OBJECT}",
         '{"name": "weather", "name": "now", "arguments": {}}',
         "{",
+        "{{",
+        "{{{",
+        "{{name}}",
         "[",
         "<",
     ],
@@ -299,6 +306,7 @@ PIECES = st.lists(
 @example("<function=" + "x" * 129 + ">", [*range(500)], False, "hermes")
 @example(f"a <tool_call> b\n{QWEN}\n{QWEN}\n</think>\n", [*range(500)], True, "hermes")
 @example(f"a\n{QWEN}</think>b", [*range(500)], True, "hermes")
+@example(f"{{{OBJECT}}}; {{{LLAMA}}}}}", [*range(500)], False, "hermes")
 @example(f"```json\n{OBJECT}\n{OBJECT}\n```\n", [*range(500)], False, "hermes")
 def test_it_does_not_matter_where_the_text_is_cut(text: str, cuts: list[int], thinking: bool, calls: str) -> None:
     whole = parts_however_cut(text, cuts, AnswerFormat(calls), TOOLS, thinking=thinking)
