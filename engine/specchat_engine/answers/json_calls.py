@@ -139,12 +139,14 @@ class JsonCall:
         self._value = ""
         self._arguments = ""
         self._told = self._failed = self._doubled = False
+        self._closing = False
+        """Whether the second brace at the end has to follow."""
 
     def take(self, text: str) -> list[AnswerPart]:
         """Follows more of the text; see `CallReader`."""
         parts: list[AnswerPart] = []
         for index, character in enumerate(text):
-            if self._object.complete:  # and its second brace has to follow
+            if self._closing:
                 self.state, self.text = "complete", text[index + (character == "}") :]
                 break
             if self.text == character == "{":
@@ -153,7 +155,9 @@ class JsonCall:
             self._follow(character)
             if self._failed:
                 self.state = "complete" if self._told else "failed"
-            elif self._object.complete and not self._doubled:
+            elif self._object.complete and self._doubled:
+                self._closing = True
+            elif self._object.complete:
                 self.state, self.text = "complete", ""
             parts += self._tell()
             if self.state != "open":

@@ -26,6 +26,10 @@ def test_what_others_call_differently_is_understood() -> None:
     assert Message.of({"role": "function", "content": "no", "name": "rain"}) == Message("tool", "no", name="rain")
     parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
     assert Message.of({"role": "user", "content": parts, "unknown": 1}) == Message("user", "one\ntwo")
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    said = [thought, {"type": "output_text", "text": "yes"}]
+    assert Message.of({"role": "assistant", "content": said}) == Message("assistant", "yes", reasoning_content="hm")
+    assert Message.of({"role": "assistant", "content": "yes", "reasoning": "hm"}).reasoning_content == "hm"
     for arguments, text in ((None, "{}"), ("", "{}"), ({"zone": "Köln"}, '{"zone": "Köln"}'), ([1], "[1]")):
         assert ToolCall.of({"function": {"name": "now", "arguments": arguments}}) == ToolCall("now", text)
 
