@@ -119,6 +119,11 @@ class Generate:
     logprobs: int | None = None
     echo: bool = False
 
+    @property
+    def continues(self) -> bool:
+        """True if the last message is the beginning of an answer, which goes on."""
+        return bool(self.messages) and self.messages[-1].role == "assistant" and bool(self.messages[-1].content)
+
 
 @dataclass(frozen=True, slots=True)
 class Count:

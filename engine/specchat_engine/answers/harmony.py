@@ -47,13 +47,16 @@ def call_head(name: str) -> str:
 
 
 class HarmonyParser:
-    """Tells reasoning, content and calls by the headers of messages. The prompt ends where a header begins."""
+    """Tells reasoning, content and calls by the headers of messages.
 
-    def __init__(self, *, calls: bool) -> None:
+    The prompt ends where a header begins, or inside the answer if that is `continued`.
+    """
+
+    def __init__(self, *, calls: bool, continued: bool = False) -> None:
         """Without `calls`, a message with a recipient is content."""
         self._calls = calls
         self._text = ""
-        self._kind: PartKind | None = None
+        self._kind: PartKind | None = PartKind.CONTENT if continued else None
         self._said = self._empty = False
 
     @property

@@ -92,15 +92,23 @@ class AnswerParser:
     """
 
     def __init__(
-        self, answer_format: AnswerFormat, tools: Sequence[Mapping[str, Any]] = (), *, thinking: bool = False
+        self,
+        answer_format: AnswerFormat,
+        tools: Sequence[Mapping[str, Any]] = (),
+        *,
+        thinking: bool = False,
+        continued: bool = False,
     ) -> None:
         """`tools`, in the form of OpenAI's chat API, are those that the model knows of; without any there are no
-        calls. `thinking` says that the prompt opened the reasoning, see `Session.opens_reasoning`."""
+        calls. `thinking` says that the prompt opened the reasoning, see `Session.opens_reasoning`, and `continued` that
+        it ended with the beginning of the answer's content."""
         harmony = answer_format.calls == "harmony"
         self._first = (
-            HarmonyParser(calls=bool(tools)) if harmony else ReasoningParser(answer_format.thinking, opened=thinking)
+            HarmonyParser(calls=bool(tools), continued=continued)
+            if harmony
+            else ReasoningParser(answer_format.thinking, opened=thinking)
         )
-        self._second = ToolCallParser(tools) if tools and not harmony else None
+        self._second = ToolCallParser(tools, continued=continued) if tools and not harmony else None
         self._in_thought = ThoughtCalls(tools) if tools and not harmony else None
 
     @property

@@ -24,13 +24,17 @@ class ToolCallParser:
     all there is.
     """
 
-    def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """`tools` are in the form of OpenAI's chat API. Raises SettingError for those that are no functions."""
+    def __init__(self, tools: Sequence[Mapping[str, Any]], *, continued: bool = False) -> None:
+        """`tools` are in the form of OpenAI's chat API. A `continued` answer has begun with content.
+
+        Raises SettingError for tools that are no functions.
+        """
         self._schemas = {function["name"]: function.get("parameters") for function in map(function_of, tools)}
         self._text = ""
         self._ended = self._cut = False
-        self._step = self._begin
-        self._called = self._said = self._parted = False
+        self._step = self._content if continued else self._begin
+        self._called = self._parted = False
+        self._said = continued
         self._head = self._doubtful = ""
         self._mark = ""
         self._closes: tuple[str, ...] = ()

@@ -455,3 +455,19 @@ def test_an_answer_that_was_cut_off_shows_no_half_of_a_mark(text: str, answer: A
 
 def test_half_of_a_closing_mark_after_a_call_is_never_content() -> None:
     assert parsed(f"<tool_call>{OBJECT}\n</tool_ca") == Answer("", "", (CALL,))
+
+
+@pytest.mark.parametrize("answer_format", [HERMES, HARMONY])
+def test_a_continued_answer_goes_on_with_content(answer_format: AnswerFormat) -> None:
+    parser = AnswerParser(answer_format, TOOLS, continued=True)
+    assert parser.feed(" wor") == [AnswerPart(PartKind.CONTENT, " wor")]
+    assert parser.inside in (False, None)
+    assert AnswerParser(answer_format, TOOLS, continued=True).feed(f"{OBJECT}!") == [
+        AnswerPart(PartKind.CONTENT, f"{OBJECT}!")
+    ]
+
+
+def test_a_call_in_a_continued_answer_is_one() -> None:
+    parser = AnswerParser(HERMES, TOOLS, continued=True)
+    parts = [*parser.feed(f"\n<tool_call>{OBJECT}</tool_call>Done."), *parser.finish()]
+    assert Answer.of(parts) == Answer("\nDone.", "", (CALL,))

@@ -96,7 +96,8 @@ def parser_of(request: Generate, answer_format: AnswerFormat, *, thinking: bool)
     if request.prompt is not None:
         return RawText()
     free = not request.settings.sampling.grammar
-    return AnswerParser(answer_format, request.tools.functions if free else (), thinking=thinking and free)
+    tools = request.tools.functions if free else ()
+    return AnswerParser(answer_format, tools, thinking=thinking and free, continued=request.continues)
 
 
 class AnswerReader:

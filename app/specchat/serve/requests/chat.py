@@ -49,7 +49,6 @@ class ChatRequest(OpenaiSampling):
         grammar = self.response_format.grammar("response_format") if self.response_format else ""
         check_grammar(grammar, tools, "response_format")
         messages = tuple(message.for_engine(f"messages[{number}]") for number, message in enumerate(self.messages))
-        check_last(messages, "messages", grammar=grammar, continues=self.continue_final_message)
         request = Generate(
             messages,
             seed=self.first_seed,
@@ -64,6 +63,7 @@ class ChatRequest(OpenaiSampling):
             prediction=joined(self.prediction.content, "prediction.content") if self.prediction else "",
             logprobs=self._logprobs(),
         )
+        check_last(request, "messages", self.continue_final_message)
         return self.repeated(request)
 
     def _logprobs(self) -> int | None:

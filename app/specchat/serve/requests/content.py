@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
-from specchat.engine_process.protocol import ChatMessage
+from specchat.engine_process.protocol import ChatMessage, Generate
 from specchat.serve.api_errors import ApiError, bad
 from specchat.serve.requests.base import Wire
 from specchat_engine.prompt.messages import Role, ToolCall, arguments_text
@@ -196,21 +196,18 @@ def check_messages(messages: Sequence[object], param: str) -> None:
         raise bad(f"{param} is empty: send at least one message", param)
 
 
-def check_last(messages: Sequence[ChatMessage], param: str, *, grammar: str, continues: bool | None = None) -> None:
-    """Raises ApiError for a last message that cannot be followed by an answer.
+def check_last(request: Generate, param: str, continues: bool | None = None) -> None:
+    """Raises ApiError if no answer can follow the last message of a request.
 
     An answer at the end is continued. `continues` is what the client says about that, None for nothing.
     """
-    last, param = messages[-1], f"{param}[{len(messages) - 1}]"
-    if last.tool_calls:
-        raise bad(f"{param} calls tools: send their results after it", param)
-    is_answer = last.role == "assistant" and bool(last.content)
-    if continues and not is_answer:
-        raise bad(
-            f"{param} is no answer that can be continued: end with one of the assistant", "continue_final_message"
-        )
-    if is_answer and continues is False:
-        message = f"{param} is an answer, which is continued: leave out continue_final_message, or end with a question"
+    last = f"the last of {param}"
+    if request.messages[-1].tool_calls:
+        raise bad(f"{last} calls tools: send their results after it", param)
+    if continues and not request.continues:
+        raise bad(f"{last} is no answer that can be continued: end with one of the assistant", "continue_final_message")
+    if request.continues and continues is False:
+        message = f"{last} is an answer, which is continued: leave out continue_final_message, or end with a question"
         raise bad(message, "continue_final_message")
-    if is_answer and grammar:
-        raise bad(f"{param} is an answer to be continued, which cannot be held to a format: leave out one", param)
+    if request.continues and request.settings.sampling.grammar:
+        raise bad(f"{last} is an answer to be continued, which cannot be held to a format: leave out one", param)

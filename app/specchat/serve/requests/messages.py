@@ -186,7 +186,7 @@ class MessagesRequest(CountRequest):
     def requests(self, offer: ModelOffer) -> tuple[Generate, ...]:
         """The one request to the engine. Raises ApiError for what cannot be served."""
         request = self.request(offer, self.max_tokens)
-        check_last(request.messages, "messages", grammar=request.settings.sampling.grammar)
+        check_last(request, "messages")
         return (request,)
 
 

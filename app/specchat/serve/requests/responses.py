@@ -85,7 +85,6 @@ class ResponsesRequest(Sampling):
         check_grammar(grammar, tools, "text.format")
         messages = self.messages()
         check_messages(messages, "input")
-        check_last(messages, "input", grammar=grammar)
         effort = self.reasoning.effort if self.reasoning else None
         request = Generate(
             tuple(messages),
@@ -94,6 +93,7 @@ class ResponsesRequest(Sampling):
             tools=tools,
             variables=self.variables(offer, effort),
         )
+        check_last(request, "input")
         return (request,)
 
     def echoed(self) -> dict[str, Any]:
