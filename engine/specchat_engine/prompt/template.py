@@ -285,8 +285,10 @@ def with_tools_as_text(prompt: Prompt) -> Prompt:
     """The same prompt without tools, calls and results beside its messages."""
     messages = [*_with_results_as_text(with_calls_as_text(prompt.messages))]
     if prompt.tools and messages:
+        if messages[0].role == "assistant":
+            messages.insert(0, Message("system", ""))
         first = messages[0]
-        messages[0] = replace(first, content=f"{_description(prompt.tools)}\n\n{first.content}")
+        messages[0] = replace(first, content=f"{_description(prompt.tools)}\n\n{first.content}".rstrip())
     return replace(prompt, messages=messages, tools=())
 
 

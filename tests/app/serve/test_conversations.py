@@ -89,6 +89,10 @@ def test_files_are_read_or_named(http: httpx2.Client, engine: ScriptedEngine, pa
             {"type": "search_result", "title": "T", "source": "http://x", "content": [{"type": "text", "text": "y"}]},
             "T\nhttp://x\ny",
         ),
+        (
+            {"type": "document", "source": {"type": "content", "content": [{"type": "image"}]}},
+            "[a part of the type 'image'",
+        ),
         ({"type": "tool_reference", "tool_name": "weather"}, "[the tool weather]"),
     ],
 )

@@ -38,6 +38,13 @@ def test_the_first_message_describes_the_tools() -> None:
     assert "<tool_call>" in description
 
 
+def test_an_answer_describes_no_tools() -> None:
+    first, second = with_tools_as_text(Prompt([Message("assistant", "Hello."), *ASKED[:1]], [TOOL])).messages[:2]
+    assert first.role == "system"
+    assert "<tool_call>" in first.content
+    assert second.content == "Hello."
+
+
 def test_templates_without_a_word_of_tools_get_them_so() -> None:
     text = ChatTemplate(FALLBACK).render(Prompt(ASKED[:3], [TOOL]))
     assert "Über das Wetter" in text

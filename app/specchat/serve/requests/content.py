@@ -185,6 +185,11 @@ def unread_file(name: str) -> str:
     return f"[the file {name!r} cannot be read here]" if name else "[a file that cannot be read here]"
 
 
+def unread_part(kind: str) -> str:
+    """The note in place of a part that is no text, where only texts are read."""
+    return f"[a part of the type {kind[:80]!r} that cannot be read here]"
+
+
 def no_text(kind: str, param: str) -> ApiError:
     """The error for a part of a message that is sound or anything else that is not read there."""
     return bad(f"{param} is of type {kind[:80]!r}: messages may have texts and images, other places texts only", param)

@@ -18,6 +18,7 @@ from specchat.serve.requests.content import (
     joined_texts,
     no_text,
     unread_file,
+    unread_part,
 )
 from specchat.serve.requests.formats import grammar_of
 from specchat.serve.requests.tools import FunctionTool, check_grammar, chosen_tools
@@ -150,7 +151,7 @@ class CountRequest(Sampling):
     def _conversation(self) -> list[ChatMessage]:
         """The conversation for the engine. Raises ApiError for a block that is not read."""
         check_messages(self.messages, "messages")
-        system = without_attribution(_texts(self.system or "", "system"))
+        system = without_attribution(_texts(self.system or ""))
         messages = [ChatMessage("system", system)] if system else []
         for number, message in enumerate(self.messages):
             messages += _for_engine(message, f"messages[{number}]")
@@ -250,23 +251,23 @@ def _text(block: ContentBlock, param: str) -> str:
         case "text":
             return block.text or ""
         case "document":
-            return _document(block, param)
+            return _document(block)
         case "search_result":
             source = block.source if isinstance(block.source, str) else ""
-            return joined_texts([block.title or "", source, _texts(block.content or "", f"{param}.content")])
+            return joined_texts([block.title or "", source, _texts(block.content or "")])
         case "tool_reference":
             return f"[the tool {block.tool_name}]"
     raise no_text(block.type, param)
 
 
-def _document(block: ContentBlock, param: str) -> str:
+def _document(block: ContentBlock) -> str:
     """The text of a document, after its title; a note for one that is no text."""
     source = block.source if isinstance(block.source, Source) else Source(type="")
     match source.type:
         case "text":
             text = source.data
         case "content":
-            text = _texts(source.content or "", f"{param}.source.content")
+            text = _texts(source.content or "")
         case _:
             return unread_file(block.title or "")
     return joined_texts([block.title or "", block.context or "", text])
@@ -279,8 +280,8 @@ def _image(block: ContentBlock, param: str) -> GivenImage:
     return GivenImage(f"{param}.source", block.source.data)
 
 
-def _texts(content: str | list[ContentBlock], param: str) -> str:
-    """The text of a content that can hold nothing else. Raises ApiError for a block without text."""
+def _texts(content: str | list[ContentBlock]) -> str:
+    """The text of a content that holds nothing else; other blocks are named."""
     if isinstance(content, str):
         return content
-    return joined_texts([_text(block, f"{param}[{number}]") for number, block in enumerate(content)])
+    return joined_texts([block.text or "" if block.type == "text" else unread_part(block.type) for block in content])
