@@ -117,11 +117,10 @@ class Demands:
         leading = len([*takewhile(_is_system, messages)])
         if leading > 1 and self._refuses_systems:
             messages, leading = [_joined(messages[:leading]), *messages[leading:]], 1
-        if leading and (self._refuses_system if leading < len(messages) else self._refuses_system_alone):
-            leading = 0
-        others = messages[leading:]
-        if any(map(_is_system, others)) and (_is_system(messages[0]) > leading or self._refuses_system_later):
-            return [*messages[:leading], *_given_to_user(others)]
+        refused = leading and (self._refuses_system if leading < len(messages) else self._refuses_system_alone)
+        kept = 0 if refused else leading
+        if any(map(_is_system, messages[kept:])) and (refused or self._refuses_system_later):
+            return [*messages[:kept], *_given_to_user(messages[kept:])]
         return messages
 
     def _with_text_apart(self, messages: list[Message]) -> list[Message]:

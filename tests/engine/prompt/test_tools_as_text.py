@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from specchat_engine import Message, Prompt, ToolCall
-from specchat_engine.prompt.template import FALLBACK, ChatTemplate, with_tools_as_text
+from specchat_engine.prompt.template import FALLBACK, ChatTemplate
+from specchat_engine.prompt.tools_as_text import with_tools_as_text
 
 TOOL = {"type": "function", "function": {"name": "weather", "description": "Über das Wetter"}}
 CALLS = (ToolCall("weather", '{"city": "Rome"}', "a"), ToolCall("weather", '{"city": "Ulm"}', "b"))
