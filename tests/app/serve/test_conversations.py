@@ -219,6 +219,8 @@ def test_a_line_for_anthropics_server_is_left_out(http: httpx2.Client, engine: S
     taken = asked(http, engine, "/v1/messages", messages=[USER], system=system)
     assert taken.messages[0].content == blocks[1]["text"]
     assert [m.role for m in asked(http, engine, "/v1/messages", messages=[USER], system=header).messages] == ["user"]
+    through_a_proxy = [{"role": "system", "content": system}, USER]
+    assert asked(http, engine, CHAT, messages=through_a_proxy).messages[0].content == blocks[1]["text"]
 
 
 def test_an_allowed_tool_that_is_not_offered_is_named(http: httpx2.Client) -> None:

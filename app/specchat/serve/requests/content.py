@@ -24,6 +24,7 @@ _TEXTS: Final = ("text", "input_text", "output_text", "summary_text", "reasoning
 _IMAGES: Final = ("image_url", "input_image")
 _THOUGHTS: Final = ("thinking", "reasoning")
 _FILES: Final = ("file", "input_file", "document")
+_ATTRIBUTION: Final = "x-anthropic-billing-header:"
 _SAYS_NOTHING: Final = ("reference",)
 """Parts that point to others."""
 
@@ -111,8 +112,9 @@ class GivenMessage(Wire):
         if self.function_call and not calls:
             calls = (ToolCall(self.function_call.name, arguments_text(self.function_call.arguments)),)
         role, call_id, name = _ROLES[self.role], self.tool_call_id or "", self.name or ""
+        text = without_attribution(content.text) if role == "system" else content.text
         thought = self.reasoning_content or self.reasoning or content.thought
-        return ChatMessage(role, content.text, calls, call_id, name, content.images, thought)
+        return ChatMessage(role, text, calls, call_id, name, content.images, thought)
 
 
 def content_of(content: str | Sequence[ContentPart], param: str) -> Content:
@@ -135,6 +137,15 @@ def content_of(content: str | Sequence[ContentPart], param: str) -> Content:
 def joined_texts(texts: Sequence[str]) -> str:
     """The texts of a message's parts as one, in lines of their own, as llama.cpp joins them."""
     return "\n".join(filter(None, texts))
+
+
+def without_attribution(system: str) -> str:
+    """The text without a first line that is meant for Anthropic's server.
+
+    Claude Code writes another one with each request, so that nothing after it could be kept in memory.
+    """
+    first, _, others = system.partition("\n")
+    return others.lstrip("\n") if first.startswith(_ATTRIBUTION) else system
 
 
 def image_at(url: str, param: str) -> GivenImage:

@@ -19,13 +19,13 @@ from specchat.serve.requests.content import (
     no_text,
     unread_file,
     unread_part,
+    without_attribution,
 )
 from specchat.serve.requests.formats import grammar_of
 from specchat.serve.requests.tools import FunctionTool, check_grammar, chosen_tools
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
 
-_ATTRIBUTION = "x-anthropic-billing-header:"
 _OF_OTHERS = (
     "redacted_thinking",
     "server_tool_use",
@@ -189,15 +189,6 @@ class MessagesRequest(CountRequest):
         request = self.request(offer, self.max_tokens)
         check_last(request, "messages")
         return (request,)
-
-
-def without_attribution(system: str) -> str:
-    """The text without a first line that is meant for Anthropic's server.
-
-    Claude Code writes another one with each request, so that nothing after it could be kept in memory.
-    """
-    first, _, others = system.partition("\n")
-    return others.lstrip("\n") if first.startswith(_ATTRIBUTION) else system
 
 
 def _for_engine(message: AnthropicMessage, param: str) -> list[ChatMessage]:
