@@ -40,39 +40,48 @@ def parsed(text: str, calls: str = "hermes", *, thinking: bool = False) -> Answe
     return parse_answer(text, AnswerFormat(calls), TOOLS, thinking=thinking)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"<tool_call>\n{OBJECT}\n</tool_call>",
-        f"<tool_call>{OBJECT}",
-        f"\n<tool_call>\n{OBJECT}\n</tool_call>\n",
-        f"<tool_call>[{OBJECT}]</tool_call>",
-        f"<tool_calls>[{OBJECT}]</tool_calls>",
-        f"<TOOLCALL>[{OBJECT}]</TOOLCALL>",
-        f"<|tool_call|>[{OBJECT}]",
-        f"<|python_tag|>{LLAMA}",
-        LLAMA,
-        OBJECT,
-        f"  [ {OBJECT} ]\n",
-        f"{{{OBJECT}}}",
-        f"{{{OBJECT}",
-        f"```json\n{{{OBJECT}}}\n```",
-        f"<tool_call>\n{{{OBJECT}}}\n</tool_call>",
-        f"[TOOL_CALLS][{OBJECT}]",
-        f'[TOOL_CALLS] [{OBJECT[:-1]}, "id": "abcdefghi"}}]',
-        f"[TOOL_CALLS]weather[ARGS]{ROME}",
-        f"[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS] {ROME}",
-        f'{{"type": "function", "name": "weather", "parameters": {ROME}}}',
-        f'{{"arguments": {ROME}, "name": "weather"}}',
-        f'{{"name": "weather", "arguments": {json.dumps(ROME)}}}',
-        "<tool_call><function=weather><parameter=city>Rome</parameter></function></tool_call>",
-        "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>",
-        "<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>",
-        "<function=weather>\n<parameter=city>\nRome\n</parameter>\n</tool_call>",
-    ],
-)
+CALLS = [
+    f"<tool_call>\n{OBJECT}\n</tool_call>",
+    f"<tool_call>{OBJECT}",
+    f"\n<tool_call>\n{OBJECT}\n</tool_call>\n",
+    f"<tool_call>[{OBJECT}]</tool_call>",
+    f"<tool_calls>[{OBJECT}]</tool_calls>",
+    f"<TOOLCALL>[{OBJECT}]</TOOLCALL>",
+    f"<|tool_call|>[{OBJECT}]",
+    f"<|python_tag|>{LLAMA}",
+    LLAMA,
+    OBJECT,
+    f"  [ {OBJECT} ]\n",
+    f"{{{OBJECT}}}",
+    f"{{{OBJECT}",
+    f"```json\n{{{OBJECT}}}\n```",
+    f"<tool_call>\n{{{OBJECT}}}\n</tool_call>",
+    f"[TOOL_CALLS][{OBJECT}]",
+    f'[TOOL_CALLS] [{OBJECT[:-1]}, "id": "abcdefghi"}}]',
+    f"[TOOL_CALLS]weather[ARGS]{ROME}",
+    f"[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS] {ROME}",
+    f'{{"type": "function", "name": "weather", "parameters": {ROME}}}',
+    f'{{"arguments": {ROME}, "name": "weather"}}',
+    f'{{"name": "weather", "arguments": {json.dumps(ROME)}}}',
+    "<tool_call><function=weather><parameter=city>Rome</parameter></function></tool_call>",
+    "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>",
+    "<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>",
+    "<function=weather>\n<parameter=city>\nRome\n</parameter>\n</tool_call>",
+]
+"""The same call in many notations."""
+
+
+@pytest.mark.parametrize("text", CALLS)
 def test_every_notation_of_a_call_is_read(text: str) -> None:
     assert parsed(text) == Answer("", "", (CALL,))
+
+
+@pytest.mark.parametrize("name", ["calendar.list", "ns/tool", "get-weather", "a:b"])
+@pytest.mark.parametrize("text", CALLS)
+def test_names_with_other_signs_are_read_in_every_notation(text: str, name: str) -> None:
+    tools = ({"type": "function", "function": {"name": name, "parameters": {"properties": PROPERTIES}}},)
+    (call,) = parse_answer(text.replace("weather", name), HERMES, tools).tool_calls
+    assert (call.name, call.arguments) == (name, ROME)
 
 
 def test_a_call_comes_after_content_and_another_after_that() -> None:
