@@ -107,6 +107,19 @@ def test_an_answer_at_the_end_goes_on_as_one_that_was_given_its_beginning(engine
     assert (begun + session.text).startswith(expected)
 
 
+def test_a_token_of_the_users_choice_ends_an_answer_and_is_no_part_of_it(engine: Engine) -> None:
+    session = engine.session(settings=GREEDY)
+    list(session.answer((Message("user", "Count"),), turn=0))
+    ids, text = session.answer_ids, session.text
+    last = ids[-1]
+    session.settings = replace(GREEDY, stop_tokens=(last,))
+    list(session.answer((Message("user", "Count"),), turn=0))
+    assert session.answer_ids == ids[: ids.index(last) + 1]
+    assert session.end_reason == "end"
+    assert text.startswith(session.text)
+    assert session.text != text
+
+
 def test_a_raw_text_and_its_ids_have_the_same_answer(engine: Engine) -> None:
     session = engine.session(settings=GREEDY)
     text = "Once<|im_end|> upon"

@@ -235,8 +235,9 @@ def test_an_answer_that_ignores_its_end_cannot_end_itself(http: httpx2.Client, e
     assert not asked(http, engine, "/v1/completions", prompt="go", ignore_eos=False).settings.sampling.logit_bias
 
 
-@pytest.mark.parametrize("field", [{"min_tokens": 3}, {"stop_token_ids": [2]}])
-def test_ends_that_only_other_servers_know_are_refused(http: httpx2.Client, field: Any) -> None:
-    assert refused(http, CHAT, messages=[USER], **field)["param"] in field
-    nothing = {name: type(value)() for name, value in field.items()}
-    assert http.post(CHAT, json={"messages": [USER], **nothing}).status_code == 200
+def test_tokens_end_an_answer_but_none_is_kept_from_ending_it(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    assert asked(http, engine, CHAT, messages=[USER], stop_token_ids=[7, 9], min_tokens=0).settings.stop_tokens == (
+        7,
+        9,
+    )
+    assert refused(http, CHAT, messages=[USER], min_tokens=3)["param"] == "min_tokens"

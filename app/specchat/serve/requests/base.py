@@ -92,7 +92,7 @@ class Sampling(Wire):
     seed: int | None = Field(default=None, ge=-(2**63), lt=SEEDS)
     ignore_eos: bool | None = None
     min_tokens: int | None = None
-    stop_token_ids: list[int] | None = None
+    stop_token_ids: list[int] | None = Field(default=None, max_length=1024)
     specchat: SpecchatOptions | None = None
     chat_template_kwargs: dict[str, Any] | None = None
 
@@ -130,7 +130,8 @@ class Sampling(Wire):
         self, offer: ModelOffer, *, max_tokens: int | None, stop: Sequence[str], grammar: str = ""
     ) -> Settings:
         """The engine's settings. Raises ApiError for a value that the loaded models cannot serve."""
-        self._check_ends()
+        if self.min_tokens:
+            raise bad(f"min_tokens is {self.min_tokens}: answers end where the model ends them", "min_tokens")
         drafting = {setting.name: getattr(self, setting.key) for setting, _ in API_SETTINGS if setting.home is Settings}
         _check_drafting(drafting, offer)
         usual = offer.settings
@@ -147,18 +148,12 @@ class Sampling(Wire):
                 sampling=sampling,
                 max_tokens=min(limits, default=0),
                 stop=tuple(stop),
+                stop_tokens=tuple(self.stop_token_ids or ()),
                 **_without_none(drafting),
             )
         except SettingError as error:
             name = str(error).partition(" ")[0]
             raise bad(str(error), name if name in type(self).model_fields else None) from None
-
-    def _check_ends(self) -> None:
-        """Raises ApiError for other servers' ways to end an answer that this one does not have."""
-        if self.min_tokens:
-            raise bad(f"min_tokens is {self.min_tokens}: answers end where the model ends them", "min_tokens")
-        if self.stop_token_ids:
-            raise bad("stop_token_ids are not supported: send the tokens' texts in stop", "stop_token_ids")
 
 
 class StreamOptions(Wire):
