@@ -26,6 +26,7 @@ SHAPES: Final = (
     "sau",
     "ucr",
     "ucru",
+    "sucr",
     "sucrau",
     "uCrr",
     "uCrrau",

@@ -45,7 +45,7 @@ LOSES = {
     "Mistral-Small-3.2-24B-Instruct-2506": "leaves out the text beside a call",
     "fireworks-ai-llama-3-firefunction-v2": "fails with every conversation",
     "llama-cpp-deepseek-r1": "fails with every call",
-    "mistralai-Mistral-Nemo-Instruct-2407": "leaves out text beside a call, and a system message before a begun answer",
+    "mistralai-Mistral-Nemo-Instruct-2407": "leaves out the text beside a call",
 }
 """Templates that leave out texts or fail, with the reason."""
 

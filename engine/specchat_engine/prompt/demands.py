@@ -70,6 +70,25 @@ class Demands:
         return self._refuses(_said("system"), _said("user"))
 
     @cached_property
+    def _refuses_system_before_answer(self) -> bool:
+        return self._refuses(_said("system", "user", "assistant"), _said("user", "assistant"))
+
+    @cached_property
+    def _refuses_system_before_result(self) -> bool:
+        return self._refuses([Message("system", "system_of_a_probe"), *_called(_IDS[0])], _called(_IDS[0]))
+
+    def _refuses_first_system(self, messages: Sequence[Message]) -> bool:
+        """Whether the system message is refused or left out at the beginning of such a conversation."""
+        if all(map(_is_system, messages)):
+            return self._refuses_system_alone
+        match messages[-1].role:
+            case "assistant":
+                return self._refuses_system_before_answer
+            case "tool":
+                return self._refuses_system_before_result
+        return self._refuses_system
+
+    @cached_property
     def _refuses_systems(self) -> bool:
         return self._refuses(_said("system", "system", "user"), _said("system", "user"))
 
@@ -117,7 +136,7 @@ class Demands:
         leading = len([*takewhile(_is_system, messages)])
         if leading > 1 and self._refuses_systems:
             messages, leading = [_joined(messages[:leading]), *messages[leading:]], 1
-        refused = leading and (self._refuses_system if leading < len(messages) else self._refuses_system_alone)
+        refused = leading > 0 and self._refuses_first_system(messages)
         kept = 0 if refused else leading
         if any(map(_is_system, messages[kept:])) and (refused or self._refuses_system_later):
             return [*messages[:kept], *_given_to_user(messages[kept:])]

@@ -74,6 +74,20 @@ def test_what_a_template_takes_stays_as_it_is() -> None:
     assert ChatTemplate(FALLBACK).render(talk) == f"{expected}<|im_start|>assistant\n"
 
 
+def test_a_system_message_that_is_shown_with_the_last_question_alone_is_never_left_out() -> None:
+    system = "messages[0].content ~ '|' if m.role == 'user' and loop.last and messages[0].role == 'system'"
+    calls = "m.tool_calls[0].function.arguments | tojson if m.tool_calls"
+    source = (
+        "{% set tools = tools %}{% for m in messages if m.role != 'system' %}"
+        f"[{{{{ m.role[0] }}}}:{{{{ {system} }}}}{{{{ m.content }}}}{{{{ {calls} }}}}]{{% endfor %}}"
+    )
+    template, talk = ChatTemplate(source), said("s:one", "u:hi", "a:yes", "u:so")
+    assert template.render(talk) == "[u:hi][a:yes][u:one|so]"
+    assert template.render(talk[:3]) == "[u:one\n\nhi][a:yes"
+    called = [*talk[:2], Message("assistant", "", CALLS[:1]), RESULTS[0]]
+    assert template.render(Prompt(called, TOOLS)) == '[u:one\n\nhi][a:{"n": 1}][t:one]'
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.sampled_from(["system", "user", "assistant"]), min_size=1, max_size=7),
