@@ -169,6 +169,8 @@ def test_what_cannot_be_continued_is_refused(http: httpx2.Client) -> None:
     assert told["param"] == "continue_final_message"
     form = {"type": "json_object"}
     assert "to a format" in refused(http, CHAT, messages=[USER, BEGUN], response_format=form)["message"]
+    required = refused(http, CHAT, messages=[USER, BEGUN], tools=TOOLS, tool_choice="required")
+    assert "to a required call" in required["message"]
     item = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
     assert "send their results" in refused(http, "/v1/responses", input=[USER, item])["message"]
     use = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}

@@ -225,5 +225,6 @@ def check_last(request: Generate, param: str, continues: bool | None = None) -> 
     if request.continues and continues is False:
         message = f"{last} is an answer, which is continued: leave out continue_final_message, or end with a question"
         raise bad(message, "continue_final_message")
-    if request.continues and request.settings.sampling.grammar:
-        raise bad(f"{last} is an answer to be continued, which cannot be held to a format: leave out one", param)
+    if request.continues and (request.settings.sampling.grammar or request.tools.required):
+        what = "a required call" if request.tools.required else "a format"
+        raise bad(f"{last} is an answer to be continued, which cannot be held to {what}: leave out one", param)
