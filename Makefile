@@ -78,7 +78,7 @@ remote-check: $(VENV)/.test $(SERVER) $(VLLM)/.ready ## compare with a real llam
 serve-check: $(VENV)/.test $(TOOLS)/.ready ## score and load `specchat serve` with lm-eval and aiperf (2 GB, a minute)
 	@PYTHONPATH=tests $(BIN)/python -m support.serve_check --tools $(TOOLS)/bin $(ARGS)
 
-template-check: $(VENV)/.test | $(UNPACKED) ## send a call through the chat templates of real models and read it back
+template-check: $(VENV)/.test | $(UNPACKED) ## send calls and conversations through the chat templates of real models
 	@PYTHONPATH=tests $(BIN)/python -m support.template_check $(dir $(UNPACKED))models/templates
 
 verify: $(VENV)/.chat ## compare plain and speculative decoding, token by token

@@ -376,7 +376,8 @@ class Session:
         `turn.end_reason` says so if the prefix itself ends the answer.
         """
         pair = self.pair
-        settings, capacity, ends = self.settings, pair.target.capacity, pair.vocabulary.ends
+        settings, capacity = self.settings, pair.target.capacity
+        ends = pair.vocabulary.ends.union(settings.stop_tokens)
         if self.prediction:
             predicted = pair.vocabulary.tokenize(self.prediction, special=False)
             fitted, self.prediction = replace(fitted, prediction=predicted), ""

@@ -107,6 +107,9 @@ class Settings:
     several continuations. With "auto" it has those that are worth their time, and none if k is fixed. Trees need the
     verifier "coupled" and a memory that can branch.
 
+    An answer ends before a `stop` string, and before one of the ids in `stop_tokens`, as before the tokens with which
+    the model ends it.
+
     `thinking` is how much the target thinks before it answers, as far as its chat template has a switch for it; see
     `prompt.thinking`. A thought has at most `think_tokens` tokens, 0 for any number: then only the mark that closes it
     may follow, and the answer goes on. Both take effect in the next turn.
@@ -127,6 +130,7 @@ class Settings:
     tree: TreeSize = setting(AUTO, Range(0, K_LIMIT, "0 is a chain", whole=True, auto=True))
     max_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True))
     stop: tuple[str, ...] = ()
+    stop_tokens: tuple[int, ...] = ()
     thinking: str = setting(AUTO, OneOf(THINKING), Traced.PARAMS)
     think_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True), Traced.PARAMS_IF_SET)
     lookup: str = setting("all", OneOf(SEARCHED))

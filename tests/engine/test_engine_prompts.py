@@ -96,6 +96,30 @@ def test_tools_calls_and_variables_are_in_the_prompt_and_forge_no_control_token(
     assert "prompt" not in start
 
 
+def test_an_answer_at_the_end_goes_on_as_one_that_was_given_its_beginning(engine: Engine) -> None:
+    session = engine.session(settings=GREEDY)
+    question, begun = Message("user", "Count"), "One, "
+    list(session.answer((question,), turn=0, prefix=begun))
+    expected, prompt = session.text, [*session.prompt_ids, *session.given_ids]
+    list(session.answer(Prompt((question, Message("assistant", begun)), variables={"enable_thinking": True}), turn=0))
+    assert session.prompt_ids == prompt
+    assert not session.opens_reasoning
+    assert (begun + session.text).startswith(expected)
+
+
+def test_a_token_of_the_users_choice_ends_an_answer_and_is_no_part_of_it(engine: Engine) -> None:
+    session = engine.session(settings=GREEDY)
+    list(session.answer((Message("user", "Count"),), turn=0))
+    ids, text = session.answer_ids, session.text
+    last = ids[-1]
+    session.settings = replace(GREEDY, stop_tokens=(last,))
+    list(session.answer((Message("user", "Count"),), turn=0))
+    assert session.answer_ids == ids[: ids.index(last) + 1]
+    assert session.end_reason == "end"
+    assert text.startswith(session.text)
+    assert session.text != text
+
+
 def test_a_raw_text_and_its_ids_have_the_same_answer(engine: Engine) -> None:
     session = engine.session(settings=GREEDY)
     text = "Once<|im_end|> upon"

@@ -41,7 +41,7 @@ TOOLS: list[dict[str, Any]] = [
         "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
     },
     {"name": "deep", "inputSchema": nested(30)},
-    {"name": "no list", "inputSchema": OBJECT},
+    {"name": "files.size", "inputSchema": OBJECT},
     {"name": "wide", "inputSchema": {"type": "object", "properties": {f"p{n}": {} for n in range(5000)}}},
 ]
 
@@ -79,6 +79,8 @@ def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
         case "garbage":
             sys.stdout.write("no JSON\n[1]\n{}\n")
             say(number, "after garbage")
+        case "files.size":
+            send(number, {"content": [], "structuredContent": {"bytes": 3}})
         case "lie":
             say(number, "n is one", structuredContent={"n": "one"})
 

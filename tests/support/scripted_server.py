@@ -139,8 +139,12 @@ def _events(request: Generate, script: Script) -> Iterator[AnswerEvent]:
 
 
 def _position(text: str, likeliest: int = 0) -> Position:
-    others = tuple(LikelyToken(i, f"other{i}", -2.0 - i) for i in range(likeliest))
-    return Position(LikelyToken(1, text, -0.5), others)
+    others = tuple(_likely(f"other{i}", -2.0 - i) for i in range(likeliest))
+    return Position(_likely(text, -0.5), others)
+
+
+def _likely(text: str, logprob: float) -> LikelyToken:
+    return LikelyToken(1, text, logprob, tuple(text.encode()))
 
 
 def template_messages(request: Generate) -> list[dict[str, Any]]:
@@ -150,7 +154,7 @@ def template_messages(request: Generate) -> list[dict[str, Any]]:
 
 def offer(settings: Settings | None = None) -> ModelOffer:
     """What the scripted engine offers."""
-    return ModelOffer("target", settings or Settings(), LOADED.drafters, k_max=16, n_ctx=512)
+    return ModelOffer("target", settings or Settings(), LOADED.drafters, k_max=16, n_ctx=512, ends=(2,))
 
 
 def scripted_app(

@@ -1,10 +1,10 @@
-"""Sends a call through the chat templates of real models and reads it back.
+"""Sends a call through the chat templates of real models and reads it back, and conversations as clients build them.
 
     python -m support.template_check FOLDER
 
 FOLDER has files `*.jinja`, as `models/templates` in llama.cpp's source. A template writes an earlier call as its model
-would have written it. That text is parsed, and the call has to come back. The exit code is 1 if a template fails or a
-call is lost, except for those below.
+would have written it. That text is parsed, and the call has to come back. No text of a conversation may be left out.
+The exit code is 1 if a template fails, or a call or a text is lost, except for those below.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from specchat_engine import Message, Prompt, TemplateError, ToolCall
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.parser import parse_answer
 from specchat_engine.prompt.template import ChatTemplate
+from support.conversation_shapes import lost_shapes
 
 NOT_READ = {
     "Apertus-8B-Instruct": "<|tools_prefix|>[{name: {…}}]",
@@ -38,6 +39,15 @@ NOT_READ = {
     "upstage-Solar-Open-100B": "<|tool_call:begin|>",
 }
 """Templates whose calls are not read, with what they write."""
+
+LOSES = {
+    "CohereForAI-c4ai-command-r-plus-tool_use": "wants a schema's description of each parameter",
+    "Mistral-Small-3.2-24B-Instruct-2506": "leaves out the text beside a call",
+    "fireworks-ai-llama-3-firefunction-v2": "fails with every conversation",
+    "llama-cpp-deepseek-r1": "fails with every call",
+    "mistralai-Mistral-Nemo-Instruct-2407": "leaves out the text beside a call",
+}
+"""Templates that leave out texts or fail, with the reason."""
 
 _QUESTION = "Will it rain in Rome?"
 _RESULT = "no rain at all"
@@ -65,6 +75,7 @@ class Tried:
     notation: str
     switch: str
     wrong: str = ""
+    lost: tuple[str, ...] = ()
 
 
 def tried(source: str) -> Tried:
@@ -88,7 +99,8 @@ def tried(source: str) -> Tried:
     said = [text.partition(_RESULT)[0].partition(_ENDS)[0] for text in (after[common:], told)]
     calls = [parse_answer(text, answer_format, _TOOLS).tool_calls for text in said]
     found = any([(call.name, call.arguments) for call in one] == [(_CALL.name, _CALL.arguments)] for one in calls)
-    return Tried(answer_format.calls, switch, "" if found else f"the call is not read: {told.strip()[:60]!r}")
+    wrong = "" if found else f"the call is not read: {told.strip()[:60]!r}"
+    return Tried(answer_format.calls, switch, wrong, tuple(lost_shapes(template)))
 
 
 def main() -> int:
@@ -98,12 +110,16 @@ def main() -> int:
     paths = sorted(parser.parse_args().folder.glob("*.jinja"))
     if not paths:
         parser.error("no file *.jinja is in that folder")
-    table = Table("template", "calls", "thinking", "a call comes back")
+    table = Table("template", "calls", "thinking", "a call comes back", "no text is lost")
     failed = 0
     for path in paths:
         one, reason = tried(path.read_text(encoding="utf-8")), NOT_READ.get(path.stem, "")
+        loses = LOSES.get(path.stem, "")
         failed += bool(one.wrong) != bool(reason)
-        table.add_row(path.stem, one.notation, one.switch, f"no: {reason}" if reason else one.wrong or "yes")
+        failed += bool(one.lost) > bool(loses)
+        comes_back = f"no: {reason}" if reason else one.wrong or "yes"
+        keeps = f"no: {loses}" if loses else " ".join(one.lost) or "yes"
+        table.add_row(path.stem, one.notation, one.switch, comes_back, keeps)
     console = Console(width=160)
     console.print(table, f"{len(paths)} templates, {failed} unexpected")
     return 1 if failed else 0

@@ -87,6 +87,7 @@ def describe(opened: Opened) -> Loaded:
         memory=engine.memory_use,
         answer_format=engine.answer_format,
         thinking=engine.thinking,
+        ends=tuple(sorted(engine.vocabulary.ends)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -100,9 +101,21 @@ class AnswerScores:
             return tuple(self._position(score, token.text) for score, token in zip(scored, event.emitted, strict=False))
 
     def _position(self, scored: ScoredToken, text: str) -> Position:
-        likeliest = (LikelyToken(token, self._text(token), logprob) for token, logprob in scored.likeliest)
-        return Position(LikelyToken(scored.id, text, scored.logprob or 0.0), tuple(likeliest))
+        logprob, likeliest = scored.logprob or 0.0, scored.likeliest
+        if likeliest and scored.id not in dict(likeliest):
+            likeliest = (*likeliest, (scored.id, logprob))
+        octets = self._vocabulary.piece(scored.id) or text.encode()
+        return Position(
+            LikelyToken(scored.id, text, logprob, tuple(octets)), tuple(itertools.starmap(self._likely, likeliest))
+        )
+
+    def _likely(self, token: int, logprob: float) -> LikelyToken:
+        octets = self._octets(token)
+        return LikelyToken(token, octets.decode("utf-8", "replace"), logprob, tuple(octets))
 
     def _text(self, token: int) -> str:
         """The text of a token by itself, also of a control token. Call it with the engine's lock."""
-        return self._vocabulary.piece(token).decode("utf-8", "replace") or self._vocabulary.text(token)
+        return self._octets(token).decode("utf-8", "replace")
+
+    def _octets(self, token: int) -> bytes:
+        return self._vocabulary.piece(token) or self._vocabulary.text(token).encode()

@@ -119,6 +119,11 @@ class Generate:
     logprobs: int | None = None
     echo: bool = False
 
+    @property
+    def continues(self) -> bool:
+        """True if the last message is the beginning of an answer, which goes on."""
+        return bool(self.messages) and self.messages[-1].role == "assistant" and bool(self.messages[-1].content)
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -267,9 +272,9 @@ class Loaded:
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
     is what drafts from the target's hidden states, and `further` are the draft models beside the first.
     `no_images_because` says why messages may have no images, empty if they may. `base_because` says why the target goes
-    on with a text instead of answering, empty if it answers. `exactness` is the engine's.
-    `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat template takes
-    to think or not. `server` is where the models are, None for this machine.
+    on with a text instead of answering, empty if it answers. `exactness` is the engine's. `ends` are the tokens that
+    end an answer. `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat
+    template takes to think or not. `server` is where the models are, None for this machine.
     """
 
     target: ModelInfo
@@ -290,6 +295,7 @@ class Loaded:
     no_images_because: str = ""
     base_because: str = ""
     exactness: str = ""
+    ends: tuple[int, ...] = ()
 
     @property
     def pair_name(self) -> str:
@@ -316,16 +322,23 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class LikelyToken:
-    """A token with its text and the logarithm of its probability by the model itself, before any sampling stage."""
+    """A token with its text and the logarithm of its probability by the model itself, before any sampling stage.
+
+    `octets` are its own bytes, which are no text if a character is split over several tokens.
+    """
 
     id: int
     text: str
     logprob: float
+    octets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A token of an answer or a prompt, and the likeliest tokens at its position, best first."""
+    """A token of an answer or a prompt, and the likeliest tokens at its position, best first.
+
+    If there are any, the token itself is one of them.
+    """
 
     token: LikelyToken
     likeliest: tuple[LikelyToken, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,11 +20,12 @@ class Token(NamedTuple):
 
 
 class CallPiece(NamedTuple):
-    """A piece of a call, which has a number in its answer. The first one has the name of the function."""
+    """A piece of a call, which has a number in its answer, an id, or both. The first one has the function's name."""
 
-    number: int
+    number: int | None
     name: str = ""
     arguments: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,10 @@ def read_chunk(message: object) -> Chunk:
 
 def _call_piece(fields: Mapping[str, Any]) -> CallPiece:
     function = mapping(fields.get("function"))
-    return CallPiece(count(fields.get("index")) or 0, text(function.get("name")), text(function.get("arguments")))
+    arguments = function.get("arguments")
+    if isinstance(arguments, dict):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return CallPiece(count(fields.get("index")), text(function.get("name")), text(arguments), text(fields.get("id")))
 
 
 def _tokens(choice: Mapping[str, Any], content: str) -> tuple[Token, ...]:

@@ -27,7 +27,7 @@ _BIAS = 100.0
 _NEUTRAL = SamplingParams(top_k=0, top_p=1.0, min_p=0.0)
 """Values with which a parameter does nothing, so that it does not matter whether a server takes it."""
 
-_ELSEWHERE = ("sampling", "max_tokens", "stop", "thinking")
+_ELSEWHERE = ("sampling", "max_tokens", "stop", "stop_tokens", "thinking")
 """Settings that are no matter of drafting."""
 
 _LEVELS = ("low", "medium", "high")

@@ -19,13 +19,15 @@ _MARK = _OPENING.partition("{")[0]
 class _Call:
     name: str
     arguments: str = ""
+    number: int | None = None
+    id: str = ""
 
 
 class RemoteCalls:
     """Collects calls. What has come of them is part of the answer's text, so that it is shown while it arrives."""
 
     def __init__(self) -> None:
-        self._calls: dict[int, _Call] = {}
+        self._calls: list[_Call] = []
 
     def written(self, chunk: Chunk) -> Chunk:
         """The same chunk with its pieces of calls in its content."""
@@ -44,7 +46,7 @@ class RemoteCalls:
         """The calls, with ids that differ within the turns of a seed."""
         return tuple(
             ToolCall(call.name, call.arguments or "{}", call_id(turn, number))
-            for number, call in enumerate(self._calls.values())
+            for number, call in enumerate(self._calls)
         )
 
     @staticmethod
@@ -53,11 +55,25 @@ class RemoteCalls:
         return text.partition(_MARK)[0].rstrip()
 
     def _written(self, piece: CallPiece) -> str:
-        call = self._calls.get(piece.number)
+        call = self._call_of(piece)
         text = ""
         if call is None:
             text = f"{_CLOSING}\n" if self._calls else ""
-            call = self._calls[piece.number] = _Call(piece.name)
+            call = _Call(piece.name, number=piece.number, id=piece.id)
+            self._calls.append(call)
             text += _OPENING % {"json": json.dumps(piece.name)}
         call.arguments += piece.arguments
         return text + piece.arguments
+
+    def _call_of(self, piece: CallPiece) -> _Call | None:
+        """The call that a piece belongs to, None for a new one.
+
+        Another id is another call: some servers give the same number to all. Without an id the number counts, and a
+        piece with neither belongs to the last call, unless it begins one with a name.
+        """
+        if piece.id and (known := next((call for call in self._calls if call.id == piece.id), None)):
+            return known
+        if piece.number is None:
+            return None if piece.id or piece.name or not self._calls else self._calls[-1]
+        last = next((call for call in reversed(self._calls) if call.number == piece.number), None)
+        return None if last and piece.id and last.id else last

@@ -63,6 +63,7 @@ def offered(options: ChatOptions, serving: Serving, loaded: Loaded) -> ModelOffe
         drafters=loaded.drafters,
         k_max=options.load.k_max,
         n_ctx=loaded.n_ctx,
+        ends=loaded.ends,
         thinking=loaded.thinking.variables(settings.thinking),
     )
 

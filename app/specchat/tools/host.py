@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import BinaryIO
 
 import mcp_types as types
@@ -78,6 +79,8 @@ async def _call(client: Client, call: CallTool) -> Called:
     except (RuntimeError, ValueError) as error:  # a result that is not what the tool's output schema says
         return Called(ToolResult.of(f"the server's result cannot be used: {error}"[:500], failed=True))
     text = "\n".join(map(_text, result.content))
+    if not text and result.structured_content is not None:
+        text = json.dumps(result.structured_content, ensure_ascii=False)
     return Called(ToolResult.of(text or "the tool returned nothing", failed=result.is_error))
 
 

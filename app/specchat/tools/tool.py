@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final
 
 from specchat.terminal.filter import clean_line, without_sequences
@@ -17,7 +18,7 @@ _LONGEST_NAME: Final = 64
 _LONGEST_DESCRIPTION: Final = 2000
 _LARGEST_SCHEMA: Final = 16 * 1024
 _DEEPEST: Final = 24
-_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
+_UNWRITABLE: Final = re.compile(r"[^A-Za-z0-9_-]")
 _EMPTY: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
@@ -35,8 +36,15 @@ class Tool:
 
     @property
     def called(self) -> str:
-        """The name by which models call it. No two servers share one."""
-        return f"{self.server}_{self.name}" if self.server else self.name
+        """The name by which models call it: its own with an underscore for each sign that some models cannot write.
+
+        A long name is cut, and ends with a hash. No two servers share a name.
+        """
+        whole = f"{self.server}_{self.name}" if self.server else self.name
+        name = _UNWRITABLE.sub("_", whole)
+        if len(name) <= _LONGEST_NAME:
+            return name
+        return f"{name[: _LONGEST_NAME - 9]}_{sha256(whole.encode()).hexdigest()[:8]}"
 
     def to_function(self) -> dict[str, Any]:
         """The tool in the form of OpenAI's chat API."""
@@ -84,8 +92,8 @@ def usable(tools: Sequence[Tool]) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
 
 
 def _problem(tool: Tool, by_name: Mapping[str, Tool]) -> str:
-    if not _NAME.fullmatch(tool.name) or len(tool.called) > _LONGEST_NAME:
-        return "has a name that models cannot write"
+    if not (tool.name and tool.name.isprintable()):
+        return "has a name that nobody can write"
     if tool.called in by_name:
         return "has the name of another one"
     if tool.schema.get("type", "object") != "object":

@@ -12,7 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from specchat_engine.answers.json_calls import JsonObject, as_json, escaped
+from specchat_engine.answers.json_calls import JsonObject, escaped
+from specchat_engine.answers.parameter_types import as_json
 from specchat_engine.answers.parts import held_back
 from specchat_engine.grammar.source import literal
 

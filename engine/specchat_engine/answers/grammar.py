@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from specchat_engine.answers import gemma, harmony
 from specchat_engine.answers.format import AnswerFormat
-from specchat_engine.answers.json_calls import kinds_of, listed
 from specchat_engine.answers.notations import NOTATIONS, Parameters, Written, rule_of
+from specchat_engine.answers.parameter_types import kinds_of, listed
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.awaited import GrammarStart
 from specchat_engine.grammar.schema import check_schema, lenient, part_of, prepared
@@ -131,7 +131,7 @@ class _ToolGrammar:
         rules = []
         for index, (key, part) in enumerate(schema.get("properties", {}).items()):
             name = f"arg_{number}_{index}"
-            kinds = kinds_of(part)
+            kinds = kinds_of(part, schema)
             closes = literal(tags.around + tags.closes)
             if kinds == {"string"} and (
                 values := [option for option in listed(part.get("enum")) if isinstance(option, str)]

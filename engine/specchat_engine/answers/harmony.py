@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from specchat_engine.answers.parts import AnswerPart, PartKind, held_back, merged
+from specchat_engine.answers.parts import AnswerPart, PartKind, held_back, merged, without_begun
 from specchat_engine.grammar.source import literal
 
 MARKS: Final = ("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>")
@@ -47,13 +47,16 @@ def call_head(name: str) -> str:
 
 
 class HarmonyParser:
-    """Tells reasoning, content and calls by the headers of messages. The prompt ends where a header begins."""
+    """Tells reasoning, content and calls by the headers of messages.
 
-    def __init__(self, *, calls: bool) -> None:
+    The prompt ends where a header begins, or inside the answer if that is `continued`.
+    """
+
+    def __init__(self, *, calls: bool, continued: bool = False) -> None:
         """Without `calls`, a message with a recipient is content."""
         self._calls = calls
         self._text = ""
-        self._kind: PartKind | None = None
+        self._kind: PartKind | None = PartKind.CONTENT if continued else None
         self._said = self._empty = False
 
     @property
@@ -66,8 +69,13 @@ class HarmonyParser:
         self._text += text
         return self._parts(ended=False)
 
-    def finish(self) -> list[AnswerPart]:
-        """The rest of the parts, once the text has ended. A header that is not complete says nothing."""
+    def finish(self, *, cut: bool = False) -> list[AnswerPart]:
+        """The rest of the parts, once the text has ended. A header that is not complete says nothing.
+
+        If it was cut off, a mark that has only begun is left out.
+        """
+        if cut and self._kind is not None:
+            self._text = without_begun(self._text, _ENDS)
         return self._parts(ended=True)
 
     def _parts(self, *, ended: bool) -> list[AnswerPart]:

@@ -1,57 +1,21 @@
 """Calls as JSON objects with a function's name and its arguments, returned as soon as they are certain.
 
-Other notations make JSON of their values with the same means: an object that is followed character by character, and
-bare values as JSON.
+Other notations make JSON of their values with the same means: an object that is followed character by character.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
-from typing import Any, Final, Literal
+from collections.abc import Collection
+from typing import Final, Literal
 
 from specchat_engine.answers.parts import AnswerPart, CallState, PartKind
-
-
-def as_json(value: str, schema: Any = True) -> str:
-    """A bare value as JSON: what its schema wants, or else what it looks like."""
-    plain = {"True": "true", "False": "false", "None": "null"}.get(value.strip(), value)
-    if "string" in kinds_of(schema):
-        return (
-            "null" if plain.strip() == "null" and "null" in kinds_of(schema) else json.dumps(value, ensure_ascii=False)
-        )
-    try:
-        return json.dumps(json.loads(plain, parse_constant=_refused), ensure_ascii=False, allow_nan=False)
-    except (ValueError, RecursionError):
-        return json.dumps(value, ensure_ascii=False)
 
 
 def escaped(text: str) -> str:
     """A text as it stands inside a string of JSON."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
-def kinds_of(schema: Any) -> set[str]:
-    """The types that a schema names, also in its alternatives and by its values; none if it names none."""
-    if not isinstance(schema, Mapping):
-        return set()
-    named = schema.get("type")
-    kinds = {named} if isinstance(named, str) else {kind for kind in listed(named) if isinstance(kind, str)}
-    if not kinds:
-        kinds = {"string" for value in (*listed(schema.get("enum")), schema.get("const")) if isinstance(value, str)}
-    return kinds.union(
-        *(kinds_of(alternative) for key in ("anyOf", "oneOf") for alternative in listed(schema.get(key)))
-    )
-
-
-def listed(value: Any) -> list[Any]:
-    """The value if it is a list, or else none."""
-    return value if isinstance(value, list) else []
-
-
-def _refused(name: str) -> None:
-    raise ValueError(name)
 
 
 _SCALAR: Final = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?|true|false|null", re.ASCII)
@@ -158,7 +122,8 @@ _KEYS: Final = ("name", "id", "type", "arguments")
 class JsonCall:
     """Follows an object `{"name": …, "arguments": {…}}`.
 
-    Llama and Cohere call the arguments "parameters", and Cohere calls the name "tool_name".
+    Llama and Cohere call the arguments "parameters", and Cohere calls the name "tool_name". Models of Qwen2.5-Coder may
+    write two braces on each side, as their template shows them.
 
     The call is returned once its name and the beginning of its arguments are there, then its arguments as they come.
     """
@@ -173,15 +138,25 @@ class JsonCall:
         self._name: str | None = None
         self._value = ""
         self._arguments = ""
-        self._told = self._failed = False
+        self._told = self._failed = self._doubled = False
+        self._closing = False
+        """Whether the second brace at the end has to follow."""
 
     def take(self, text: str) -> list[AnswerPart]:
         """Follows more of the text; see `CallReader`."""
         parts: list[AnswerPart] = []
         for index, character in enumerate(text):
+            if self._closing:
+                self.state, self.text = "complete", text[index + (character == "}") :]
+                break
+            if self.text == character == "{":
+                self._doubled, self.text = True, "{{"
+                continue
             self._follow(character)
             if self._failed:
                 self.state = "complete" if self._told else "failed"
+            elif self._object.complete and self._doubled:
+                self._closing = True
             elif self._object.complete:
                 self.state, self.text = "complete", ""
             parts += self._tell()

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.harmony import HarmonyParser
-from specchat_engine.answers.parts import AnswerPart, PartKind, held_back, merged
+from specchat_engine.answers.parts import AnswerPart, PartKind, held_back, merged, without_begun
+from specchat_engine.answers.thought_calls import ThoughtCalls
 from specchat_engine.answers.thoughts import with_thought
 from specchat_engine.answers.tool_calls import ToolCallParser
 from specchat_engine.prompt.messages import ToolCall
@@ -38,8 +39,10 @@ class ReasoningParser:
         self._buffer += text
         return self._parts(ended=False)
 
-    def finish(self) -> list[AnswerPart]:
-        """The rest of the parts, once the text has ended."""
+    def finish(self, *, cut: bool = False) -> list[AnswerPart]:
+        """The rest of the parts, once the text has ended. If it was cut off, a tag that has only begun is left out."""
+        if cut:
+            self._buffer = without_begun(self._buffer, (self._open, self._close))
         return self._parts(ended=True)
 
     def _parts(self, *, ended: bool) -> list[AnswerPart]:
@@ -89,15 +92,24 @@ class AnswerParser:
     """
 
     def __init__(
-        self, answer_format: AnswerFormat, tools: Sequence[Mapping[str, Any]] = (), *, thinking: bool = False
+        self,
+        answer_format: AnswerFormat,
+        tools: Sequence[Mapping[str, Any]] = (),
+        *,
+        thinking: bool = False,
+        continued: bool = False,
     ) -> None:
         """`tools`, in the form of OpenAI's chat API, are those that the model knows of; without any there are no
-        calls. `thinking` says that the prompt opened the reasoning, see `Session.opens_reasoning`."""
+        calls. `thinking` says that the prompt opened the reasoning, see `Session.opens_reasoning`, and `continued` that
+        it ended with the beginning of the answer's content."""
         harmony = answer_format.calls == "harmony"
         self._first = (
-            HarmonyParser(calls=bool(tools)) if harmony else ReasoningParser(answer_format.thinking, opened=thinking)
+            HarmonyParser(calls=bool(tools), continued=continued)
+            if harmony
+            else ReasoningParser(answer_format.thinking, opened=thinking)
         )
-        self._second = ToolCallParser(tools) if tools and not harmony else None
+        self._second = ToolCallParser(tools, continued=continued) if tools and not harmony else None
+        self._in_thought = ThoughtCalls(tools) if tools and not harmony else None
 
     @property
     def inside(self) -> bool | None:
@@ -108,16 +120,24 @@ class AnswerParser:
         """The parts that are certain after this piece."""
         return self._parted(self._first.feed(text))
 
-    def finish(self) -> list[AnswerPart]:
-        """The rest of the parts, once the text has ended."""
-        parts = self._parted(self._first.finish())
-        return merged((*parts, *(self._second.finish() if self._second else ())))
+    def finish(self, *, cut: bool = False) -> list[AnswerPart]:
+        """The rest of the parts, once the text has ended. If it was cut off, a mark that has only begun is left out."""
+        parts = self._parted(self._first.finish(cut=cut))
+        if self._in_thought:
+            parts += self._in_thought.finish()
+        return merged((*parts, *(self._second.finish(cut=cut) if self._second else ())))
 
     def _parted(self, parts: Sequence[AnswerPart]) -> list[AnswerPart]:
-        """The same parts, with the calls in the content apart."""
+        """The same parts, with the calls apart."""
+        if self._second is None or self._in_thought is None:
+            return [*parts]
         separated: list[AnswerPart] = []
         for part in parts:
-            separated += self._second.feed(part.text) if self._second and part.kind is PartKind.CONTENT else [part]
+            if part.kind is PartKind.REASONING:
+                separated.append(AnswerPart(part.kind, self._in_thought.feed(part.text)))
+            elif part.text:
+                separated.append(AnswerPart(PartKind.REASONING, self._in_thought.release()))
+                separated += self._second.feed(part.text)
         return merged(separated)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 
 class PartKind(StrEnum):
@@ -32,8 +32,8 @@ class Parser(Protocol):
     def feed(self, text: str) -> list[AnswerPart]:
         """The parts that are certain after this piece."""
 
-    def finish(self) -> list[AnswerPart]:
-        """The rest of the parts, once the text has ended."""
+    def finish(self, *, cut: bool = False) -> list[AnswerPart]:
+        """The rest of the parts, once the text has ended. If it was cut off, a mark that has only begun is left out."""
 
 
 CallState = Literal["open", "complete", "failed"]
@@ -65,6 +65,16 @@ def merged(parts: Iterable[AnswerPart]) -> list[AnswerPart]:
         elif part.text:
             result.append(part)
     return result
+
+
+SHORTEST_BEGUN: Final = 4
+"""Characters of a mark that has begun, at least: fewer may well be other text."""
+
+
+def without_begun(text: str, marks: Iterable[str]) -> str:
+    """The text without a mark at its end that has only begun."""
+    begun = held_back(text, marks)
+    return text[: len(text) - begun].rstrip() if begun >= SHORTEST_BEGUN else text
 
 
 def held_back(text: str, marks: Iterable[str]) -> int:

@@ -6,20 +6,15 @@ lines in them.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import warnings
 from typing import Final
 
 from specchat_engine.answers.json_calls import JsonCalls
 from specchat_engine.answers.parts import AnswerPart, CallReader, CallState, PartKind
-
-_LONGEST: Final = 100_000
-"""Characters of a call. What is longer will not end, and would never be shown."""
+from specchat_engine.answers.python_literals import LONGEST, literal_value, whole_characters
 
 _NAME: Final = re.compile(r"\w[\w.:/-]{0,63}")
-_CONSTANTS: Final = {"true": True, "false": False, "null": None}
 
 
 class PythonCalls:
@@ -77,7 +72,7 @@ class PythonCalls:
 
     def _follow(self, character: str) -> list[AnswerPart]:
         """Raises ValueError, and what Python's parser raises, where the text is no call."""
-        _require(len(self.text) <= _LONGEST)
+        _require(len(self.text) <= LONGEST)
         if self._quote or character in "'\"":
             self._follow_string(character)
             return []
@@ -126,38 +121,15 @@ class PythonCalls:
         if piece or character == ",":
             key, _, value = (part.strip() for part in piece.partition("="))
             _require(bool(value) and _NAME.fullmatch(key) is not None)
-            self._arguments[key] = _value(_parsed(value))
+            self._arguments[key] = literal_value(value)
         if character == ",":
             return []
         _require(character == ")")
         arguments = json.dumps(self._arguments, ensure_ascii=False, allow_nan=False)
         self._told, self.text = True, ""
-        return [AnswerPart(PartKind.CALL, self._name), AnswerPart(PartKind.ARGUMENTS, _whole(arguments))]
+        return [AnswerPart(PartKind.CALL, self._name), AnswerPart(PartKind.ARGUMENTS, whole_characters(arguments))]
 
 
 def _require(fits: bool) -> None:
     if not fits:
         raise ValueError("the text is no call")
-
-
-def _parsed(value: str) -> ast.expr:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of backslashes that escape nothing, as in patterns
-        return ast.parse(f"({value})", mode="eval").body
-
-
-def _value(node: ast.expr) -> object:
-    """A literal, with JSON's names for some."""
-    match node:
-        case ast.Name(name) if name in _CONSTANTS:
-            return _CONSTANTS[name]
-        case ast.List(elements) | ast.Tuple(elements):
-            return [_value(element) for element in elements]
-        case ast.Dict(keys, values):
-            return {str(_value(key)): _value(value) for key, value in zip(keys, values, strict=True) if key is not None}
-    return ast.literal_eval(node)
-
-
-def _whole(text: str) -> str:
-    """The text with a character in place of each surrogate pair, as JSON writes some, and without other surrogates."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

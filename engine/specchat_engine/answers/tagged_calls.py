@@ -24,7 +24,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from specchat_engine.answers.json_calls import as_json, escaped, kinds_of
+from specchat_engine.answers.json_calls import escaped
+from specchat_engine.answers.parameter_types import as_json, kinds_of, properties_of
 from specchat_engine.answers.parts import AnswerPart, CallState, PartKind, held_back
 
 _MAY_BE_NAME: Final = re.compile(r"\s{0,8}[^<>\s]{0,128}\s{0,8}")
@@ -114,6 +115,7 @@ class TaggedCall:
         self.state: CallState = "open"
         self._tags = tags
         self._functions = schemas
+        self._schema: Any = None
         self._schemas: Mapping[str, Any] = {}
         self._named = self._in_text = False
         self._key: str | None = None
@@ -141,9 +143,8 @@ class TaggedCall:
         match = self._tags.name.match(self.text)
         if match and not (match.lastindex == 2 and match[1] not in self._functions):
             self._named = True
-            schema = self._functions.get(match[1])
-            properties = schema.get("properties") if isinstance(schema, Mapping) else None
-            self._schemas = properties if isinstance(properties, Mapping) else {}
+            self._schema = self._functions.get(match[1])
+            self._schemas = properties_of(self._schema)
             self.text = self.text[match.end() :]
             return [AnswerPart(PartKind.CALL, match[1]), _arguments("{")]
         if match or not self._tags.may_become(_MAY_BE_NAME, self.text):
@@ -169,7 +170,7 @@ class TaggedCall:
     def _value(self) -> list[AnswerPart] | None:
         """The beginning of a string, or any other value once it is complete."""
         schema, around = self._schemas.get(self._key or "", True), self._tags.around
-        if schema is not True and kinds_of(schema) == {"string"}:
+        if schema is not True and kinds_of(schema, self._schema) == {"string"}:
             if not self.text:
                 return None
             self._in_text, self.text = True, self.text.removeprefix(around)
@@ -178,7 +179,7 @@ class TaggedCall:
         if not mark:
             return None
         self._key, self.text = None, rest
-        return [_arguments(as_json(value.removeprefix(around).removesuffix(around), schema))]
+        return [_arguments(as_json(value.removeprefix(around).removesuffix(around), schema, self._schema))]
 
     def _string(self) -> list[AnswerPart] | None:
         """More of a string that has begun."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
@@ -15,6 +16,10 @@ _ROLES: Final[Mapping[str, Role]] = {role: role for role in get_args(Role)} | {
     "developer": "system",
     "function": "tool",
 }
+
+
+_TEXTS: Final = ("text", "input_text", "output_text", "refusal")
+"""The types of parts of a message that are texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +36,20 @@ class ToolCall:
         function = values.get("function") if isinstance(values, Mapping) else None
         if not isinstance(function, Mapping):
             raise SettingError(f"a tool call is {_short(values)}: give a function with a name and arguments")
-        arguments = _text(function, "arguments", "a tool call")
-        return cls(_text(function, "name", "a tool call"), arguments or "{}", _text(values, "id", "a tool call"))
+        name, arguments = _text(function, "name", "a tool call"), arguments_text(function.get("arguments"))
+        return cls(name, arguments, _text(values, "id", "a tool call"))
 
     def to_json(self) -> dict[str, Any]:
         """The call in the form of OpenAI's chat API."""
         call = {"type": "function", "function": {"name": self.name, "arguments": self.arguments}}
         return {"id": self.id, **call} if self.id else call
+
+
+def arguments_text(arguments: Any) -> str:
+    """The arguments of a call as text. Some clients send an object instead, or nothing for a call without any."""
+    if arguments is None or arguments == "":
+        return "{}"
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +73,8 @@ class Message:
     def of(cls, values: Any) -> Message:
         """A message with the keys of OpenAI's chat API; others are ignored.
 
-        The content may be null or a list of texts. The role "developer" is "system", and "function" is "tool". Raises
-        SettingError for what is no message, also for pictures and sound.
+        The content may be null or a list of texts, which become lines, and of thoughts. The role "developer" is
+        "system", and "function" is "tool". Raises SettingError for what is no message, also for pictures and sound.
         """
         if not isinstance(values, Mapping):
             raise SettingError(f"a message is {_short(values)}: use an object with role and content")
@@ -72,13 +84,14 @@ class Message:
         calls = values.get("tool_calls") or ()
         if not isinstance(calls, list | tuple):
             raise SettingError(f"a message's tool_calls are {_short(calls)}: use a list")
+        content, thought = _content(values.get("content"))
         return cls(
             _ROLES[role],
-            _content(values.get("content")),
+            content,
             tuple(map(ToolCall.of, calls)),
             _text(values, "tool_call_id", "a message"),
             _text(values, "name", "a message"),
-            _text(values, "reasoning_content", "a message"),
+            _text(values, "reasoning_content", "a message") or _text(values, "reasoning", "a message") or thought,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -139,16 +152,21 @@ Asked = Sequence[Message] | Prompt
 """What a session answers."""
 
 
-def _content(content: Any) -> str:
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
+def _content(content: Any) -> tuple[str, str]:
+    """The text of a message's content, and the thought in it."""
+    if content is None or isinstance(content, str):
+        return content or "", ""
+    texts: list[str] = []
+    thoughts: list[str] = []
     for part in content if isinstance(content, list | tuple) else [content]:
-        if not isinstance(part, Mapping) or part.get("type", "text") not in ("text", "refusal"):
-            kind = part.get("type") if isinstance(part, Mapping) else part
+        kind = part.get("type", "text") if isinstance(part, Mapping) else part
+        if kind == "thinking":
+            thoughts.append(_content(part.get("thinking"))[0])
+        elif kind in _TEXTS:
+            texts.append(_text(part, "refusal" if kind == "refusal" else "text", "a content part"))
+        else:
             raise SettingError(f"a message's content is {_short(kind)}: only text can be read")
-    return "\n".join(_text(part, part.get("type", "text"), "a content part") for part in content)
+    return "\n".join(texts), "\n".join(thoughts)
 
 
 def _text(values: Mapping[str, Any], key: str, what: str) -> str:

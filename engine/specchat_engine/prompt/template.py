@@ -2,9 +2,6 @@
 
 A template comes from a downloaded file and is not trusted. It runs in a sandbox, with limits on its time and on what it
 makes.
-
-For templates that know of no tools, tools are described in a message, and calls and results become messages. The calls
-have the form that Hermes models made known, which many others were trained on too. llama.cpp does the same.
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -25,9 +22,12 @@ from jinja2 import meta, nodes
 
 from specchat_engine.errors import TemplateError
 from specchat_engine.prompt.allowance import Allowance
+from specchat_engine.prompt.control_tokens import unused_sign
+from specchat_engine.prompt.demands import Demands
 from specchat_engine.prompt.messages import Asked, Message, Prompt, ToolCall, function_of
 from specchat_engine.prompt.sandbox import Sandbox
 from specchat_engine.prompt.thinking_switch import ThinkingSwitch
+from specchat_engine.prompt.tools_as_text import with_calls_as_text, with_tools_as_text
 
 SECONDS: Final = 2.0
 
@@ -62,6 +62,9 @@ _FAILURES: Final = (
 _Calls = Literal["as objects", "as JSON", "as text"]
 """What a template gets of calls: their arguments as objects or as texts of JSON, or only the content with all calls."""
 
+_SIGN: Final = "end of the answer that is continued"
+"""The key of a sign among the values of a template, which does not get it."""
+
 _ARGUMENT: Final = "argument_of_a_probe"
 _PROBE: Final = Prompt(
     (
@@ -81,10 +84,11 @@ class ChatTemplate:
 
     A template that knows of no tools gets them as text. Some templates read the arguments of a call as an object,
     others as JSON. They get an object, as in transformers, unless a probe shows that it makes nothing useful, as in
-    llama.cpp. If JSON does not either, calls become text. Arguments that are no JSON object stay as they are. Reasoning
-    is in `reasoning_content`, and in `thinking` for templates that read that. If the template refuses system messages,
-    the first one becomes part of the question, as in llama.cpp. Some templates of models that see images read contents
-    as lists of parts alone, and get such lists.
+    llama.cpp. If JSON does not either, calls become text. Arguments that are no JSON object, such as those of a call
+    that was cut off, stay as they are, and become an empty object if the template would fail otherwise. Reasoning is in
+    `reasoning_content`, and in `thinking` for templates that read that. Some templates of models that see images read
+    contents as lists of parts alone, and get such lists. What else a template demands is met by `Demands`. If the last
+    message is an answer, the prompt ends where it does, so that the model continues it.
     """
 
     def __init__(self, source: str, *, bos: str = "", eos: str = "") -> None:
@@ -113,20 +117,22 @@ class ChatTemplate:
     def values(self, request: Asked) -> dict[str, Any]:
         """What the template gets of a prompt: everything that others than the model's makers wrote."""
         prompt = Prompt.of(request)
-        if prompt.messages and prompt.messages[0].role == "system" and self._refuses_system:
-            prompt = replace(prompt, messages=_with_system_asked(prompt.messages))
         if not self.knows_tools:
             prompt = with_tools_as_text(prompt)
+        prompt = replace(prompt, messages=self._demands.met(prompt.messages))
         called = any(message.tool_calls for message in prompt.messages)
-        return self._values(prompt, self._calls if called else "as objects")
+        return _continuing(self._values(prompt, self._calls if called else "as objects"))
 
     def rendered(self, values: Mapping[str, Any], seconds: float | None = None) -> str:
-        """The prompt of these values. Raises TemplateError if the template fails or exceeds a limit."""
+        """The prompt of these values. Raises TemplateError if the template fails or exceeds a limit, and if the answer
+        that is to be continued is not in the prompt."""
+        given = {**values, **self._tokens}
+        sign = given.pop(_SIGN, "")
         try:
             self._sandbox.allowance = Allowance(values, len(values["messages"]))
-            stream = self._template.generate({**values, **self._tokens})
             with _Deadline(SECONDS if seconds is None else seconds):
-                return "".join(map(self._sandbox.allowance.made, stream))
+                prompt = "".join(map(self._sandbox.allowance.made, self._template.generate(given)))
+            return _up_to(sign, prompt) if sign else prompt
         except TemplateError:
             raise
         except _FAILURES as error:
@@ -147,8 +153,19 @@ class ChatTemplate:
         if self._reads_parts:
             values["content"] = [{"type": "text", "text": message.content}]
         for call in values.get("tool_calls", ()) if calls == "as objects" else ():
-            call["function"]["arguments"] = _object_in(call["function"]["arguments"])
+            arguments = _object_in(call["function"]["arguments"])
+            call["function"]["arguments"] = {} if isinstance(arguments, str) and self._needs_objects else arguments
         return values
+
+    @cached_property
+    def _needs_objects(self) -> bool:
+        """Whether arguments that are no object make the template fail, found out by a probe."""
+        values = self._values(_PROBE, "as objects")
+        values["messages"][1]["tool_calls"][0]["function"]["arguments"] = _ARGUMENT
+        with suppress(TemplateError):
+            self.rendered(values, SECONDS / 2)
+            return False
+        return True
 
     @cached_property
     def _reads_parts(self) -> bool:
@@ -166,10 +183,16 @@ class ChatTemplate:
         return ""
 
     @cached_property
-    def _refuses_system(self) -> bool:
-        """Whether a system message alone makes the template fail, found out by a probe."""
-        user, system = Message("user", "a"), Message("system", "s")
-        return self._probed({}, user) is not None and self._probed({}, system, user) is None
+    def _demands(self) -> Demands:
+        return Demands(self._probed_talk)
+
+    def _probed_talk(self, messages: Sequence[Message]) -> str | None:
+        """The prompt of a conversation, maybe with calls; None if the template fails."""
+        called = any(message.tool_calls for message in messages)
+        prompt = Prompt(messages, _PROBE.tools if called else ())
+        with suppress(TemplateError):
+            return self.rendered(self._values(prompt, self._calls if called else "as objects"), SECONDS / 2)
+        return None
 
     def _probed(self, variables: Mapping[str, Any], *messages: Message) -> str | None:
         """The prompt of a short conversation; None if the template fails."""
@@ -190,13 +213,29 @@ class ChatTemplate:
         return "as text"
 
 
-def _with_system_asked(messages: Sequence[Message]) -> Sequence[Message]:
-    """The same messages with the first one, of the system, at the beginning of the user's first message."""
-    system, *others = messages
-    if not others or others[0].role != "user":
-        return messages
-    first = replace(others[0], content=f"{system.content}\n\n{others[0].content}")
-    return [first, *others[1:]]
+def _continuing(values: dict[str, Any]) -> dict[str, Any]:
+    """The same values; if the last message is an answer without calls, with a sign at its end, where the prompt ends.
+
+    An empty one is left out.
+    """
+    *others, last = values["messages"] or [{}]
+    if last.get("role") != "assistant" or last.get("tool_calls"):
+        return values
+    if last["content"] in ("", [{"type": "text", "text": ""}]):
+        return {**values, "messages": others}
+    sign = unused_sign(values, ())
+    content = last["content"]
+    ended = content + sign if isinstance(content, str) else [{"type": "text", "text": content[0]["text"] + sign}]
+    return {**values, "messages": [*others, {**last, "content": ended}], "add_generation_prompt": False, _SIGN: sign}
+
+
+def _up_to(sign: str, prompt: str) -> str:
+    beginning, *rest = prompt.split(sign)
+    if len(rest) != 1:
+        raise TemplateError(
+            "the model's chat template does not end with the answer to be continued: ask with a message of the user"
+        )
+    return beginning
 
 
 def _completed(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,55 +277,3 @@ class _Deadline:
 
 def _reason(error: Exception) -> str:
     return str(error)[:400] or type(error).__name__
-
-
-def with_tools_as_text(prompt: Prompt) -> Prompt:
-    """The same prompt without tools, calls and results beside its messages."""
-    messages = [*_with_results_as_text(with_calls_as_text(prompt.messages))]
-    if prompt.tools and messages:
-        first = messages[0]
-        messages[0] = replace(first, content=f"{_description(prompt.tools)}\n\n{first.content}")
-    return replace(prompt, messages=messages, tools=())
-
-
-def with_calls_as_text(messages: Sequence[Message]) -> list[Message]:
-    """The same messages with their calls in the content."""
-    return [replace(message, content=_with_calls(message), tool_calls=()) for message in messages]
-
-
-def _with_calls(message: Message) -> str:
-    lines = [message.content] if message.content else []
-    return "\n".join((*lines, *map(_written, message.tool_calls)))
-
-
-def _with_results_as_text(messages: Sequence[Message]) -> Iterator[Message]:
-    """The same messages with results as messages of the user; those that follow each other become one."""
-    results: list[str] = []
-    for message in messages:
-        if message.role == "tool":
-            results.append(f"<tool_response>\n{message.content}\n</tool_response>")
-            continue
-        if results:
-            yield Message("user", "\n".join(results))
-            results = []
-        yield message
-    if results:
-        yield Message("user", "\n".join(results))
-
-
-def _written(call: ToolCall) -> str:
-    return f'<tool_call>\n{{"name": {_json(call.name)}, "arguments": {call.arguments}}}\n</tool_call>'
-
-
-def _description(tools: Sequence[Mapping[str, Any]]) -> str:
-    functions = "\n".join(_json(function_of(tool)) for tool in tools)
-    return (
-        f"You can call these functions, which are described in JSON:\n{functions}\n"
-        "To call a function, answer with a JSON object that has its name and arguments, between these tags:\n"
-        '<tool_call>\n{"name": "the function", "arguments": {"its": "arguments"}}\n</tool_call>\n'
-        "The result comes in the next message."
-    )
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

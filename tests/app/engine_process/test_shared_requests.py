@@ -63,13 +63,23 @@ async def test_log_probabilities_change_nothing_and_belong_to_the_tokens_of_the_
 
 
 def check_likeliest(position: Position, count: int) -> None:
-    """They are in order, and the token is among them if it is as likely."""
+    """They are in order, and the token is one of them: the last one, if others are likelier."""
     logprobs = [token.logprob for token in position.likeliest]
-    assert len(logprobs) == count
+    ids = [token.id for token in position.likeliest]
+    assert len(ids) == count + (position.token.id not in ids[:count])
+    assert position.token.id in ids
     assert logprobs == sorted(logprobs, reverse=True)
     assert position.token.logprob <= logprobs[0] < 0
-    ids = [token.id for token in position.likeliest]
-    assert position.token.logprob <= logprobs[-1] or position.token.id in ids
+
+
+async def test_each_token_has_its_own_bytes_also_inside_a_character(shared: SharedClient) -> None:
+    prompt = "\U0001f9ff 日本"
+    told = replace(continuing(prompt), echo=True, logprobs=2)
+    positions = (await begun_of(shared, told)).prompt
+    assert b"".join(bytes(position.token.octets) for position in positions) == prompt.encode()
+    assert any("\ufffd" in position.token.text for position in positions), "characters in pieces"
+    for position in positions[1:]:
+        assert position.token.octets in [token.octets for token in position.likeliest]
 
 
 async def test_an_echoed_prompt_has_log_probabilities_if_they_were_asked_for(shared: SharedClient) -> None:

@@ -11,7 +11,9 @@ from app.remote.samples import SGLANG_PAGES, VLLM_PAGES, delta
 from app.remote.test_client import OPENAI_PAGES, answer, connected, ended, rounds_of, trace_of
 from specchat.engine_process.protocol import ChatMessage, Loaded, Offer
 from specchat.remote.address import read_address
+from specchat.remote.chunks import read_chunk
 from specchat.remote.client import RemoteClient
+from specchat.remote.tool_calls import RemoteCalls
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
@@ -59,6 +61,40 @@ def test_the_calls_of_a_server_are_put_together_and_shown(engine: str, choice: d
     assert "".join(event.text for event in rounds_of(events)) == last.text
     assert server.questions[-1]["tools"] == [NOW]
     assert trace_of(events).start["tools"] == [NOW]
+
+
+ROME, OSLO = '{"zone": "Rome"}', '{"zone": "Oslo"}'
+BOTH = [["now", ROME], ["now", OSLO]]
+
+
+def told(index: int | None, identity: str, name: str, arguments: Any) -> dict[str, Any]:
+    """A piece of a call as a server sends it; what is empty is left out."""
+    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value}
+    named = {key: value for key, value in (("index", index), ("id", identity)) if value not in (None, "")}
+    return {"type": "function", "function": function, **named}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        ([told(0, "a", "now", ROME), told(0, "b", "now", OSLO)], BOTH),
+        ([told(0, "a", "now", ROME), told(0, "b", "now", ""), told(0, "", "", OSLO)], BOTH),
+        ([told(None, "a", "now", ROME), told(None, "b", "now", OSLO)], BOTH),
+        ([told(None, "", "now", ROME), told(None, "", "now", OSLO)], BOTH),
+        ([told(None, "a", "now", ""), told(None, "", "", ROME[:4]), told(None, "", "", ROME[4:])], BOTH[:1]),
+        ([told(0, "a", "now", ROME[:4]), told(0, "a", "now", ROME[4:])], BOTH[:1]),
+        ([told(0, "a", "now", ""), told(1, "b", "now", OSLO), told(0, "a", "", ROME)], BOTH),
+        ([told(0, "", "now", ROME[:4]), told(0, "a", "", ROME[4:])], BOTH[:1]),
+        ([told(3, "a", "now", {"zone": "Rome"}), told(4, "b", "now", {"zone": "Oslo"})], BOTH),
+        ([told(0, "a", "now", None)], [["now", "{}"]]),
+    ],
+)
+@pytest.mark.parametrize("together", [True, False])
+def test_calls_are_told_apart_by_ids_then_by_numbers(pieces: list[Any], calls: list[Any], together: bool) -> None:
+    collected = RemoteCalls()
+    for deltas in [pieces] if together else [[piece] for piece in pieces]:
+        collected.written(read_chunk({"choices": [{"index": 0, "delta": {"tool_calls": deltas}}]}))
+    assert [[call.name, call.arguments] for call in collected.made(0)] == calls
 
 
 def test_an_answer_that_is_cut_short_has_no_calls() -> None:

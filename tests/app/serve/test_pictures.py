@@ -62,7 +62,7 @@ def test_openais_client_sends_images_beside_texts(client: openai.OpenAI, engine:
     messages: Any = [{"role": "system", "content": "Look"}, {"role": "user", "content": content}]
     client.chat.completions.create(model="m", messages=messages)
     assert sizes(engine.asked[0]) == [[], [(20, 16), (30, 40)]]
-    assert engine.asked[0].messages[1].content == "What is this? And this?"
+    assert engine.asked[0].messages[1].content == "What is this?\n And this?"
 
 
 def test_images_of_other_formats_become_pngs(http: httpx2.Client, engine: ScriptedEngine) -> None:

@@ -36,8 +36,8 @@ def mark(tmp_path: Path) -> str:
 def test_a_server_offers_its_usable_tools_and_answers_calls(connection: ServerConnection) -> None:
     offered = connection.connect()
     assert {"echo", "hang", "fail"} < {tool.name for tool in offered.tools}
-    assert not {"deep", "no list", "wide"} & {tool.name for tool in offered.tools}
-    assert len(offered.refused) == 3
+    assert not {"deep", "wide"} & {tool.name for tool in offered.tools}
+    assert len(offered.refused) == 2
     assert offered.tools[0].called == "faulty_echo"
     assert connection.call("echo", {"text": "naïve\n"}).text == "naïve\n"
 
@@ -49,6 +49,12 @@ def test_an_error_of_a_tool_and_a_result_that_breaks_its_schema_are_failed_resul
     result = connection.call(tool, {})
     assert result.failed
     assert text in result.text
+
+
+def test_a_result_of_structured_content_alone_is_passed_on(connection: ServerConnection) -> None:
+    offered = connection.connect()
+    assert "faulty_files_size" in [tool.called for tool in offered.tools]
+    assert connection.call("files.size", {}).text == '{"bytes": 3}'
 
 
 def test_escape_codes_do_not_reach_the_terminal(connection: ServerConnection) -> None:

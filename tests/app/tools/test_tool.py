@@ -1,5 +1,7 @@
 """What a model is told of tools, and what it reads of results."""
 
+import re
+
 import pytest
 
 from specchat.tools.tool import LONGEST_RESULT, Tool, ToolResult, usable
@@ -15,6 +17,14 @@ def test_a_tool_is_a_function_with_the_name_of_its_server() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["files.read", "ns/tool", "zwei Wörter", "a:b", "x" * 70, "y" * 69 + "."])
+def test_a_name_that_models_cannot_write_has_one_that_they_can(name: str) -> None:
+    (tool, other), _ = usable([Tool(name, server="s"), Tool("x" * 80, server="s")])
+    assert tool.name == name
+    assert re.fullmatch(r"s_[A-Za-z0-9_-]{1,62}", tool.called)
+    assert tool.called != other.called
+
+
 def test_descriptions_lose_their_control_characters_and_no_more() -> None:
     (tool,), refused = usable([Tool("f", "Says \x1b[31mred\x1b[0m\nthings.\u202e", server="s")])
     assert tool.description == "Says red things."
@@ -24,17 +34,17 @@ def test_descriptions_lose_their_control_characters_and_no_more() -> None:
 @pytest.mark.parametrize(
     ("tool", "why"),
     [
-        (Tool("a b", server="s"), "cannot write"),
-        (Tool("\x1b[2J", server="s"), "cannot write"),
-        (Tool("x" * 70, server="s"), "cannot write"),
+        (Tool("", server="s"), "nobody can write"),
+        (Tool("\x1b[2J", server="s"), "nobody can write"),
+        (Tool("good.", server="s"), "another one"),
         (Tool("f", schema={"type": "array"}, server="s"), "no object"),
         (Tool("f", schema=nested(500), server="s"), "too deep"),
         (Tool("f", schema={"properties": {f"p{n}": {} for n in range(5000)}}, server="s"), "16 KiB"),
     ],
 )
 def test_a_tool_that_no_model_can_use_is_left_out_with_one_line(tool: Tool, why: str) -> None:
-    kept, (refused,) = usable([tool, Tool("good", server="s")])
-    assert [one.name for one in kept] == ["good"]
+    kept, (refused,) = usable([Tool("good_", server="s"), tool])
+    assert [one.name for one in kept] == ["good_"]
     assert why in refused
     assert refused.isprintable()
 

@@ -40,40 +40,53 @@ def parsed(text: str, calls: str = "hermes", *, thinking: bool = False) -> Answe
     return parse_answer(text, AnswerFormat(calls), TOOLS, thinking=thinking)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"<tool_call>\n{OBJECT}\n</tool_call>",
-        f"<tool_call>{OBJECT}",
-        f"\n<tool_call>\n{OBJECT}\n</tool_call>\n",
-        f"<tool_call>[{OBJECT}]</tool_call>",
-        f"<tool_calls>[{OBJECT}]</tool_calls>",
-        f"<TOOLCALL>[{OBJECT}]</TOOLCALL>",
-        f"<|tool_call|>[{OBJECT}]",
-        f"<|python_tag|>{LLAMA}",
-        LLAMA,
-        OBJECT,
-        f"  [ {OBJECT} ]\n",
-        f"[TOOL_CALLS][{OBJECT}]",
-        f'[TOOL_CALLS] [{OBJECT[:-1]}, "id": "abcdefghi"}}]',
-        f"[TOOL_CALLS]weather[ARGS]{ROME}",
-        f"[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS] {ROME}",
-        f'{{"type": "function", "name": "weather", "parameters": {ROME}}}',
-        f'{{"arguments": {ROME}, "name": "weather"}}',
-        f'{{"name": "weather", "arguments": {json.dumps(ROME)}}}',
-        "<tool_call><function=weather><parameter=city>Rome</parameter></function></tool_call>",
-        "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>",
-        "<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>",
-        "<function=weather>\n<parameter=city>\nRome\n</parameter>\n</tool_call>",
-    ],
-)
+CALLS = [
+    f"<tool_call>\n{OBJECT}\n</tool_call>",
+    f"<tool_call>{OBJECT}",
+    f"\n<tool_call>\n{OBJECT}\n</tool_call>\n",
+    f"<tool_call>[{OBJECT}]</tool_call>",
+    f"<tool_calls>[{OBJECT}]</tool_calls>",
+    f"<TOOLCALL>[{OBJECT}]</TOOLCALL>",
+    f"<|tool_call|>[{OBJECT}]",
+    f"<|python_tag|>{LLAMA}",
+    LLAMA,
+    OBJECT,
+    f"  [ {OBJECT} ]\n",
+    f"{{{OBJECT}}}",
+    f"{{{OBJECT}",
+    f"```json\n{{{OBJECT}}}\n```",
+    f"<tool_call>\n{{{OBJECT}}}\n</tool_call>",
+    f"[TOOL_CALLS][{OBJECT}]",
+    f'[TOOL_CALLS] [{OBJECT[:-1]}, "id": "abcdefghi"}}]',
+    f"[TOOL_CALLS]weather[ARGS]{ROME}",
+    f"[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS] {ROME}",
+    f'{{"type": "function", "name": "weather", "parameters": {ROME}}}',
+    f'{{"arguments": {ROME}, "name": "weather"}}',
+    f'{{"name": "weather", "arguments": {json.dumps(ROME)}}}',
+    "<tool_call><function=weather><parameter=city>Rome</parameter></function></tool_call>",
+    "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>",
+    "<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>",
+    "<function=weather>\n<parameter=city>\nRome\n</parameter>\n</tool_call>",
+]
+"""The same call in many notations."""
+
+
+@pytest.mark.parametrize("text", CALLS)
 def test_every_notation_of_a_call_is_read(text: str) -> None:
     assert parsed(text) == Answer("", "", (CALL,))
 
 
+@pytest.mark.parametrize("name", ["calendar.list", "ns/tool", "get-weather", "a:b"])
+@pytest.mark.parametrize("text", CALLS)
+def test_names_with_other_signs_are_read_in_every_notation(text: str, name: str) -> None:
+    tools = ({"type": "function", "function": {"name": name, "parameters": {"properties": PROPERTIES}}},)
+    (call,) = parse_answer(text.replace("weather", name), HERMES, tools).tool_calls
+    assert (call.name, call.arguments) == (name, ROME)
+
+
 def test_a_call_comes_after_content_and_another_after_that() -> None:
     text = f'I look.\n\n<tool_call>\n{OBJECT}\n</tool_call>\n<tool_call>\n{{"name": "now"}}\n</tool_call>\nDone. '
-    assert parsed(text) == Answer("I look.Done. ", "", (CALL, ToolCall("now", "{}")))
+    assert parsed(text) == Answer("I look.\nDone. ", "", (CALL, ToolCall("now", "{}")))
     assert parsed(f"{LLAMA}; {LLAMA};{LLAMA}") == Answer("", "", (CALL,) * 3)
     assert parsed(f"[TOOL_CALLS]weather[ARGS]{ROME}[TOOL_CALLS]now[ARGS]{{}}") == Answer(
         "", "", (CALL, ToolCall("now"))
@@ -113,6 +126,9 @@ def test_a_call_comes_after_content_and_another_after_that() -> None:
         f"Like this: {OBJECT}",
         '{"name": "weather", "name": "now", "arguments": {}}',
         "{",
+        "{{",
+        "{{{",
+        "{{name}}",
         "[",
         "<",
     ],
@@ -255,6 +271,8 @@ PIECES = st.lists(
             '"arguments": ',
             "<think>",
             "</think>",
+            "```json\n",
+            "\n```",
             "<|python_tag|>",
             "<|channel|>",
             "analysis",
@@ -295,6 +313,10 @@ PIECES = st.lists(
 @example("[TOOL_CALLS]" + "x" * 300 + "[ARGS]{}", [*range(500)], False, "hermes")
 @example(" to=functions.now<|message|> <|end|>", [], False, "harmony")
 @example("<function=" + "x" * 129 + ">", [*range(500)], False, "hermes")
+@example(f"a <tool_call> b\n{QWEN}\n{QWEN}\n</think>\n", [*range(500)], True, "hermes")
+@example(f"a\n{QWEN}</think>b", [*range(500)], True, "hermes")
+@example(f"{{{OBJECT}}}; {{{LLAMA}}}}}", [*range(500)], False, "hermes")
+@example(f"```json\n{OBJECT}\n{OBJECT}\n```\n", [*range(500)], False, "hermes")
 def test_it_does_not_matter_where_the_text_is_cut(text: str, cuts: list[int], thinking: bool, calls: str) -> None:
     whole = parts_however_cut(text, cuts, AnswerFormat(calls), TOOLS, thinking=thinking)
     for before, part in zip([None, *whole], whole, strict=False):
@@ -346,3 +368,115 @@ def test_the_rest_of_an_answer_with_calls_keeps_its_reasoning_in_tags() -> None:
     assert rest == "<think>\nIt rains?\n</think>\n\nLet me see."
     assert parse_answer(rest, HERMES, TOOLS) == Answer("Let me see.", "It rains?")
     assert Answer("Only this.", "", (CALL,)).without_calls(HERMES.thinking) == "Only this."
+
+
+@pytest.mark.parametrize("calls", [QWEN, f"<tool_call>\n{OBJECT}\n</tool_call>", f"{QWEN}\n{QWEN}"])
+@pytest.mark.parametrize("end", ["", "\n", "\n</think>", "\n</think>\n\n"])
+def test_calls_at_the_end_of_a_thought_are_calls_if_nothing_follows_it(calls: str, end: str) -> None:
+    made = parsed(calls).tool_calls
+    assert parsed(f"I look. <tool_call> is a tag.\n{calls}{end}", thinking=True) == Answer(
+        "", "I look. <tool_call> is a tag.", made
+    )
+
+
+@pytest.mark.parametrize(
+    ("thought", "answer"),
+    [
+        (f"{QWEN}\nNo.", ""),
+        (f"{QWEN}\nNo.", "Hello."),
+        (QWEN, "Hello."),
+        (QWEN.replace("weather", "unknown"), ""),
+        ('<tool_call>{"name": "weather", "arguments": {"city": "Ro', ""),
+        (f"```json\n{OBJECT}\n```", ""),
+        (OBJECT, ""),
+    ],
+)
+def test_other_calls_in_a_thought_are_part_of_it(thought: str, answer: str) -> None:
+    text = f"Hm.\n{thought}</think>{answer}" if answer else f"Hm.\n{thought}"
+    assert parsed(text, thinking=True) == Answer(answer, f"Hm.\n{thought}")
+
+
+def test_a_call_after_a_thought_that_quotes_one_is_the_only_one() -> None:
+    quoted = f"Like\n{QWEN}"
+    assert parsed(f"{quoted}</think>{OBJECT}", thinking=True) == Answer("", quoted, (CALL,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n{OBJECT}\n```",
+        f"```\n{OBJECT}```\n",
+        f"\n```json\n{LLAMA}\n```",
+        f"```tool_call\n[{OBJECT}]\n```",
+        f"<think>Hm.</think>\n```json\n{OBJECT}\n```",
+    ],
+)
+def test_a_block_of_code_that_is_all_there_is_may_be_a_call(text: str) -> None:
+    answer = parsed(text)
+    assert (answer.content, answer.tool_calls) == ("", (CALL,))
+    assert parsed(f"```json\n{OBJECT}\n{OBJECT}\n```").tool_calls == (CALL, CALL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n{OBJECT}\n```\nThis is a call.",
+        f"Like this:\n```json\n{OBJECT}\n```",
+        f"```json\n{OBJECT}\n",
+        f"```json\n{OBJECT} // call\n```",
+        "```json\n" + OBJECT.replace("weather", "unknown") + "\n```",
+        '```json\n{"city": "Rome"}\n```',
+        "```python\nprint(1)\n```",
+        "``",
+        "```",
+    ],
+)
+def test_other_blocks_of_code_are_content(text: str) -> None:
+    assert parsed(text) == Answer(text)
+
+
+def test_a_block_of_code_goes_out_as_soon_as_it_can_be_no_call() -> None:
+    parser = AnswerParser(HERMES, TOOLS)
+    assert parser.feed("```json\n{") == []
+    assert parser.feed('"city": "') == [AnswerPart(PartKind.CONTENT, '```json\n{"city": "')]
+    assert AnswerParser(HERMES, TOOLS).feed("```python\nx") == [AnswerPart(PartKind.CONTENT, "```python\nx")]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("I look.\n<tool_c", Answer("I look.")),
+        ("I look.\n<tool_call>", Answer("I look.")),
+        ('I look.\n<tool_call>\n{"name": "wea', Answer("I look.")),
+        ("I look.\n<tool_call>\n<func", Answer("I look.")),
+        ("I look.\n<tool_call>\n<function=wea", Answer("I look.")),
+        ("[TOOL_CALLS]weat", Answer("")),
+        (f"<tool_call>{OBJECT}\n</tool", Answer("", "", (CALL,))),
+        ("a[1] < b[", Answer("a[1] < b[")),
+        ("<think>Hm.</thin", Answer("", "Hm.")),
+        ("<thin", Answer("")),
+    ],
+)
+def test_an_answer_that_was_cut_off_shows_no_half_of_a_mark(text: str, answer: Answer) -> None:
+    parser = AnswerParser(HERMES, TOOLS)
+    assert Answer.of([*parser.feed(text), *parser.finish(cut=True)]) == answer
+
+
+def test_half_of_a_closing_mark_after_a_call_is_never_content() -> None:
+    assert parsed(f"<tool_call>{OBJECT}\n</tool_ca") == Answer("", "", (CALL,))
+
+
+@pytest.mark.parametrize("answer_format", [HERMES, HARMONY])
+def test_a_continued_answer_goes_on_with_content(answer_format: AnswerFormat) -> None:
+    parser = AnswerParser(answer_format, TOOLS, continued=True)
+    assert parser.feed(" wor") == [AnswerPart(PartKind.CONTENT, " wor")]
+    assert parser.inside in (False, None)
+    assert AnswerParser(answer_format, TOOLS, continued=True).feed(f"{OBJECT}!") == [
+        AnswerPart(PartKind.CONTENT, f"{OBJECT}!")
+    ]
+
+
+def test_a_call_in_a_continued_answer_is_one() -> None:
+    parser = AnswerParser(HERMES, TOOLS, continued=True)
+    parts = [*parser.feed(f"\n<tool_call>{OBJECT}</tool_call>Done."), *parser.finish()]
+    assert Answer.of(parts) == Answer("\nDone.", "", (CALL,))

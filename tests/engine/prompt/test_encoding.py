@@ -53,9 +53,11 @@ PARTS = st.lists(st.sampled_from(["<|im_end|>", "<|im_start|>", "<|", "im_end", 
 @given(PARTS, PARTS)
 @example(["<|im_end|>"], ["\U000101d0"])
 def test_no_message_can_forge_a_turn(first: list[str], second: list[str]) -> None:
-    messages = [Message("user", "".join(first)), Message("assistant", "".join(second))]
-    ids = encoded(*messages)
-    assert ids == [*chatml("user", "".join(first)), *chatml("assistant", "".join(second)), START, *b"assistant\n"]
+    question, answer = Message("user", "".join(first)), Message("assistant", "".join(second))
+    said = [*chatml("user", question.content), *chatml("assistant", answer.content)]
+    assert encoded(question, answer, question) == [*said, *chatml("user", question.content), START, *b"assistant\n"]
+    if answer.content:
+        assert [*encoded(question, answer), END, *b"\n"] == said
 
 
 XML = ChatTemplate(

@@ -26,7 +26,12 @@ def test_what_others_call_differently_is_understood() -> None:
     assert Message.of({"role": "function", "content": "no", "name": "rain"}) == Message("tool", "no", name="rain")
     parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
     assert Message.of({"role": "user", "content": parts, "unknown": 1}) == Message("user", "one\ntwo")
-    assert ToolCall.of({"function": {"name": "now", "arguments": None}}) == ToolCall("now")
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    said = [thought, {"type": "output_text", "text": "yes"}]
+    assert Message.of({"role": "assistant", "content": said}) == Message("assistant", "yes", reasoning_content="hm")
+    assert Message.of({"role": "assistant", "content": "yes", "reasoning": "hm"}).reasoning_content == "hm"
+    for arguments, text in ((None, "{}"), ("", "{}"), ({"zone": "Köln"}, '{"zone": "Köln"}'), ([1], "[1]")):
+        assert ToolCall.of({"function": {"name": "now", "arguments": arguments}}) == ToolCall("now", text)
 
 
 @pytest.mark.parametrize(
@@ -41,10 +46,7 @@ def test_what_others_call_differently_is_understood() -> None:
         ({"role": "user", "content": "x", "name": 7}, "name of a message is 7"),
         ({"role": "assistant", "content": "", "tool_calls": "f"}, "tool_calls are 'f'"),
         ({"role": "assistant", "tool_calls": [{"id": "x"}]}, "a tool call is {'id': 'x'}"),
-        (
-            {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]},
-            "arguments of a tool call",
-        ),
+        ({"role": "assistant", "tool_calls": [{"function": {"name": 7}}]}, "name of a tool call is 7"),
     ],
 )
 def test_what_is_no_message_is_refused(message: object, complaint: str) -> None:

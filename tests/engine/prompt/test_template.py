@@ -272,3 +272,32 @@ def test_a_template_that_reads_texts_too_gets_texts() -> None:
     )
     both = both.replace("{% endif %}{% endfor %}<end>", "{% endif %}{% endfor %}{% endif %}<end>", 1)
     assert ChatTemplate(both).render([Message("user", "Hi")]) == "User:=Hi<end>\nAssistant:"
+
+
+@pytest.mark.parametrize(
+    ("source", "prompt"),
+    [
+        (FALLBACK, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n1. one\n2. "),
+        (
+            "{% for m in messages %}({{ m.role }}){{ '<think></think>' if m.role == 'assistant' and loop.last }}"
+            "{{ m.content | trim }}(end){% endfor %}{% if add_generation_prompt %}(assistant)<think>{% endif %}",
+            "(user)Hi(end)(assistant)<think></think>1. one\n2. ",
+        ),
+        (PARTS, "User: Hi<end>\nAssistant: 1. one\n2. "),
+    ],
+)
+def test_an_answer_at_the_end_is_continued(source: str, prompt: str) -> None:
+    talk = (Message("user", "Hi"), Message("assistant", "1. one\n2. "))
+    assert ChatTemplate(source).render(talk) == prompt
+
+
+def test_an_empty_answer_at_the_end_is_none() -> None:
+    for source in (FALLBACK, PARTS):
+        template = ChatTemplate(source)
+        assert template.render((Message("user", "Hi"), Message("assistant", ""))) == template.render(CHAT[1:2])
+
+
+def test_an_answer_that_the_template_leaves_out_is_not_continued() -> None:
+    source = "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"
+    with pytest.raises(TemplateError, match="ask with a message of the user"):
+        ChatTemplate(source).render((Message("user", "Hi"), Message("assistant", "1.")))

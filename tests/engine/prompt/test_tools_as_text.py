@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from specchat_engine import Message, Prompt, ToolCall
-from specchat_engine.prompt.template import FALLBACK, ChatTemplate, with_tools_as_text
+from specchat_engine.prompt.template import FALLBACK, ChatTemplate
+from specchat_engine.prompt.tools_as_text import with_tools_as_text
 
 TOOL = {"type": "function", "function": {"name": "weather", "description": "Über das Wetter"}}
 CALLS = (ToolCall("weather", '{"city": "Rome"}', "a"), ToolCall("weather", '{"city": "Ulm"}', "b"))
@@ -36,6 +37,13 @@ def test_the_first_message_describes_the_tools() -> None:
     assert question == "Rain?"
     assert json.dumps(TOOL["function"], ensure_ascii=False) in description.splitlines()
     assert "<tool_call>" in description
+
+
+def test_an_answer_describes_no_tools() -> None:
+    first, second = with_tools_as_text(Prompt([Message("assistant", "Hello."), *ASKED[:1]], [TOOL])).messages[:2]
+    assert first.role == "system"
+    assert "<tool_call>" in first.content
+    assert second.content == "Hello."
 
 
 def test_templates_without_a_word_of_tools_get_them_so() -> None:

@@ -80,4 +80,4 @@ def _position(position: Position) -> dict[str, Any]:
 
 
 def _token(token: LikelyToken) -> dict[str, Any]:
-    return {"token": token.text, "logprob": token.logprob, "bytes": [*token.text.encode("utf-8", "replace")]}
+    return {"token": token.text, "logprob": token.logprob, "bytes": [*token.octets]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from specchat.engine_process.protocol import Generate, Position, Started
+from specchat.engine_process.protocol import Generate, LikelyToken, Position, Started
 from specchat.serve.answers.choices import ChoicesShape
 from specchat.serve.answers.deltas import AnswerSoFar, Delta
 from specchat.serve.answers.figures import usage
@@ -64,7 +64,7 @@ class CompletionShape(ChoicesShape):
         logprobs: Logprobs = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
         for index, position in enumerate(positions):
             unknown = first and index == 0
-            likeliest = {token.text: token.logprob for token in (position.token, *position.likeliest)}
+            likeliest = {_key(token): token.logprob for token in (*position.likeliest, position.token)}
             logprobs["tokens"].append(position.token.text)
             logprobs["token_logprobs"].append(None if unknown else position.token.logprob)
             logprobs["top_logprobs"].append(None if unknown else likeliest)
@@ -77,6 +77,15 @@ class CompletionShape(ChoicesShape):
         counts = usage(self.figures, predicts=False, prompts=self._prompts)
         silent = {"completion_tokens": 0, "total_tokens": counts["prompt_tokens"]}
         return counts | silent if self._silent else counts
+
+
+def _key(token: LikelyToken) -> str:
+    """The text of a token, or its bytes in OpenAI's notation if they are no text."""
+    octets = bytes(token.octets)
+    try:
+        return octets.decode() or token.text
+    except UnicodeError:
+        return "bytes:" + "".join(f"\\x{octet:02x}" for octet in octets)
 
 
 def prompt_text(request: Generate, started: Started) -> str:

@@ -83,7 +83,7 @@ class RawText:
         """The text."""
         return [AnswerPart(PartKind.CONTENT, text)]
 
-    def finish(self) -> list[AnswerPart]:
+    def finish(self, *, cut: bool = False) -> list[AnswerPart]:
         """Nothing is left."""
         return []
 
@@ -96,7 +96,8 @@ def parser_of(request: Generate, answer_format: AnswerFormat, *, thinking: bool)
     if request.prompt is not None:
         return RawText()
     may_call = request.tools.required or not request.settings.sampling.grammar
-    return AnswerParser(answer_format, request.tools.functions if may_call else (), thinking=thinking)
+    tools = request.tools.functions if may_call else ()
+    return AnswerParser(answer_format, tools, thinking=thinking, continued=request.continues)
 
 
 class AnswerReader:
@@ -145,7 +146,8 @@ class AnswerReader:
 
     def _ended(self, ended: Ended, line: Mapping[str, Any]) -> Delta:
         portion = self._releasing.finish(ended.text)
-        parts = self._noted((*(self._parser.feed(portion.text) if portion.text else ()), *self._parser.finish()))
+        last = self._parser.feed(portion.text) if portion.text else ()
+        parts = self._noted((*last, *self._parser.finish(cut=ended.reason not in ("end", "stop"))))
         stop = None
         if ended.reason == "stop":
             rest = self._written[len(ended.text) :]

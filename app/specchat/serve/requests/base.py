@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -56,7 +57,8 @@ class ModelOffer:
     """What the server offers: the settings that hold where a request says nothing, and its limits.
 
     `model` is the model's name in the API. `max_tokens` is the longest answer, 0 for as long as the context allows.
-    `thinking` are the variables of the chat template for requests that do not say how much to think.
+    `ends` are the tokens that end an answer. `thinking` are the variables of the chat template for requests that do not
+    say how much to think.
     """
 
     model: str
@@ -64,6 +66,7 @@ class ModelOffer:
     drafters: tuple[str, ...]
     k_max: int
     n_ctx: int
+    ends: tuple[int, ...] = ()
     thinking: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -87,6 +90,9 @@ class Sampling(Wire):
     top_k: int | None = Field(default=None, ge=-1, le=2**31 - 1)
     logit_bias: dict[int, float] | None = Field(default=None, max_length=1024)
     seed: int | None = Field(default=None, ge=-(2**63), lt=SEEDS)
+    ignore_eos: bool | None = None
+    min_tokens: int | None = None
+    stop_token_ids: list[int] | None = Field(default=None, max_length=1024)
     specchat: SpecchatOptions | None = None
     chat_template_kwargs: dict[str, Any] | None = None
 
@@ -124,11 +130,14 @@ class Sampling(Wire):
         self, offer: ModelOffer, *, max_tokens: int | None, stop: Sequence[str], grammar: str = ""
     ) -> Settings:
         """The engine's settings. Raises ApiError for a value that the loaded models cannot serve."""
+        if self.min_tokens:
+            raise bad(f"min_tokens is {self.min_tokens}: answers end where the model ends them", "min_tokens")
         drafting = {setting.name: getattr(self, setting.key) for setting, _ in API_SETTINGS if setting.home is Settings}
         _check_drafting(drafting, offer)
         usual = offer.settings
         given = {name: getattr(self, name) for name in SamplingParams.__dataclass_fields__ if hasattr(self, name)}
-        given["logit_bias"] = tuple(self.logit_bias.items()) if self.logit_bias else None
+        banned = dict.fromkeys(offer.ends, -math.inf) if self.ignore_eos else {}
+        given["logit_bias"] = tuple(((self.logit_bias or {}) | banned).items()) or None
         if self.top_k == -1:
             given["top_k"] = 0
         limits = [limit for limit in (max_tokens, offer.max_tokens) if limit]
@@ -139,6 +148,7 @@ class Sampling(Wire):
                 sampling=sampling,
                 max_tokens=min(limits, default=0),
                 stop=tuple(stop),
+                stop_tokens=tuple(self.stop_token_ids or ()),
                 **_without_none(drafting),
             )
         except SettingError as error:

@@ -11,28 +11,56 @@ from pydantic import Field
 from specchat.engine_process.protocol import ChatMessage, Generate, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import ModelOffer, Sampling, Wire, checked_stops
-from specchat.serve.requests.content import GivenImage, check_messages, no_text
+from specchat.serve.requests.content import (
+    GivenImage,
+    check_last,
+    check_messages,
+    joined_texts,
+    no_text,
+    unread_file,
+    unread_part,
+    without_attribution,
+)
 from specchat.serve.requests.formats import grammar_of
 from specchat.serve.requests.tools import FunctionTool, chosen_tools
 from specchat_engine.prompt.messages import ToolCall
 from specchat_engine.settings import Settings
 
-_UNREAD = ("redacted_thinking",)
+_OF_OTHERS = (
+    "redacted_thinking",
+    "server_tool_use",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+    "mcp_tool_use",
+    "mcp_tool_result",
+    "container_upload",
+)
+"""Blocks that only the server that wrote them can read. They are skipped."""
 
 
-class ImageSource(Wire):
-    """Where an image is."""
+class Source(Wire):
+    """Where an image or a document is, or the document itself."""
 
     type: str
     data: str = ""
+    content: str | list[ContentBlock] | None = None
 
 
 class ContentBlock(Wire):
-    """A part of a message: text, an image, thoughts, a call of a tool, or its result."""
+    """A part of a message: text, an image, a document, thoughts, a call of a tool, or its result.
+
+    The source of a search's result is its address.
+    """
 
     type: str
     text: str | None = None
-    source: ImageSource | None = None
+    source: Source | str | None = None
+    title: str | None = None
+    context: str | None = None
+    tool_name: str | None = None
     thinking: str | None = None
     id: str | None = None
     name: str | None = None
@@ -122,7 +150,8 @@ class CountRequest(Sampling):
     def _conversation(self) -> list[ChatMessage]:
         """The conversation for the engine. Raises ApiError for a block that is not read."""
         check_messages(self.messages, "messages")
-        messages = [ChatMessage("system", _texts(self.system, "system"))] if self.system else []
+        system = without_attribution(_texts(self.system or ""))
+        messages = [ChatMessage("system", system)] if system else []
         for number, message in enumerate(self.messages):
             messages += _for_engine(message, f"messages[{number}]")
         return messages
@@ -156,7 +185,9 @@ class MessagesRequest(CountRequest):
 
     def requests(self, offer: ModelOffer) -> tuple[Generate, ...]:
         """The one request to the engine. Raises ApiError for what cannot be served."""
-        return (self.request(offer, self.max_tokens),)
+        request = self.request(offer, self.max_tokens)
+        check_last(request, "messages")
+        return (request,)
 
 
 def _for_engine(message: AnthropicMessage, param: str) -> list[ChatMessage]:
@@ -165,16 +196,15 @@ def _for_engine(message: AnthropicMessage, param: str) -> list[ChatMessage]:
     results: list[ChatMessage] = []
     calls: list[ToolCall] = []
     images: list[GivenImage] = []
-    texts, thoughts = "", ""
+    texts: list[str] = []
+    thoughts: list[str] = []
     for number, block in enumerate(blocks):
         block_param = f"{param}.content[{number}]"
         match block.type:
-            case "text":
-                texts += block.text or ""
             case "image":
                 images.append(_image(block, block_param))
             case "thinking":
-                thoughts += block.thinking or ""
+                thoughts.append(block.thinking or "")
             case "tool_use":
                 if not (block.id and block.name):
                     raise bad(f"{block_param} needs id and name", block_param)
@@ -184,10 +214,11 @@ def _for_engine(message: AnthropicMessage, param: str) -> list[ChatMessage]:
                     raise bad(f"{block_param} needs tool_use_id", f"{block_param}.tool_use_id")
                 text, shown = _result(block.content or "", f"{block_param}.content")
                 results.append(ChatMessage("tool", text, tool_call_id=block.tool_use_id, images=shown))
-            case kind if kind not in _UNREAD:
-                raise no_text(kind, block_param)
-    own_message = ChatMessage(message.role, texts, tuple(calls), images=tuple(images), reasoning=thoughts)
-    return [*results, own_message] if texts or images or thoughts or calls or not results else results
+            case kind if kind not in _OF_OTHERS:
+                texts.append(_text(block, block_param))
+    text, thought = joined_texts(texts), joined_texts(thoughts)
+    own_message = ChatMessage(message.role, text, tuple(calls), images=tuple(images), reasoning=thought)
+    return [*results, own_message] if text or images or thought or calls or not results else results
 
 
 def _result(content: str | list[ContentBlock], param: str) -> tuple[str, tuple[GivenImage, ...]]:
@@ -197,28 +228,50 @@ def _result(content: str | list[ContentBlock], param: str) -> tuple[str, tuple[G
     texts, images = [], []
     for number, block in enumerate(content):
         block_param = f"{param}[{number}]"
-        match block.type:
-            case "text":
-                texts.append(block.text or "")
-            case "image":
-                images.append(_image(block, block_param))
-            case kind:
-                raise no_text(kind, block_param)
-    return "".join(texts), tuple(images)
+        if block.type == "image":
+            images.append(_image(block, block_param))
+        else:
+            texts.append(_text(block, block_param))
+    return joined_texts(texts), tuple(images)
+
+
+def _text(block: ContentBlock, param: str) -> str:
+    """The text of a block. Raises ApiError for one that has none."""
+    match block.type:
+        case "text":
+            return block.text or ""
+        case "document":
+            return _document(block)
+        case "search_result":
+            source = block.source if isinstance(block.source, str) else ""
+            return joined_texts([block.title or "", source, _texts(block.content or "")])
+        case "tool_reference":
+            return f"[the tool {block.tool_name}]"
+    raise no_text(block.type, param)
+
+
+def _document(block: ContentBlock) -> str:
+    """The text of a document, after its title; a note for one that is no text."""
+    source = block.source if isinstance(block.source, Source) else Source(type="")
+    match source.type:
+        case "text":
+            text = source.data
+        case "content":
+            text = _texts(source.content or "")
+        case _:
+            return unread_file(block.title or "")
+    return joined_texts([block.title or "", block.context or "", text])
 
 
 def _image(block: ContentBlock, param: str) -> GivenImage:
     """The image of a block. Raises ApiError for one that is not sent with the request."""
-    if block.source is None or block.source.type != "base64":
+    if not isinstance(block.source, Source) or block.source.type != "base64":
         raise bad(f"{param}.source is no image in base 64, and this server fetches nothing", f"{param}.source")
     return GivenImage(f"{param}.source", block.source.data)
 
 
-def _texts(content: str | list[ContentBlock], param: str) -> str:
-    """The text of a content that can hold nothing else. Raises ApiError for a block that is no text."""
+def _texts(content: str | list[ContentBlock]) -> str:
+    """The text of a content that holds nothing else; other blocks are named."""
     if isinstance(content, str):
         return content
-    for number, block in enumerate(content):
-        if block.type != "text":
-            raise no_text(block.type, f"{param}[{number}]")
-    return "".join(block.text or "" for block in content)
+    return joined_texts([block.text or "" if block.type == "text" else unread_part(block.type) for block in content])

@@ -5,44 +5,35 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import Field
-
 from specchat.engine_process.protocol import ChatMessage, Generate, Offer
 from specchat.serve.api_errors import bad
-from specchat.serve.requests.base import ModelOffer, Sampling, Wire
-from specchat.serve.requests.content import ContentPart, check_messages, text_and_images
+from specchat.serve.requests.base import MaxTokens, ModelOffer, Sampling, Wire
+from specchat.serve.requests.content import ContentPart, check_last, check_messages, content_of, joined
 from specchat.serve.requests.formats import ResponseFormat, grammar_of
-from specchat.serve.requests.tools import FunctionTool, Mode, chosen_tools
-from specchat_engine.prompt.messages import ToolCall
+from specchat.serve.requests.tools import Mode, RequestedTool, allowed_tools, chosen_tools
+from specchat_engine.prompt.messages import ToolCall, arguments_text
 
 
 class Item(Wire):
-    """A message, a call of a function, or its output; thoughts are skipped."""
+    """A message, a thought, a call of a function, or its output."""
 
     type: str = "message"
     role: Literal["system", "developer", "user", "assistant"] | None = None
     content: str | list[ContentPart] | None = None
     call_id: str | None = None
     name: str | None = None
-    arguments: str | None = None
+    arguments: Any = None
     output: str | list[ContentPart] | None = None
-
-
-class ResponsesTool(Wire):
-    """A tool; those that are no functions are skipped."""
-
-    type: str
-    name: str | None = None
-    description: str | None = None
-    parameters: dict[str, Any] | None = None
-    strict: bool | None = None
+    summary: list[ContentPart] | None = None
 
 
 class ResponsesChoice(Wire):
-    """The choice of one function."""
+    """The choice of one function, or of those that are allowed."""
 
     type: str
     name: str | None = None
+    mode: Mode | None = None
+    tools: list[ResponsesChoice] | None = None
 
 
 class TextFormat(ResponseFormat):
@@ -74,8 +65,8 @@ class ResponsesRequest(Sampling):
 
     input: str | list[Item]
     instructions: str | None = None
-    max_output_tokens: int | None = Field(default=None, ge=1, lt=2**31)
-    tools: list[ResponsesTool] | None = None
+    max_output_tokens: MaxTokens = None
+    tools: list[RequestedTool] | None = None
     tool_choice: Mode | ResponsesChoice | None = None
     parallel_tool_calls: bool | None = None
     text: TextOptions | None = None
@@ -101,6 +92,7 @@ class ResponsesRequest(Sampling):
             tools=tools,
             variables=self.variables(offer, effort),
         )
+        check_last(request, "input")
         return (request,)
 
     def echoed(self) -> dict[str, Any]:
@@ -124,40 +116,54 @@ class ResponsesRequest(Sampling):
             return [*messages, ChatMessage("user", self.input)]
         for number, item in enumerate(self.input):
             _add(messages, item, f"input[{number}]")
-        return messages
+        return [message for message in messages if not _only_thinks(message)]
 
     def _tools(self) -> Offer:
-        offered = [
-            FunctionTool(name=tool.name, description=tool.description, parameters=tool.parameters, strict=tool.strict)
-            for tool in self.tools or ()
-            if tool.type == "function" and tool.name
-        ]
+        offered = [function for tool in self.tools or () if (function := tool.declared)]
         choice, named = self.tool_choice, None
-        if isinstance(choice, ResponsesChoice):
+        if isinstance(choice, ResponsesChoice) and choice.type == "allowed_tools":
+            offered = allowed_tools(offered, [tool.name for tool in choice.tools or ()], "tool_choice.tools")
+            choice = choice.mode
+        elif isinstance(choice, ResponsesChoice):
             named, choice = (choice.name, None) if choice.type == "function" else (None, None)
         parallel = self.parallel_tool_calls is not False
         return chosen_tools(offered, choice, named=named, parallel=parallel, param="tool_choice")
 
 
 def _add(messages: list[ChatMessage], item: Item, param: str) -> None:
-    """Adds an item to a conversation. Calls join the message of the model before them."""
+    """Adds an item to a conversation. Calls join the message of the model before them, and so does a thought."""
     if item.type == "message":
         if item.role is None:
             raise bad(f"{param} has no role", f"{param}.role")
-        text, images = text_and_images(item.content or "", f"{param}.content")
+        content = content_of(item.content or "", f"{param}.content")
         role = "system" if item.role == "developer" else item.role
-        messages.append(ChatMessage(role, text, images=images, reasoning=""))
+        thought = _thought_before(messages) if role == "assistant" else ""
+        messages.append(ChatMessage(role, content.text, images=content.images, reasoning=thought or content.thought))
+    elif item.type == "reasoning":
+        thought = joined(item.content or "", f"{param}.content") or joined(item.summary or "", f"{param}.summary")
+        messages.append(ChatMessage("assistant", "", reasoning=thought))
     elif item.type == "function_call":
         if not (item.name and item.call_id):
             raise bad(f"{param} needs name and call_id", param)
         if not messages or messages[-1].role != "assistant":
             messages.append(ChatMessage("assistant", "", reasoning=""))
-        call = ToolCall(item.name, item.arguments or "{}", item.call_id)
+        call = ToolCall(item.name, arguments_text(item.arguments), item.call_id)
         messages[-1] = replace(messages[-1], tool_calls=(*messages[-1].tool_calls, call))
     elif item.type == "function_call_output":
         if not item.call_id:
             raise bad(f"{param} needs call_id", f"{param}.call_id")
-        text, images = text_and_images(item.output or "", f"{param}.output")
-        messages.append(ChatMessage("tool", text, tool_call_id=item.call_id, images=images))
-    elif item.type != "reasoning":
+        content = content_of(item.output or "", f"{param}.output")
+        messages.append(ChatMessage("tool", content.text, tool_call_id=item.call_id, images=content.images))
+    elif item.type == "item_reference":
+        raise bad(f"{param} refers to an item, and nothing is stored: send the item itself", param)
+    else:
         raise bad(f"{param} is of type {item.type[:80]!r}: send messages, function calls and their outputs", param)
+
+
+def _thought_before(messages: list[ChatMessage]) -> str:
+    """Takes the thought at the end of a conversation, which belongs to the answer that follows."""
+    return messages.pop().reasoning or "" if messages and _only_thinks(messages[-1]) else ""
+
+
+def _only_thinks(message: ChatMessage) -> bool:
+    return message.role == "assistant" and not (message.content or message.images or message.tool_calls)

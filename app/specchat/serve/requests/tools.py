@@ -11,7 +11,8 @@ from specchat.engine_process.protocol import NO_TOOLS, Offer
 from specchat.serve.api_errors import bad
 from specchat.serve.requests.base import Wire
 
-Mode = Literal["none", "auto", "required"]
+Mode = Literal["none", "auto", "required", "any"]
+"""Mistral's clients write "any" for "required"."""
 
 
 class FunctionTool(Wire):
@@ -24,10 +25,26 @@ class FunctionTool(Wire):
 
 
 class RequestedTool(Wire):
-    """A tool of OpenAI's chat API. Those that are no functions are skipped."""
+    """A tool of OpenAI's chat API, whose function may also stand beside the type, as in the newer API.
+
+    Those that are no functions are skipped.
+    """
 
     type: str = "function"
     function: FunctionTool | None = None
+    name: str | None = None
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+    @property
+    def declared(self) -> FunctionTool | None:
+        """The function; None for another tool."""
+        if self.type != "function":
+            return None
+        if self.function or not self.name:
+            return self.function
+        return FunctionTool(**self.model_dump(include=set(FunctionTool.model_fields)))
 
 
 class NamedFunction(Wire):
@@ -36,11 +53,28 @@ class NamedFunction(Wire):
     name: str
 
 
+class AllowedTools(Wire):
+    """Some of the tools, and whether one of them has to be called."""
+
+    mode: Mode = "auto"
+    tools: list[NamedChoice]
+
+
 class NamedChoice(Wire):
-    """The choice of one function in OpenAI's chat API."""
+    """The choice of one function in OpenAI's chat API, or of those that are allowed.
+
+    The name may also stand beside the type, as in the newer API.
+    """
 
     type: str = "function"
     function: NamedFunction | None = None
+    name: str | None = None
+    allowed_tools: AllowedTools | None = None
+
+    @property
+    def chosen(self) -> str | None:
+        """The name of the function."""
+        return self.function.name if self.function else self.name
 
 
 def function_tool(tool: FunctionTool) -> dict[str, Any]:
@@ -49,6 +83,14 @@ def function_tool(tool: FunctionTool) -> dict[str, Any]:
     parameters = tool.parameters or {"type": "object", "properties": {}}
     strict = {"strict": True} if tool.strict else {}
     return {"type": "function", "function": {"name": tool.name, **described, "parameters": parameters, **strict}}
+
+
+def allowed_tools(functions: Sequence[FunctionTool], names: Sequence[str | None], param: str) -> list[FunctionTool]:
+    """The functions with these names. Raises ApiError for a name that none has."""
+    known = {function.name for function in functions}
+    if unknown := next((name for name in names if name and name not in known), None):
+        raise bad(f"{param} names {unknown[:80]!r}, which is none of the tools", param)
+    return [function for function in functions if function.name in names]
 
 
 def chosen_tools(
@@ -66,8 +108,8 @@ def chosen_tools(
         return Offer(tools, required=True, parallel=False)
     if choice == "none":
         return NO_TOOLS
-    if choice == "required":
+    if choice in ("required", "any"):
         if not tools:
-            raise bad(f"{param} is required, but there are no tools", param)
+            raise bad(f"{param} is {choice}, but there are no tools", param)
         return Offer(tools, required=True, parallel=parallel)
     return Offer(tools, parallel=parallel)

@@ -115,6 +115,7 @@ def test_log_probabilities_go_with_the_text_and_leave_out_the_end(client: openai
     assert logprobs.content is not None
     assert [token.token for token in logprobs.content] == ["Hel", "lo", " wor", "ld"]
     assert [token.token for token in logprobs.content[0].top_logprobs] == ["other0", "other1"]
+    assert [bytes(token.bytes or ()) for token in logprobs.content] == [b"Hel", b"lo", b" wor", b"ld"]
     chunks = client.chat.completions.create(**ASKED, logprobs=True, top_logprobs=2, stream=True)
     told = [choice.logprobs.content or [] for chunk in chunks for choice in chunk.choices if choice.logprobs]
     assert [token.token for tokens in told for token in tokens] == ["Hel", "lo", " wor", "ld"]

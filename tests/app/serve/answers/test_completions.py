@@ -9,7 +9,11 @@ import httpx2
 import openai
 import pytest
 
-from support.scripted_server import Script, ScriptedEngine, made_round
+from specchat.engine_process.protocol import LikelyToken, Position
+from specchat.serve.answers.completions import CompletionShape
+from specchat.serve.answers.deltas import Delta
+from specchat.serve.requests.completions import CompletionRequest
+from support.scripted_server import Script, ScriptedEngine, made_round, offer
 
 PATH = "/v1/completions"
 
@@ -90,3 +94,14 @@ def test_a_stream_ends_with_the_usage(client: openai.OpenAI) -> None:
     assert last.choices == []
     assert last.usage is not None
     assert last.usage.total_tokens == 8
+
+
+def test_alternatives_that_are_no_text_stay_apart() -> None:
+    halves = (LikelyToken(3, "\ufffd", -1.0, (0xE2, 0x80)), LikelyToken(4, "\ufffd", -2.0, (0xE2, 0x81)))
+    position = Position(LikelyToken(3, "", -1.0, (0xE2, 0x80)), halves)
+    request = CompletionRequest(prompt="a", logprobs=2)
+    shape = CompletionShape(request, request.requests(offer()), "m")
+    shape.answers[0].add(Delta(positions=(position,)))
+    assert shape.choice(0, shape.answers[0])["logprobs"]["top_logprobs"] == [
+        {"bytes:\\xe2\\x80": -1.0, "bytes:\\xe2\\x81": -2.0}
+    ]

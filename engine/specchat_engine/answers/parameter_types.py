@@ -1,0 +1,123 @@
+"""The types of a call's parameters, as the function's schema describes them, and bare values as JSON of these types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from specchat_engine.answers.python_literals import literal_value
+
+
+def as_json(value: str, schema: Any = True, root: Any = None) -> str:
+    """A bare value as JSON: what its schema asks for, or else what it looks like, in JSON's or Python's notation.
+
+    Where a text may stand, only null, lists and objects that may stand there too are no text.
+    """
+    kinds = kinds_of(schema, root)
+    try:
+        read = _value_in(value)
+        if "string" in kinds and _kind_of(read) not in kinds & {"null", "array", "object"}:
+            read = value
+        return json.dumps(read, ensure_ascii=False, allow_nan=False)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return json.dumps(value, ensure_ascii=False)
+
+
+def _value_in(text: str) -> Any:
+    """The value that a text is. Raises what the parsers of JSON and Python raise if it is none."""
+    bare = text.strip()
+    try:
+        return json.loads({"True": "true", "False": "false", "None": "null"}.get(bare, bare), parse_constant=_refused)
+    except ValueError:
+        if bare[:1] in ("{", "["):
+            return literal_value(bare)
+        raise
+
+
+def kinds_of(schema: Any, root: Any = None) -> set[str]:
+    """The types that a schema allows, also in its parts and alternatives, or by its values and its default.
+
+    None if it says nothing about them. References are looked up in `root`, which is the schema itself if left out.
+    """
+    return _kinds(schema, schema if root is None else root, frozenset())
+
+
+def _kinds(schema: Any, root: Any, followed: frozenset[str]) -> set[str]:
+    if not isinstance(schema, Mapping):
+        return set()
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        known = reference in followed
+        return set() if known else _kinds(referred(reference, root), root, followed | {reference})
+    named = schema.get("type")
+    kinds = {named} if isinstance(named, str) else {kind for kind in listed(named) if isinstance(kind, str)}
+    kinds = kinds or {_kind_of(value) for value in (*listed(schema.get("enum")), *_given(schema, "const"))}
+    for part in listed(schema.get("allOf")):
+        kinds = _both(kinds, _kinds(part, root, followed))
+    either = [_kinds(part, root, followed) for key in ("anyOf", "oneOf") for part in listed(schema.get(key))]
+    return _both(kinds, set().union(*either)) or {_kind_of(value) for value in _given(schema, "default")}
+
+
+def _both(kinds: set[str], others: set[str]) -> set[str]:
+    """The types that are in both; all of one if the other says nothing."""
+    return kinds & others if kinds and others else kinds | others
+
+
+def _given(schema: Mapping[str, Any], key: str) -> list[Any]:
+    return [schema[key]] if key in schema else []
+
+
+def _kind_of(value: Any) -> str:
+    """The name of a value's type in a schema."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+    return "object"
+
+
+def referred(reference: str, root: Any) -> Any:
+    """The part of a schema that a reference such as `#/$defs/a` means, None if there is none."""
+    part = root
+    for key in reference.removeprefix("#").split("/")[1:] if reference.startswith("#") else [""]:
+        name = unquote(key).replace("~1", "/").replace("~0", "~")
+        part = part.get(name) if isinstance(part, Mapping) else None
+    return part
+
+
+def properties_of(schema: Any) -> dict[str, Any]:
+    """The schemas of an object's properties, also of those in references, parts and alternatives."""
+    return _properties(schema, schema, frozenset())
+
+
+def _properties(schema: Any, root: Any, followed: frozenset[str]) -> dict[str, Any]:
+    if not isinstance(schema, Mapping):
+        return {}
+    found: dict[str, Any] = {}
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference not in followed:
+        found |= _properties(referred(reference, root), root, followed | {reference})
+    for part in (part for key in ("allOf", "anyOf", "oneOf") for part in listed(schema.get(key))):
+        found |= _properties(part, root, followed)
+    properties = schema.get("properties")
+    return found | dict(properties) if isinstance(properties, Mapping) else found
+
+
+def listed(value: Any) -> list[Any]:
+    """The value if it is a list, or else none."""
+    return value if isinstance(value, list) else []
+
+
+def _refused(name: str) -> None:
+    raise ValueError(name)
