@@ -47,7 +47,7 @@ class Demands:
 
     def met(self, messages: Sequence[Message]) -> list[Message]:
         """The conversation in a form that the template takes, as far as there is one. No text is left out."""
-        rewritten = self._with_turns(self._with_one_system([*messages]))
+        rewritten = self._with_turns(self._with_one_system(_with_names(messages)))
         return self._with_ids(self._with_calls_apart(self._with_text_apart(rewritten)))
 
     def _takes(self, messages: Sequence[Message]) -> bool:
@@ -192,6 +192,17 @@ class Demands:
             )
             for message in messages
         ]
+
+
+def _with_names(messages: Sequence[Message]) -> list[Message]:
+    """Gives results the names of the functions that were called, which some templates show and few clients send."""
+    names: dict[str, str] = {}
+    named: list[Message] = []
+    for message in messages:
+        names |= {call.id: call.name for call in message.tool_calls if call.id}
+        name = names.get(message.tool_call_id, "") if message.role == "tool" and not message.name else message.name
+        named.append(replace(message, name=name))
+    return named
 
 
 def _is_system(message: Message) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -113,6 +114,12 @@ def test_calls_are_made_one_after_the_other_where_a_template_takes_one(results: 
     assert prompt == '[u:go][a:<x-1 {"n": 1}>][t:one][a:<y-2 {"n": 2}>][t:two][u:so]'
     together = ChatTemplate(calling()).render(Prompt([QUESTION, CALLED, *RESULTS], TOOLS))
     assert together == '[u:go][a:<x-1 {"n": 1}><y-2 {"n": 2}>][t:one][t:two]'
+
+
+def test_results_have_the_names_of_their_functions() -> None:
+    source = calling().replace("m.content }}", "m.content ~ m.name }}")
+    prompt = ChatTemplate(source).render(Prompt([QUESTION, CALLED, RESULTS[0], replace(RESULTS[1], name="g")], TOOLS))
+    assert prompt.endswith("[t:onef][t:twog]")
 
 
 def test_a_call_without_a_result_goes_on() -> None:
