@@ -32,6 +32,8 @@ def test_a_grammar_may_have_any_syntax(vocabulary: Vocabulary, syntax: str) -> N
     [
         ('root ::= [a-z]+ "end"', "trendend", True),
         ('root ::= [a-z]+ "end"', "ensue", False),
+        ('root ::= "(" tail\ntail ::= ", a" | "," root? ")"', "(,(, a)", True),
+        ('root ::= word | "[" root "ex]"\nword ::= [a-z]*', "[eeex]", True),
         ("root ::= .", "\n", True),
         (r'root ::= [\u00e9\x41-\x43]{2} "\x44"', "éBD", True),
         (r'root ::= "\"" [\]<{] "\\"', '"]\\', True),
