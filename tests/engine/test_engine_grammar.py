@@ -49,7 +49,7 @@ def test_the_text_under_a_grammar_does_not_depend_on_the_drafter(engine: Engine,
     sampling = SamplingParams(temperature=temperature, grammar=GRAMMARS[name])
     cases = [
         Case(name, PROMPT, Settings(drafter=drafter, k=k, ngram_min=1, sampling=sampling, max_tokens=40))
-        for drafter, k in (("model", 5), ("lookup", 8))
+        for drafter, k in (("model", 5), ("lookup", 8), ("grammar", 8), ("hybrid", "auto"))
     ]
     found = audit(partial(engine.session, None, seed=2), engine.memory, engine.vocabulary, cases)
     assert found.compared == len(cases)

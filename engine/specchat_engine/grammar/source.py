@@ -33,6 +33,7 @@ _ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-F
 _PLACE: Final = re.compile(r"(.*) at (line \d+), .* \^ (.*?)(\\n.*)?['\"]$")
 _ANY: Final = f"[\\x00-{chr(0x10FFFF)}]"
 _ROOT: Final = "specchat-root"
+_NOTHING: Final = "specchat-nothing"
 _LONGEST_ERROR: Final = 160
 
 
@@ -117,10 +118,17 @@ def _schema_source(text: str) -> str:
 
 
 def _lark_of_gbnf(text: str) -> str:
-    """GBNF as Lark. The root becomes a rule like the others, so that a grammar that is regular becomes one lexeme."""
+    """GBNF as Lark: one lexeme if the whole grammar is regular, else lexemes of one character each.
+
+    llguidance's lexer never goes back behind a lexeme that it has begun, so longer ones would exclude texts.
+    """
     plain = _SYMBOL.sub(lambda symbol: _plain(symbol[0]), text)
     try:
-        return str(gbnf_to_lark(f"{plain}\nroot ::= {_ROOT}\n"))
+        whole = str(gbnf_to_lark(f"{plain}\nroot ::= {_ROOT}\n"))
+        if _ROOT.upper().replace("-", "_") in whole:
+            return whole
+        letters = _SYMBOL.sub(lambda symbol: _letters(symbol[0]), plain)
+        return str(gbnf_to_lark(f'{letters}\nroot ::= {_ROOT}\n{_NOTHING} ::= {_NOTHING} | ""\n'))
     except RecursionError:
         raise SettingError("the grammar is nested too deep: give the inner parts rules of their own") from None
     except Exception as error:  # noqa: BLE001 - the converter has no error of its own for half of its complaints
@@ -135,6 +143,16 @@ def _plain(symbol: str) -> str:
     if symbol == ".":
         return _ANY
     return _ESCAPE.sub(_unescaped, symbol) if symbol[0] in '"[' else symbol
+
+
+def _letters(symbol: str) -> str:
+    """The characters of a symbol, each a lexeme: the converter joins rules into one only if they refer to none."""
+    if symbol[0] == "[":
+        return f"({symbol} {_NOTHING})"
+    if symbol[0] != '"':
+        return symbol
+    characters = re.findall(r"\\x..|\\.|.", symbol[1:-1], re.DOTALL)
+    return " ".join(("(", *(f'"{character}"' for character in characters), _NOTHING, ")"))
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -99,8 +99,8 @@ EVIDENCE = {
     # After an edit a copy often resumes where it stopped, so even one matching token means much.
     "resumed match": Evidence(_LENGTHS, (0.7, 0.8, 0.83, 0.86, 0.88, 0.9, 0.91, 0.92, 0.93)),
     "nothing": Evidence((), (0.7,)),
-    # By how many certain tokens are left.
-    "certain": Evidence((1,), (0.0, 0.999)),
+    # By how many certain tokens are left; nothing is learned.
+    "certain": Evidence((1,), (0.0, 1.0)),
 }
 
 

@@ -112,6 +112,7 @@ def test_what_the_grammar_leaves_no_choice_of_is_forced(vocabulary: Vocabulary) 
     assert forced(vocabulary, 'root ::= "hello there" [!?]') == "hello there"
     assert forced(vocabulary, 'root ::= "hello" | "help"')[:3] in ("", "h", "he", "hel")
     assert forced(vocabulary, 'root ::= ("hello" | "world") " again"', "world") == " again"
+    assert forced(vocabulary, 'root ::= "say " root "!" | "no"', "say no") == "!"
     assert forced(vocabulary, 'root ::= "a"*') == ""
     assert forced(vocabulary, 'root ::= "done"', "done") == ""
 
