@@ -38,6 +38,7 @@ _ANSWERS: Final = {
     "What is the weather in Rome?": call_text("get_weather", city="Rome"),
     "Describe Rome as JSON": json.dumps({"name": "Rome", "river": "Tiber"}),
     "Which City": call_text("City", name="Rome", river="Tiber"),
+    "Which PartialCity": call_text("PartialCity", name="Rome", river="Tiber"),
     "the final result": call_text("final_result", name="Rome", river="Tiber"),
     "replace the word": "greeting.txt\n```\nGood noon\n```\n",
     "Use exec_command": call_text("exec_command", cmd=_NOTE),
@@ -47,7 +48,12 @@ _ANSWERS: Final = {
 """The scripted answers to messages with these words."""
 
 _HIDDEN: Final = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-_QUIET: Final = {"NO_COLOR": "1", "NO_PROXY": "127.0.0.1,localhost", "OPENAI_API_KEY": "none"}
+_QUIET: Final = {
+    "NO_COLOR": "1",
+    "NO_PROXY": "127.0.0.1,localhost",
+    "OPENAI_API_KEY": "none",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
 """Variables of all scripts. Clients of OpenAI want a key even where a server needs none."""
 
 
