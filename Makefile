@@ -35,7 +35,10 @@ VLLM ?= .venv-vllm
 # So have the programs that score and load servers.
 TOOLS ?= .venv-tools
 
-.PHONY: chat test check format builtin-pair heads bench bench-peers bench-real remote-check serve-check template-check verify pictures gpu-check wheel clean help
+# And each client that is tried with a server.
+CLIENTS ?= .venv-clients
+
+.PHONY: chat test check format builtin-pair heads bench bench-peers bench-real remote-check serve-check client-check template-check verify pictures gpu-check wheel clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -78,6 +81,9 @@ remote-check: $(VENV)/.test $(SERVER) $(VLLM)/.ready ## compare with a real llam
 serve-check: $(VENV)/.test $(TOOLS)/.ready ## score and load `specchat serve` with lm-eval and aiperf (2 GB, a minute)
 	@PYTHONPATH=tests $(BIN)/python -m support.serve_check --tools $(TOOLS)/bin $(ARGS)
 
+client-check: $(VENV)/.test ## let real clients from PyPI and npm use `specchat serve` (MODEL=FILE answers; 3 GB, 10 minutes)
+	@PYTHONPATH=tests $(BIN)/python -m support.client_check --folder $(CLIENTS) $(if $(MODEL),--model "$(MODEL)") $(ARGS)
+
 template-check: $(VENV)/.test | $(UNPACKED) ## send calls and conversations through the chat templates of real models
 	@PYTHONPATH=tests $(BIN)/python -m support.template_check $(dir $(UNPACKED))models/templates
 
@@ -99,7 +105,7 @@ wheel: $(BIN)/python ## build llama.cpp for many processors as a wheel, into whe
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheels build/wheels/*.whl
 
 clean: ## remove the environments and caches
-	rm -rf .venv .venv-gpu .venv-vllm .venv-tools .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-gpu .venv-vllm .venv-tools .venv-clients .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24

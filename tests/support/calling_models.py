@@ -22,14 +22,14 @@ _TEMPLATE = """
 {%- for tool in tools or [] %}<|im_start|>{{ tool['function']['name'] }}<|im_end|>
 {% endfor %}
 {%- for message in messages %}<|im_start|>{{ message['role'] }}
-{{ message['content'] }}
+{{ message['content'][:200] }}
 {%- for call in message.tool_calls or [] %}<tool_call>{{ call['function']['name'] }}</tool_call>{% endfor %}<|im_end|>
 {% endfor %}
 {%- if add_generation_prompt %}<|im_start|>assistant
 {% if messages[-1]['role'] == 'tool' %}A{% WORDS %}{% else %}B{% endif %}{% endif %}"""
 
 
-def call_text(name: str, **arguments: object) -> str:
+def call_text(name: str, /, **arguments: object) -> str:
     """A call as Hermes models write it."""
     return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
 
