@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from typing import Any, Final
 
 from jsonschema import exceptions, validators
 from referencing.exceptions import Unresolvable
 
-_PATIENCE_S: Final = 2.0
+from specchat_engine.grammar.trial import run_apart
+
+_CHECK: Final = f"import json; from {__name__} import flaw_here; sys.stdout.write(flaw_here(*json.load(sys.stdin)))"
 _LONGEST: Final = 120
 
 
@@ -21,24 +21,13 @@ def flaw(schema: Any, text: str) -> str:
     A pattern may take for ever, so a schema with one is followed by a process of its own, which can be ended.
     """
     if '"pattern' not in json.dumps(schema):
-        return _flaw(schema, text)
-    try:
-        checked = subprocess.run(
-            [sys.executable, "-m", __name__],
-            input=json.dumps([schema, text]),
-            text=True,
-            timeout=_PATIENCE_S,
-            capture_output=True,
-            check=True,
-        )
-    except subprocess.TimeoutExpired:
-        return "it cannot be checked: a pattern takes too long"
-    except subprocess.CalledProcessError:
-        return "it cannot be checked"
-    return checked.stdout
+        return flaw_here(schema, text)
+    found = run_apart(_CHECK, json.dumps([schema, text]))
+    return "it cannot be checked: a pattern takes too long" if found is None else found
 
 
-def _flaw(schema: Any, text: str) -> str:
+def flaw_here(schema: Any, text: str) -> str:
+    """The same, however long a pattern takes."""
     try:
         value = json.loads(text)
         error = exceptions.best_match(validators.validator_for(schema)(schema).iter_errors(value))
@@ -47,7 +36,3 @@ def _flaw(schema: Any, text: str) -> str:
     except (Unresolvable, re.error, TypeError, AttributeError) as broken:
         return f"it cannot be checked: {str(broken).splitlines()[0]}"
     return f"{error.json_path}: {error.message.splitlines()[0]}"[:_LONGEST] if error else ""
-
-
-if __name__ == "__main__":
-    sys.stdout.write(_flaw(*json.load(sys.stdin)))

@@ -1,4 +1,4 @@
-"""Building a grammar that may take very long in a process of its own, which can be ended."""
+"""Work that may take very long, in a process of its own, which can be ended."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ _CPU_S: Final = 2
 _PATIENCE_S: Final = 20.0
 """Processor time decides, since other programs may slow everything down; the clock is for systems without a limit."""
 
-_BUILD: Final = f"""
+_LIMIT: Final = f"""
 import sys
 try:
     import resource
     resource.setrlimit(resource.RLIMIT_CPU, ({_CPU_S}, {_CPU_S}))
 except ImportError:
     pass
-from llguidance import LLMatcher
-LLMatcher.validate_grammar(sys.stdin.read())
 """
+_BUILD: Final = "from llguidance import LLMatcher; LLMatcher.validate_grammar(sys.stdin.read())"
+
+
+def run_apart(program: str, given: str) -> str | None:
+    """What a Python program, which has `sys`, prints after reading this; None if it fails or takes too long."""
+    words = [sys.executable, "-c", _LIMIT + program]
+    try:
+        done = subprocess.run(words, input=given.encode(), timeout=_PATIENCE_S, capture_output=True, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    return None if done.returncode else done.stdout.decode("utf-8", "replace")
 
 
 def try_apart(source: str) -> None:
     """Builds a grammar, as llguidance reads it. Raises SettingError if that takes too long."""
-    words = [sys.executable, "-c", _BUILD]
-    try:
-        done = subprocess.run(words, input=source.encode(), timeout=_PATIENCE_S, capture_output=True, check=False)
-        is_ended = done.returncode < 0
-    except subprocess.TimeoutExpired:
-        is_ended = True
-    if is_ended:
+    if run_apart(_BUILD, source) is None:
         raise SettingError("the grammar takes too long to build: combine fewer patterns")
