@@ -34,6 +34,7 @@ _SMALLEST: Final = 1e-9
 """Numbers have at most 15 digits before the point and 9 after it, unless the schema says otherwise."""
 
 _WHOLE: Final = "#/$defs/whole"
+_COUNT: Final = re.compile(r" \(\d+ times\)$")
 _FEW: Final = 8
 _EXCERPT: Final = 60
 _TOO_DEEP: Final = "nested too deep: give the inner parts names in $defs"
@@ -71,7 +72,9 @@ def lenient(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     is_error, messages = _validated(usable)
     if is_error:
         raise SettingError(refusal(schema, messages[0]))
-    ignored += [place for message in messages for place, _ in _named(schema, message)]
+    for message in messages:
+        named = [place for place, _ in _named(schema, message)]
+        ignored += named or ["#"]  # it may stand in another schema that this one refers to
     return ({**usable, WHOLE: schema} if ignored else usable), tuple(ignored)
 
 
@@ -136,6 +139,7 @@ def _parts(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _named(schema: Any, message: str) -> list[tuple[str, Any]]:
     """The places of the keywords that a message of llguidance is about, with their values."""
+    message = _COUNT.sub("", message)
     if message.startswith("Unimplemented keys: "):
         keys = set(json.loads(message.removeprefix("Unimplemented keys: ")))
     else:

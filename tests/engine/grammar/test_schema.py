@@ -233,6 +233,18 @@ LEFT_OUT: Mapping[str, object] = {"uniqueItems": True, "contains": {}, "if": {},
 }
 
 
+def test_what_is_left_out_in_several_places_is_named_at_each() -> None:
+    parts = [{"unevaluatedItems": False}, {"format": "color"}, {"format": "color", "unevaluatedItems": True}]
+    ignored = {"#/allOf/0/unevaluatedItems", "#/allOf/2/unevaluatedItems", "#/allOf/1/format", "#/allOf/2/format"}
+    assert {*lenient({"allOf": parts})[1]} == ignored
+    with pytest.raises(SettingError, match="#/allOf/0/unevaluatedItems is false: remove it"):
+        check_schema({"allOf": parts[:1] + parts[2:]})
+
+
+def test_what_is_left_out_of_another_schema_counts_as_a_part_of_this_one() -> None:
+    assert "#" in lenient({"$ref": "https://json-schema.org/draft/2020-12/schema"})[1]
+
+
 @pytest.mark.parametrize(("keyword", "value"), LEFT_OUT.items())
 def test_what_is_left_out_of_a_lenient_schema_is_named(vocabulary: Vocabulary, keyword: str, value: object) -> None:
     schema = {"type": "object", "properties": {"a": {keyword: value}, "b": {"type": "null"}}}
