@@ -144,7 +144,7 @@ class Engine:
         self.stores = Stores()
         models = (*self._drafts.infos, *([head[0].name] if head else []))
         looking = ("lookup",) if stores is None else ("lookup", "store")
-        own = ("hybrid", *models, *looking) if models or stores is not None else looking
+        own = ("hybrid", *models, *looking)
         self._unfit = {drafter.name: drafter.unfit(self._target) for drafter in unaided()}
         fitting = (name for name, unfit in self._unfit.items() if not unfit)
         self.drafters: tuple[str, ...] = (*own, *fitting, *self._plugins, "none")
@@ -354,7 +354,7 @@ class Engine:
         SettingError as `check` does.
         """
         if settings is None:
-            settings = Settings(drafter=self.drafters[0], sampling=self.recommended)
+            settings = Settings(sampling=self.recommended)
         self.check(settings)
         if not 0 <= place < self.options.parallel:
             raise SettingError(f"place {place} is not there: {self.options.parallel} answers can be given at a time")

@@ -130,10 +130,10 @@ def test_a_full_context_can_stop_the_conversation_instead(files: EngineFiles) ->
         assert session.notices == ["dropped the oldest turn to fit the context of 256 tokens"]
 
 
-def test_without_a_draft_lookup_is_the_best_at_hand(files: EngineFiles) -> None:
+def test_without_a_draft_lookup_and_the_grammar_are_at_hand(files: EngineFiles) -> None:
     with Engine.load(files.target, options=ONE_THREAD) as engine:
-        assert (engine.drafters, engine.draft) == (("lookup", *UNAIDED, "none"), None)
-        assert engine.session().settings.drafter == "lookup"
+        assert (engine.drafters, engine.draft) == (("hybrid", "lookup", *UNAIDED, "none"), None)
+        assert engine.session().settings.drafter == "hybrid"
         with pytest.raises(SettingError, match=r"'model' needs a draft model: name one with -d"):
             engine.session(settings=Settings(drafter="model"))
 

@@ -223,7 +223,7 @@ def test_a_target_drafts_for_itself_unless_told_otherwise(target: Path, tmp_path
     with Engine.load(path, None, OPTIONS) as engine:
         assert engine.drafters == ("hybrid", "mtp", "lookup", *UNAIDED, "none")
     with Engine.load(path, None, replace(OPTIONS, head="none")) as engine:
-        assert engine.drafters == ("lookup", *UNAIDED, "none")
+        assert engine.drafters == ("hybrid", "lookup", *UNAIDED, "none")
         assert engine.head is None
 
 

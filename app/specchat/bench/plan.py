@@ -119,7 +119,7 @@ def check_arms(arms: Sequence[Arm], drafters: Sequence[str]) -> None:
 def default_arms(drafters: Sequence[str]) -> tuple[Arm, ...]:
     """Plain decoding, each of these drafters with its default k, and specchat's own adaptive choice."""
     fixed = [Arm(drafter, k) for drafter, ks in KS.items() if drafter in drafters for k in ks]
-    return (PLAIN, *fixed, Arm("hybrid" if "hybrid" in drafters else "lookup", AUTO))
+    return (PLAIN, *fixed, Arm("hybrid", AUTO))
 
 
 def turns(

@@ -44,9 +44,9 @@ class ChatOptions:
     def settings(self, recommended: SamplingParams, drafters: Sequence[str], longest: int = LONGEST_ANSWER) -> Settings:
         """The settings of the first turn, from what the loaded models recommend and can do.
 
-        The drafter is hybrid unless the user chose one. Lookup replaces one that the loaded pair cannot serve, because
-        its draft model was rejected. An answer has at most `longest` tokens unless the user chose another limit, 0 for
+        The drafter is hybrid unless the user chose one, and where the loaded pair cannot serve that one, because its
+        draft model was rejected. An answer has at most `longest` tokens unless the user chose another limit, 0 for
         none. Raises SettingError for a value out of range.
         """
         settings = Settings(sampling=self.sampled(recommended), **{"max_tokens": longest, **self.chosen})
-        return settings if settings.drafter in drafters else replace(settings, drafter="lookup")
+        return settings if settings.drafter in drafters else replace(settings, drafter="hybrid")

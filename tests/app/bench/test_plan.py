@@ -91,9 +91,9 @@ def test_an_arm_without_its_draft_model_says_what_to_do() -> None:
 
 
 def test_every_loaded_drafter_is_measured() -> None:
-    alone = default_arms(("lookup", "none"))
-    assert {arm.drafter for arm in alone} == {"none", "lookup"}
-    assert Arm("lookup", "auto") in alone
+    alone = default_arms(("hybrid", "lookup", "none"))
+    assert {arm.drafter for arm in alone} == {"none", "lookup", "hybrid"}
+    assert Arm("hybrid", "auto") in alone
     arms = {str(arm) for arm in default_arms(("hybrid", "model", "mtp", "lookup", "none"))}
     assert arms >= {"none", "model:4", "mtp:2", "lookup:8", "hybrid:auto"}
     assert not any("eagle3" in arm for arm in arms)

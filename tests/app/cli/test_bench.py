@@ -112,7 +112,7 @@ def test_without_arms_everything_that_the_pair_can_do_is_measured(
     usual = ["bench", "--prompts", str(prompts), "--repeats", "1", "-n", "4", "-t", "1", "--temp", "0", "--json"]
     assert main([*usual, "-m", str(tiny_models.target)]) == 0
     alone = document(capsys)
-    assert alone["arms"] == ["none", "lookup:4", "lookup:8", "lookup:16", "lookup:auto"]
+    assert alone["arms"] == ["none", "lookup:4", "lookup:8", "lookup:16", "hybrid:auto"]
     assert alone["draft"] is None
     assert main([*usual, "-m", str(tiny_models.target), "-d", str(tiny_models.draft)]) == 0
     both = document(capsys)

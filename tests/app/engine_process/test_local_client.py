@@ -120,7 +120,7 @@ def test_a_draft_that_does_not_fit_is_left_out_with_a_reason(
 ) -> None:
     draft = write_tiny_model(tmp_path / "silent.gguf", merges=())
     last = last_of(Loaded, client.load(tiny_models.target, draft, OPTIONS))
-    assert (last.draft, last.drafters) == (None, ("lookup", *UNAIDED, "none"))
+    assert (last.draft, last.drafters) == (None, ("hybrid", "lookup", *UNAIDED, "none"))
     assert last.refusal is not None
     assert "lists no tokens" in last.refusal
     assert last_of(Ended, answer(client, replace(SHORT, drafter="lookup")))

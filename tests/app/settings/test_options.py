@@ -32,14 +32,10 @@ def test_a_value_out_of_range_is_rejected() -> None:
         options(sampling={"temperature": -1}).sampled(SamplingParams())
 
 
-def test_both_drafters_are_used_if_the_pair_has_both() -> None:
+def test_whatever_is_there_drafts_unless_one_that_can_was_chosen() -> None:
     assert options().settings(SamplingParams(), BOTH).drafter == "hybrid"
-    assert options().settings(SamplingParams(), BOTH[2:]).drafter == "lookup"
-
-
-def test_lookup_replaces_a_chosen_drafter_that_cannot_work() -> None:
     assert options(drafter="none").settings(SamplingParams(), BOTH).drafter == "none"
-    assert options(drafter="model").settings(SamplingParams(), BOTH[2:]).drafter == "lookup"
+    assert options(drafter="model").settings(SamplingParams(), ("hybrid", "lookup", "none")).drafter == "hybrid"
 
 
 def test_the_verifier_and_lookup_reach_the_settings_of_the_first_turn() -> None:

@@ -209,7 +209,7 @@ def test_an_installed_one_is_there_by_its_name_and_imported_when_it_drafts(
 ) -> None:
     monkeypatch.syspath_prepend(install_drafter(tmp_path, "eager", "raise RuntimeError('imported')"))
     with Engine.load(files.target, options=LoadOptions(threads=1)) as engine:
-        assert engine.drafters == ("lookup", *UNAIDED, "eager", "none")
+        assert engine.drafters == ("hybrid", "lookup", *UNAIDED, "eager", "none")
         session = engine.session(settings=Settings(max_tokens=2, k=2), seed=1)
         ask(session)
         session.settings = Settings(drafter="eager", k=2, max_tokens=4)
