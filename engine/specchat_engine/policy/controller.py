@@ -1,6 +1,6 @@
 """Learns from every round what passes cost and what is accepted, and puts it together for the next decision.
 
-`costs` has what the target's passes and the drafts take on this machine, `acceptance` how likely drafted tokens stand,
+`cost_model` has what the target's passes and the drafts take on this machine, `acceptance` how likely drafted tokens stand,
 and `policy` decides. Drafters are known by their traits. The evidence for a token is a "confidence", reported while
 drafting, the length of a "match", known before, or "nothing", and a drafter may be "certain". The cost is a pass for
 each "step", one for the whole "draft", or "nothing". `longest` limits drafts. Each round a drafter's Prospect says how
@@ -38,8 +38,8 @@ _FIRST_DRAFT = 3
 is sure and wrong is found out with short drafts."""
 
 _CAP, _CAP_PER_ROUND, _CAP_LEAST, _CAP_MOST = 0.7, 0.015, -5.0, 24.0
-"""How many plain rounds drafts on a kind of text may be expected to lose: at first, what each plain round adds, and the
-least and the most that it may become by what drafts lose and gain."""
+"""An account for each kind of text, in plain rounds: no draft may be expected to lose more than it holds. What it holds
+at first, what each plain round adds, and the least and the most that it may become by what drafts lose and gain."""
 
 _NODE, _WORST, _BEST = 1.5**0.5, 0.01, 0.99
 """The low and the high acceptance of a drafter lie this many standard deviations from the mean, within these bounds:
