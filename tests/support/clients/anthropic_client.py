@@ -12,7 +12,6 @@ class City(BaseModel):
     """A city."""
 
     name: str
-    river: str
 
 
 messages = Anthropic(base_url=SERVER, api_key="none", max_retries=0).messages
@@ -38,6 +37,6 @@ with messages.stream(
     (call,) = (block for block in stream.get_final_message().content if block.type == "tool_use")
 tried("call in a stream", call.name == "get_weather" and call.input["city"], call)
 
-describe = [{"role": "user", "content": "Describe Rome as JSON with its name and its river."}]
+describe = [{"role": "user", "content": "Describe Rome as JSON with its name."}]
 city = messages.parse(model="any", max_tokens=200, messages=describe, output_format=City).parsed_output
-tried("parse", city == City(name="Rome", river="Tiber") if SCRIPTED else city, city)
+tried("parse", city == City(name="Rome") if SCRIPTED else city, city)
