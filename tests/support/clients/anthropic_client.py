@@ -30,7 +30,8 @@ asked = messages.create(model="any", max_tokens=200, messages=question, tools=TO
 tried("call", asked.stop_reason == "tool_use" and call.name == "get_weather" and call.input["city"], asked)
 result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": "sunny"}]}
 said = [*question, {"role": "assistant", "content": asked.content}, result]
-answered("result", messages.create(model="any", max_tokens=64, messages=said, tools=TOOLS).content[0].text, DONE)
+last = messages.create(model="any", max_tokens=64, messages=said, tools=TOOLS)
+answered("result", "".join(block.text for block in last.content if block.type == "text"), DONE)
 with messages.stream(
     model="any", max_tokens=200, messages=question, tools=TOOLS, tool_choice={"type": "any"}
 ) as stream:
