@@ -81,7 +81,7 @@ remote-check: $(VENV)/.test $(SERVER) $(VLLM)/.ready ## compare with a real llam
 serve-check: $(VENV)/.test $(TOOLS)/.ready ## score and load `specchat serve` with lm-eval and aiperf (2 GB, a minute)
 	@PYTHONPATH=tests $(BIN)/python -m support.serve_check --tools $(TOOLS)/bin $(ARGS)
 
-client-check: $(VENV)/.test ## let real clients from PyPI and npm use `specchat serve` (MODEL=FILE answers; 3 GB, 10 minutes)
+client-check: $(VENV)/.test ## let real clients from PyPI and npm use `specchat serve` (MODEL=FILE answers; 3 GB, 5 minutes)
 	@PYTHONPATH=tests $(BIN)/python -m support.client_check --folder $(CLIENTS) $(if $(MODEL),--model "$(MODEL)") $(ARGS)
 
 template-check: $(VENV)/.test | $(UNPACKED) ## send calls and conversations through the chat templates of real models

@@ -34,8 +34,11 @@ def call_text(name: str, /, **arguments: object) -> str:
     return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
 
 
-def write_calling_model(path: Path, answers: Mapping[str, str]) -> Path:
-    """Writes a model that gives one of these answers to a message with the word for it."""
+def write_calling_model(path: Path, answers: Mapping[str, str], written: Mapping[str, str] | None = None) -> Path:
+    """Writes a model that gives one of these answers to a message with the word for it.
+
+    `written` has the texts that follow tokens which a grammar dictated.
+    """
     letters = [chr(ord("A") + number) for number in range(len(answers) + 2)]
     words = [
         f"elif '{word}' in messages[-1]['content'] %}}{letter}"
@@ -45,4 +48,7 @@ def write_calling_model(path: Path, answers: Mapping[str, str]) -> Path:
     texts = [text.replace(" ", "Ġ").replace("\n", "Ċ") for text in (DONE, HELLO, *answers.values())]
     successors = {letter: {text: 1.0} for letter, text in zip(letters, texts, strict=True)}
     successors |= {text: {"<|im_end|>": 1.0} for text in texts}
+    for token, text in (written or {}).items():
+        successors[token] = {text: 1.0}
+        texts.append(text)
     return write_successors(path, successors, texts, template=template, controls=())

@@ -36,16 +36,19 @@ _NODE: Final = "node@24"
 _NOTE: Final = "echo noon > notes.txt"
 _ANSWERS: Final = {
     "What is the weather in Rome?": call_text("get_weather", city="Rome"),
-    "Describe Rome as JSON": json.dumps({"name": "Rome", "river": "Tiber"}),
-    "Which City": call_text("City", name="Rome", river="Tiber"),
-    "Which PartialCity": call_text("PartialCity", name="Rome", river="Tiber"),
-    "the final result": call_text("final_result", name="Rome", river="Tiber"),
+    "Describe Rome as JSON": json.dumps({"name": "Rome"}),
+    "Which City": call_text("City", name="Rome"),
+    "Which PartialCity": call_text("PartialCity", name="Rome"),
+    "the final result": call_text("final_result", name="Rome"),
     "replace the word": "greeting.txt\n```\nGood noon\n```\n",
     "Use exec_command": call_text("exec_command", cmd=_NOTE),
     "Use bash": call_text("bash", command=_NOTE, description="Write a note"),
     "Use run_shell_command": call_text("run_shell_command", command=_NOTE, is_background=False),
 }
 """The scripted answers to messages with these words."""
+
+_WRITTEN: Final = {'"': 'Rome"'}
+"""The only string of an answer whose other texts a schema dictates."""
 
 _HIDDEN: Final = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 _QUIET: Final = {
@@ -193,7 +196,7 @@ def main() -> int:
     options = parser.parse_args()
     well = True
     with tempfile.TemporaryDirectory() as work:
-        model = options.model or write_calling_model(Path(work) / "scripted.gguf", _ANSWERS)
+        model = options.model or write_calling_model(Path(work) / "scripted.gguf", _ANSWERS, _WRITTEN)
         threads = () if options.model else ("-t", "1")
         with real_server("-m", model, "-c", _CONTEXT, *threads) as server:
             scripted = str(int(options.model is None))

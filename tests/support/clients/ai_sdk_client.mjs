@@ -18,7 +18,9 @@ const tried = (what, holds, got) => {
   }
   console.log(what);
 };
-const answered = (what, text, expected) => tried(what, scripted ? text.trim() === expected : text.trim(), text);
+// A real model may answer a result with another call, which has no text.
+const answered = (what, text, expected) =>
+  tried(what, scripted ? text.trim() === expected : text.trim() || expected === CLIENT_CHECK_DONE, text);
 
 const provider = createOpenAICompatible({
   name: "local",
@@ -35,9 +37,9 @@ const stream = streamText({ ...common, prompt: "Say hello." });
 answered("stream", await stream.text, CLIENT_CHECK_HELLO);
 tried("usage of a stream", (await stream.usage).outputTokens > 0, await stream.usage);
 
-const schema = z.object({ name: z.string(), river: z.string() });
-const prompt = "Describe Rome as JSON with its name and its river.";
-const isRome = (city) => (scripted ? city.name === "Rome" && city.river === "Tiber" : city);
+const schema = z.object({ name: z.string() });
+const prompt = "Describe Rome as JSON with its name.";
+const isRome = (city) => (scripted ? city.name === "Rome" : city);
 const { object } = await generateObject({ ...common, prompt, schema });
 tried("object", isRome(object), object);
 const objects = streamObject({ ...common, prompt, schema });

@@ -12,7 +12,6 @@ class City(BaseModel):
     """A city."""
 
     name: str
-    river: str
 
 
 messages = Anthropic(base_url=SERVER, api_key="none", max_retries=0).messages
@@ -31,13 +30,14 @@ asked = messages.create(model="any", max_tokens=200, messages=question, tools=TO
 tried("call", asked.stop_reason == "tool_use" and call.name == "get_weather" and call.input["city"], asked)
 result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": "sunny"}]}
 said = [*question, {"role": "assistant", "content": asked.content}, result]
-answered("result", messages.create(model="any", max_tokens=64, messages=said, tools=TOOLS).content[0].text, DONE)
+last = messages.create(model="any", max_tokens=64, messages=said, tools=TOOLS)
+answered("result", "".join(block.text for block in last.content if block.type == "text"), DONE)
 with messages.stream(
     model="any", max_tokens=200, messages=question, tools=TOOLS, tool_choice={"type": "any"}
 ) as stream:
     (call,) = (block for block in stream.get_final_message().content if block.type == "tool_use")
 tried("call in a stream", call.name == "get_weather" and call.input["city"], call)
 
-describe = [{"role": "user", "content": "Describe Rome as JSON with its name and its river."}]
+describe = [{"role": "user", "content": "Describe Rome as JSON with its name."}]
 city = messages.parse(model="any", max_tokens=200, messages=describe, output_format=City).parsed_output
-tried("parse", city == City(name="Rome", river="Tiber") if SCRIPTED else city, city)
+tried("parse", city == City(name="Rome") if SCRIPTED else city, city)

@@ -10,11 +10,10 @@ class City(BaseModel):
     """A city."""
 
     name: str
-    river: str
 
 
-ROME = {"name": "Rome", "river": "Tiber"}
-TEXT = "Describe Rome as JSON with its name and its river."
+ROME = {"name": "Rome"}
+TEXT = "Describe Rome as JSON with its name."
 PROMPTS = {
     instructor.Mode.TOOLS: ("Which City is the capital of Italy?", "Which PartialCity is the capital of Italy?"),
     instructor.Mode.JSON: (TEXT, TEXT),

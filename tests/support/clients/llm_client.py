@@ -29,5 +29,5 @@ tried("usage", json.loads(llm("logs", "--json", "-n", "1"))[0]["output_tokens"] 
 answered("tool", llm("-m", "local", "--functions", WEATHER, "What is the weather in Rome?"), DONE)
 calls = json.loads(llm("logs", "--json", "-n", "0"))
 tried("call", any(each["tool_calls"] for each in calls) or not SCRIPTED, calls)
-city = json.loads(llm("-m", "local", "--schema", "name, river", "Describe Rome as JSON with its name and its river."))
-tried("schema", city == {"name": "Rome", "river": "Tiber"} if SCRIPTED else city, city)
+city = json.loads(llm("-m", "local", "--schema", "name str", "Describe Rome as JSON with its name."))
+tried("schema", city == {"name": "Rome"} if SCRIPTED else city, city)

@@ -12,7 +12,6 @@ class City(BaseModel):
     """A city."""
 
     name: str
-    river: str
 
 
 client = OpenAI(base_url=API, api_key="none", max_retries=0)
@@ -43,9 +42,9 @@ tried(
     call,
 )
 
-describe = [{"role": "user", "content": "Describe Rome as JSON with its name and its river."}]
+describe = [{"role": "user", "content": "Describe Rome as JSON with its name."}]
 city = chat.parse(model=model, messages=describe, response_format=City).choices[0].message.parsed
-tried("parse", city == City(name="Rome", river="Tiber") if SCRIPTED else city, city)
+tried("parse", city == City(name="Rome") if SCRIPTED else city, city)
 
 answered("responses", responses.create(model=model, input="Say hello.", max_output_tokens=64).output_text)
 with responses.stream(model=model, input="Say hello.", max_output_tokens=64) as stream:
@@ -58,4 +57,4 @@ tried("responses call", call.name == "get_weather", call)
 items += [*asked.output, {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}]
 answered("responses result", responses.create(model=model, input=items, tools=tools).output_text, DONE)
 city = responses.parse(model=model, input=describe, text_format=City).output_parsed
-tried("responses parse", city == City(name="Rome", river="Tiber") if SCRIPTED else city, city)
+tried("responses parse", city == City(name="Rome") if SCRIPTED else city, city)

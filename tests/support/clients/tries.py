@@ -33,9 +33,9 @@ def tried(what: str, holds: object, got: Any = "") -> None:
 
 
 def answered(what: str, text: str | None, scripted: str = HELLO) -> None:
-    """Reports an answer: the scripted one, or any text of a real model."""
+    """Reports an answer: the scripted one, or any text of a real model, which may answer a result with another call."""
     said = (text or "").strip()
-    tried(what, said == scripted if SCRIPTED else said, text)
+    tried(what, said == scripted if SCRIPTED else said or scripted == DONE, text)
 
 
 def noted() -> None:
