@@ -1,11 +1,11 @@
 """Learns from every round what passes cost and what is accepted, and puts it together for the next decision.
 
-`cost_model` has what the target's passes and the drafts take on this machine, `acceptance` how likely drafted tokens stand,
-and `policy` decides. Drafters are known by their traits. The evidence for a token is a "confidence", reported while
-drafting, the length of a "match", known before, or "nothing", and a drafter may be "certain". The cost is a pass for
-each "step", one for the whole "draft", or "nothing". `longest` limits drafts. Each round a drafter's Prospect says how
-many tokens are `unread`, how long its `match` is, whether that match is `resumed` after an edit, and in a `note` why it
-cannot draft.
+`cost_model` has what the target's passes and the drafts take on this machine, `acceptance` how likely drafted tokens
+stand, and `policy` decides. Drafters are known by their traits. The evidence for a token is a "confidence", reported
+while drafting, the length of a "match", known before, or "nothing", and a drafter may be "certain". The cost is a pass
+for each "step", one for the whole "draft", or "nothing". `longest` limits drafts. Each round a drafter's Prospect says
+how many tokens are `unread`, how long its `match` is, whether that match is `resumed` after an edit, and in a `note`
+why it cannot draft.
 """
 
 from __future__ import annotations
