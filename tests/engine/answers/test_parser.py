@@ -56,6 +56,8 @@ CALLS = [
     f"{{{OBJECT}",
     f"```json\n{{{OBJECT}}}\n```",
     f"<tool_call>\n{{{OBJECT}}}\n</tool_call>",
+    f'<tool_call>\n{OBJECT[:-1]}, "result": {{"sky": "clear"}}, "said": "it"}}\n</tool_call>',
+    f'{{{OBJECT[:-1]}, "result": "sunny"}}}}',
     f"[TOOL_CALLS][{OBJECT}]",
     f'[TOOL_CALLS] [{OBJECT[:-1]}, "id": "abcdefghi"}}]',
     f"[TOOL_CALLS]weather[ARGS]{ROME}",
