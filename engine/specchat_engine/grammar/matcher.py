@@ -6,14 +6,16 @@ Source: Moskal et al., "llguidance", https://github.com/guidance-ai/llguidance.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
-from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper
 from numpy.typing import NDArray
 
 from specchat_engine.errors import DecodeError, EngineError, SettingError
-from specchat_engine.grammar.source import LIMITS, explained, in_one_line, source_of
+from specchat_engine.grammar.source import explained, in_one_line, limits, source_of
+
+if TYPE_CHECKING:
+    from llguidance import LLMatcher, LLTokenizer
 
 
 class MatchedVocabulary(Protocol):
@@ -90,7 +92,9 @@ class MatcherState:
 
 def begin(text: str, tokenizer: LLTokenizer) -> MatcherState:
     """The beginning of a text that follows a grammar. Raises SettingError, in one line, if it cannot be used."""
-    matcher = LLMatcher(tokenizer, source_of(text), log_level=0, limits=LIMITS)
+    from llguidance import LLMatcher
+
+    matcher = LLMatcher(tokenizer, source_of(text), log_level=0, limits=limits())
     if matcher.is_error():
         raise SettingError(explained(text, matcher.get_error()))
     return MatcherState(matcher, tokenizer.vocab_size)
@@ -109,6 +113,8 @@ def tokenizer_of(vocabulary: MatchedVocabulary, shown: Mapping[int, bytes], enco
 
     Raises SettingError for a vocabulary without a token that ends an answer.
     """
+    from llguidance import LLTokenizer, TokenizerWrapper
+
     if not vocabulary.ends:
         raise SettingError("this vocabulary has no token that ends an answer: answers cannot follow a grammar")
     return LLTokenizer(TokenizerWrapper(_Tokens(vocabulary, shown, encode)), eos_token=sorted(vocabulary.ends))

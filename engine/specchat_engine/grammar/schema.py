@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from llguidance import LLMatcher
-
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.trial import try_apart
 
@@ -110,6 +108,8 @@ def may_explode(schema: Any) -> bool:
 
 
 def _validated(schema: Mapping[str, Any]) -> tuple[bool, list[str]]:
+    from llguidance import LLMatcher
+
     try:
         source = LLMatcher.grammar_from_json_schema(dict(schema))
         if may_explode(schema):
@@ -154,6 +154,8 @@ def _named(schema: Any, message: str) -> list[tuple[str, Any]]:
 
 def _unreadable(schema: Any) -> list[tuple[str, Any]]:
     """The patterns that a grammar cannot express, such as those that look ahead, with their places."""
+    from llguidance import LLMatcher
+
     return [
         (f"{place}/pattern", part["pattern"])
         for place, part in _parts(schema)

@@ -1,7 +1,7 @@
 """A grammar given as one text, and what llguidance reads of it.
 
 The text is a JSON schema if it begins with a brace or is `true`, a regular expression between slashes, Lark if it has
-a rule `start:`, else GBNF, llama.cpp's notation.
+a rule `start:`, else GBNF, llama.cpp's notation. llguidance is imported for the first grammar: most engines have none.
 """
 
 from __future__ import annotations
@@ -9,23 +9,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal
-
-from llguidance import LLMatcher, LLParserLimits
-from llguidance.gbnf_to_lark import gbnf_to_lark
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.schema import may_explode, parsed, prepared, refusal
 from specchat_engine.grammar.trial import try_apart
+
+if TYPE_CHECKING:
+    from llguidance import LLParserLimits
 
 MAX_LENGTH: Final = 200_000
 """The longest grammar in characters."""
 
 MAX_SCHEMA: Final = 1_000_000
 """The longest JSON schema in characters."""
-
-LIMITS: Final = LLParserLimits(verbose_errors=False)
-"""llguidance's own limits, with errors that do not repeat the grammar."""
 
 _LARK: Final = re.compile(r"(?m)^\s*(%llguidance\b|start\s*(\[[^\]\n]*\])?\s*:(?!:=))")
 _SYMBOL: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\r\n]*|[A-Za-z0-9_-]+|\.', re.DOTALL)
@@ -52,6 +49,8 @@ def syntax_of(text: str) -> Syntax:
 
 def source_of(text: str) -> str:
     """The text as llguidance reads it. Raises SettingError, in one line, for a text that cannot be converted."""
+    from llguidance import LLMatcher
+
     syntax = syntax_of(text)
     most = MAX_SCHEMA if syntax == "json" else MAX_LENGTH
     if len(text) > most:
@@ -69,6 +68,13 @@ def source_of(text: str) -> str:
             return LLMatcher.grammar_from_lark(text)
 
 
+def limits() -> LLParserLimits:
+    """llguidance's own limits, with errors that do not repeat the grammar."""
+    from llguidance import LLParserLimits
+
+    return LLParserLimits(verbose_errors=False)
+
+
 def literal(text: str) -> str:
     """A text as literals of Lark, line ends at its start apart: llguidance reads the longest literal and never less."""
     rest = text.lstrip("\n")
@@ -77,7 +83,9 @@ def literal(text: str) -> str:
 
 def check_grammar(text: str) -> None:
     """Raises SettingError, in one line, for a grammar that no model can follow."""
-    is_error, messages = LLMatcher.validate_grammar_with_warnings(source_of(text), limits=LIMITS)
+    from llguidance import LLMatcher
+
+    is_error, messages = LLMatcher.validate_grammar_with_warnings(source_of(text), limits=limits())
     if is_error:
         raise SettingError(explained(text, messages[0]))
 
@@ -105,6 +113,8 @@ def in_one_line(error: str) -> str:
 
 
 def _schema_source(text: str) -> str:
+    from llguidance import LLMatcher
+
     schema = parsed(text)
     if isinstance(schema, dict) and "grammars" in schema:
         return text
@@ -122,6 +132,8 @@ def _lark_of_gbnf(text: str) -> str:
 
     llguidance's lexer never goes back behind a lexeme that it has begun, so longer ones would exclude texts.
     """
+    from llguidance.gbnf_to_lark import gbnf_to_lark
+
     plain = _SYMBOL.sub(lambda symbol: _plain(symbol[0]), text)
     try:
         whole = str(gbnf_to_lark(f"{plain}\nroot ::= {_ROOT}\n"))

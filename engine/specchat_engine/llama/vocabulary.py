@@ -6,16 +6,18 @@ import ctypes
 from collections.abc import Mapping
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from llguidance import LLTokenizer
 from numpy.typing import NDArray
 
 from specchat_engine.errors import DecodeError
 from specchat_engine.grammar.matcher import MatcherState, begin, tokenizer_of
 from specchat_engine.llama.library import api
 from specchat_engine.prompt.encoding import encode_text
+
+if TYPE_CHECKING:
+    from llguidance import LLTokenizer
 
 _CONTROL_ATTRIBUTES = 1 << 0 | 1 << 3
 """LLAMA_TOKEN_ATTR_UNKNOWN and LLAMA_TOKEN_ATTR_CONTROL: llama.cpp reads their texts as tokens only on request.
