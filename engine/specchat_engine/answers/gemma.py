@@ -15,6 +15,7 @@ from typing import Any, Final
 from specchat_engine.answers.json_calls import JsonObject, escaped
 from specchat_engine.answers.parameter_types import as_json
 from specchat_engine.answers.parts import held_back
+from specchat_engine.grammar.schema import step_to
 from specchat_engine.grammar.source import literal
 
 QUOTE: Final = '<|"|>'
@@ -181,8 +182,7 @@ class GemmaRules:
         """The listed properties in order, some of them required, with commas between those that are present."""
         first = later = '""'
         for name in reversed(part["properties"]):
-            step = name.replace("~", "~0").replace("/", "~1")
-            member = f'{literal(_key_text(name))} ":" {self.of(f"{place}/properties/{step}")}'
+            member = f'{literal(_key_text(name))} ":" {self.of(f"{place}/properties/{step_to(name)}")}'
             needed = name in part.get("required", ())
             as_first, as_later = f"{member} {later}", f'"," {member} {later}'
             first = self._rule(as_first if needed else f"{as_first} | {first}")

@@ -15,7 +15,7 @@ from specchat_engine.answers.notations import NOTATIONS, Parameters, Written, ru
 from specchat_engine.answers.parameter_types import kinds_of, listed
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.awaited import GrammarStart
-from specchat_engine.grammar.schema import check_schema, lenient, part_of, prepared
+from specchat_engine.grammar.schema import check_schema, lenient, part_of, prepared, step_to
 from specchat_engine.grammar.source import literal, named
 from specchat_engine.prompt.messages import function_of
 
@@ -141,8 +141,7 @@ class _ToolGrammar:
                 value = name
                 self._lines += _until(tags.closes, value)
             else:
-                step = key.replace("~", "~0").replace("/", "~1")
-                inner = part_of(schema, f"#/properties/{step}")
+                inner = part_of(schema, f"#/properties/{step_to(key)}")
                 value = f"{self._json(function, name, inner, {})} {closes}"
             rule = f"{rule_of(tags.opens, key)} {value} {rule_of(tags.after, key)}"
             rules.append(rule if key in required else f"({rule})?")

@@ -196,7 +196,7 @@ class JsonCall:
     def _begin_value(self, character: str) -> None:
         key = self._key
         usual = {"name": '"', "arguments": '{"'}.get(key, character)
-        is_known = key in _KEYS or self._told  # some models write what they expect of the call behind its arguments
+        is_known = key in _KEYS or self._told  # some models write what they expect of the call after its arguments
         self._failed |= not is_known or key in self._seen or character not in usual
         self._seen.add(key)
         self._value = ""

@@ -12,18 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import DecodeError, EngineError, SettingError
+from specchat_engine.grammar.constraint import GrammarVocabulary
 from specchat_engine.grammar.source import explained, in_one_line, limits, source_of
 
 if TYPE_CHECKING:
     from llguidance import LLMatcher, LLTokenizer
 
 
-class MatchedVocabulary(Protocol):
-    """What llguidance needs of a vocabulary."""
-
-    @property
-    def size(self) -> int:
-        """The number of tokens; ids start at 0."""
+class MatchedVocabulary(GrammarVocabulary, Protocol):
+    """A vocabulary with what llguidance needs of it."""
 
     @property
     def ends(self) -> Set[int]:
@@ -32,13 +29,6 @@ class MatchedVocabulary(Protocol):
     @property
     def silent(self) -> NDArray[np.bool_]:
         """Which tokens [size] are control tokens that print nothing."""
-
-    @property
-    def letters(self) -> Mapping[int, int]:
-        """The id of the token that is a byte and nothing else, by the byte."""
-
-    def piece(self, token: int) -> bytes:
-        """The bytes of a token, none for a control token."""
 
 
 class MatcherState:

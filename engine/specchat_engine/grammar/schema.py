@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from specchat_engine.errors import SettingError
@@ -63,8 +64,18 @@ def lenient(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
 
     If there are any, it has the whole schema under `WHOLE`.
 
-    Raises SettingError, in one line, if no grammar can be made of it.
+    The latest results are kept: agents send the same tools with every request. Raises SettingError, in one line, if no
+    grammar can be made of it.
     """
+    try:
+        return _lenient(json.dumps(schema))
+    except RecursionError:
+        raise SettingError(refusal(schema, "recursion limit")) from None
+
+
+@lru_cache(256)
+def _lenient(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    schema = json.loads(text)
     ignored = [place for place, _ in _unreadable(schema)]
     usable = prepared(_without(schema, ignored) if ignored else schema, is_lenient=True)
     is_error, messages = _validated(usable)
@@ -130,7 +141,7 @@ def _parts(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         inner: list[tuple[str, Any]] = [(key, part[key]) for key in _ALONE if key in part]
         for key in _IN_MAPS:
             if isinstance(part.get(key), dict):
-                inner += [(f"{key}/{_step(name)}", each) for name, each in part[key].items()]
+                inner += [(f"{key}/{step_to(name)}", each) for name, each in part[key].items()]
         for key in _IN_LISTS:
             if isinstance(part.get(key), list):
                 inner += [(f"{key}/{index}", each) for index, each in enumerate(part[key])]
@@ -234,7 +245,8 @@ def _moved(schema: Any) -> Any:
     }
 
 
-def _step(name: str) -> str:
+def step_to(name: str) -> str:
+    """Returns the step of a JSON pointer to a property with this name."""
     return name.replace("~", "~0").replace("/", "~1")
 
 

@@ -273,10 +273,12 @@ class Planner:
         """How many tokens a draft may have beside its chain, which with a fixed k has `longest` tokens."""
         if not self._allowed.verifier.walk or (settings.tree == AUTO and settings.k != AUTO):
             return 0
-        most = max(0, min(self._most_branches, self._room(context) - longest))
+        most = min(self._most_branches, self._room(context) - longest)
         if settings.k != AUTO:
-            most = max(0, min(most, self._target.max_rows - 1 - longest))
-        return most if settings.tree == AUTO else min(most, settings.tree)
+            most = min(most, self._target.max_rows - 1 - longest)
+        if settings.tree != AUTO:
+            most = min(most, settings.tree)
+        return max(0, most)
 
     def _fixed(
         self, context: Context, settings: Settings, longest: int, longest_by: LimitedBy, sampler: Sampler, name: str
