@@ -57,12 +57,8 @@ class MatcherState:
     def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these token ids [n] may come here; never an id that the vocabulary does not have.
 
-        Raises DecodeError if the grammar is too complex here.
+        Where a token is forced, llguidance allows no other. Raises DecodeError if the grammar is too complex here.
         """
-        forced = self.forced
-        if forced is not None:
-            only: NDArray[np.bool_] = ids == forced
-            return only
         if self._mask is None:
             self._mask = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
             if self._matcher.is_error():
