@@ -39,6 +39,13 @@ def test_a_thought_ends_at_its_limit_and_the_answer_goes_on(draft: Any, limit: i
     assert session.notices == [f"the thought was closed at its limit of {limit} tokens (think-tokens)"]
 
 
+def test_the_closing_mark_is_drafted_since_nothing_else_may_follow() -> None:
+    session = conversation(saying(LONG), drafter="grammar", k=8, think_tokens=5, max_tokens=40)
+    rounds = list(session.answer(QUESTION, 0))
+    drafted = [token.text for each in rounds if each.source == "grammar" for token in each.drafted]
+    assert "".join(drafted) == "</think>"
+
+
 @pytest.mark.parametrize("limit", [0, 60])
 def test_a_thought_that_stays_below_its_limit_is_left_alone(limit: int) -> None:
     session = conversation(saying(LONG), saying(LONG), think_tokens=limit, max_tokens=80)

@@ -162,11 +162,11 @@ def test_a_choice_says_which_tools_may_or_must_be_called(
     assert request.tools.required == required
 
 
-@given(st.sets(st.integers(1, 6)))
-def test_how_many_tokens_reason_does_not_depend_on_the_rounds_that_brought_them(cuts: set[int]) -> None:
-    texts = ["<think>", "the", " user", "</think>", "\n\n", "I", " look"]
+@given(st.sets(st.integers(1, 5)), st.booleans())
+def test_how_many_tokens_reason_does_not_depend_on_the_rounds_that_brought_them(cuts: set[int], opened: bool) -> None:
+    texts = [*([] if opened else ["<think>"]), "the", " user", "</think>", "\n\n", "I", " look"]
     reader = AnswerReader(Generate((ChatMessage("user", "weather?"),), seed=1, settings=Settings()), AnswerFormat())
-    reader.read(Started({"prompt_tokens": 3}))
+    reader.read(Started({"prompt_tokens": 3, "opens_reasoning": opened}))
     for index, (begin, end) in enumerate(pairwise([0, *sorted(cuts), len(texts)])):
         reader.read(made_round(index, texts[begin : end - 1], texts[end - 1]))
-    assert reader.figures.reasoning_tokens == 4
+    assert reader.figures.reasoning_tokens == len(texts) - 3
