@@ -1,15 +1,17 @@
 """Measures specchat on a GPU, part by part: `PYTHONPATH=tests python -m benchmarks.gpu FOLDER --server LLAMA_SERVER`.
 
 Each part is a program of its own with a time limit: one that fails or takes too long does not cost the others. Their
-output goes to files in FOLDER; the table at the end says how each ended. Models are grown first, into FOLDER/models:
-they compute what the built-in pair computes at a real model's cost, and their drafts guess less well by noise. With the
-default sizes all parts together take about ten minutes on an H100; `--small` rehearses them on two CPU cores.
+output goes to files in FOLDER; the table at the end, in Markdown, says how each ended and has its most telling lines.
+Models are grown first, into FOLDER/models: they compute what the built-in pair computes at a real model's cost, and
+their drafts guess less well by noise. With the default sizes all parts together take about ten minutes on an H100;
+`--small` rehearses them on two CPU cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,17 +29,22 @@ VOCABULARY = 151_936
 _LEAST_S = 5.0
 """With less time than this no part is begun."""
 
+_WIDTHS = r"^ *(1|2|5|9|17|33) tokens|copy|\["
+_ARMS = r"^(all kinds|Use )|^ {11}\w[^▒]*$"
+"""The lines that tell of passes by width, and of the arms of `specchat bench`."""
+
 NOISE = {"90": 0.0, "75": 0.16, "60": 0.22}
 """Relative to the spread of the draft's weights, by the α in per cent that it leaves on the benchmark's prompts."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A program, its arguments and its limit in seconds."""
+    """A program, its arguments and its limit in seconds. `telling` matches the lines of its output for the table."""
 
     name: str
     limit_s: int
     words: Sequence[str]
+    telling: str = ""
     beside: bool = False
     """Whether it runs beside the part before it."""
 
@@ -92,42 +99,42 @@ def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]
     tokens, depths = str(sizes.tokens), ("--depths", *map(str, sizes.depths))
     pairs = {name: listed(folder, f"grow-{name}") for name in (*NOISE, "large", "mixture")}
     pairs = {name: files for name, files in pairs.items() if len(files) > 1}
-    yield Part("doctor", 30, ("-m", "specchat", "doctor"))
+    yield Part("doctor", 30, ("-m", "specchat", "doctor"), "GPU|llama.cpp")
     for name in [name for name in ("90", "large", "mixture") if name in pairs]:
-        yield Part(f"widths-{name}", 60, ("-m", "benchmarks.widths", "-m", pairs[name][0], *depths))
+        yield Part(f"widths-{name}", 60, ("-m", "benchmarks.widths", "-m", pairs[name][0], *depths), _WIDTHS)
     if server:
-        only = ("--server-only", "plain", "draft 4", "draft 8", "draft 16", "ngram-mod")
+        only = ("--server-only", "plain", "draft 4", "draft 8", "draft 16", "draft 8 drawn on the host", "ngram-mod")
         usual = ("--server", str(server), "--each", "1", "-n", tokens)
         without = ("--without", "llama-cpp-python", "transformers")
         for name, files in pairs.items():
             written = ("--json", str(folder / f"peers-{name}.jsonl"))
-            yield Part(
-                f"peers-{name}", 120, ("-m", "benchmarks.peers", *_pair(files), *usual, *only, *without, *written)
-            )
+            heads = ("eagle3 4", "--head", *files[2:]) if files[2:] else ()
+            words = ("-m", "benchmarks.peers", *_pair(files), *usual, *only, *heads, *without, *written)
+            yield Part(f"peers-{name}", 120, words, "^specchat .* is |^temperature|│ (plain|hybrid)")
     if files := pairs.get("90"):
-        yield Part("widths-draft", 30, ("-m", "benchmarks.widths", "-m", files[1], *depths))
-        yield Part("overhead", 60, ("-m", "benchmarks.overhead", *_pair(files), "--repeats", "1"))
+        yield Part("widths-draft", 30, ("-m", "benchmarks.widths", "-m", files[1], *depths), _WIDTHS)
+        yield Part("overhead", 60, ("-m", "benchmarks.overhead", *_pair(files), "--repeats", "1"), "^T ")
         samplers = ("-m", "benchmarks.device_samplers", "-m", files[0], "--answers", "20")
-        yield Part("samplers", 60, samplers)
-        yield Part("placements", 60, ("-m", "benchmarks.placements", *_pair(files)))
+        yield Part("samplers", 60, samplers, "a pass|equal")
+        yield Part("placements", 60, ("-m", "benchmarks.placements", *_pair(files)), "GB|tokens/s")
         bench = ("-m", "specchat", "bench", *_pair(files), "-n", tokens, "--repeats", "1")
-        yield Part("trees", 60, (*bench, "--arms", "none,model:auto", "--tree", "auto"))
+        yield Part("trees", 60, (*bench, "--arms", "none,model:4,model:auto", "--tree", "auto"), _ARMS)
         for head in files[2:]:
             heads = ("--head", head, "--arms", "none,eagle3:4,eagle3:auto,hybrid:auto")
-            yield Part("heads", 120, (*bench, *heads))
+            yield Part("heads", 120, (*bench, *heads), _ARMS)
     if files := pairs.get("75"):
-        yield Part(
-            "verify", 120, ("-m", "specchat", "verify", *_pair(files), "--kind", "facts", "--prompts", "1", "-n", "48")
-        )
+        words = ("-m", "specchat", "verify", *_pair(files), "--kind", "facts", "--prompts", "1", "-n", "48")
+        yield Part("verify", 120, words, "answers|noise|unexplained")
         if server:
-            yield Part("parallel", 90, ("-m", "benchmarks.parallel", *_pair(files), "--server", str(server)))
+            yield Part("parallel", 90, ("-m", "benchmarks.parallel", *_pair(files), "--server", str(server)), "│")
     if files := pairs.get("mixture"):
         for experts in ("0", "-1"):
             words = ("-m", "specchat", "bench", *_pair(files), "-ncmoe", experts, "-n", tokens, "--repeats", "1")
-            yield Part(f"experts{experts}", 60, (*words, "--arms", "none,hybrid:auto"))
+            yield Part(f"experts{experts}", 60, (*words, "--arms", "none,hybrid:auto"), _ARMS)
     short = ("-n", tokens, "--each", "1", "--repeats", "1", "--sizes", "80x24")
-    yield Part("app", 120, ("-m", "benchmarks.drawing", *_pair(pairs.get("90", [])), *short))
-    yield Part("tests", 240, ("-m", "pytest", "-q", "-n", "8", "tests/engine", "--ignore", "tests/engine/training"))
+    yield Part("app", 120, ("-m", "benchmarks.drawing", *_pair(pairs.get("90", [])), *short), "^[|] ")
+    tests = ("-m", "pytest", "-q", "-n", "8", "tests/engine", "--ignore", "tests/engine/training")
+    yield Part("tests", 240, tests, "^(FAILED|ERROR)|passed|failed")
 
 
 def _pair(files: Sequence[str]) -> tuple[str, ...]:
@@ -135,12 +142,40 @@ def _pair(files: Sequence[str]) -> tuple[str, ...]:
     return ("-m", files[0], "-d", files[1]) if files else ()
 
 
+@dataclass(frozen=True)
+class Ended:
+    """How a part ended after some seconds, and the lines of its output that tell most."""
+
+    part: Part
+    seconds: float
+    how: str
+    lines: Sequence[str] = ()
+
+    @property
+    def well(self) -> bool:
+        """Whether it did all that it should."""
+        return self.how == "done"
+
+    @property
+    def row(self) -> str:
+        """It as a row of a table in Markdown."""
+        lines = "<br>".join(f"`{line}`" for line in self.lines)
+        return f"| {self.part.name} | {self.seconds:.0f} s | {self.how} | {lines} |"
+
+
+def _told(out: Path, telling: str) -> list[str]:
+    """The lines of an output that match, without the strokes that would end a cell of a table."""
+    lines = out.read_text(errors="replace").splitlines() if telling else []
+    return [re.sub(r" *[|│] *", "  ", line).strip() for line in lines if re.search(telling, line)]
+
+
 class Running:
     """A part that runs."""
 
     def __init__(self, part: Part, folder: Path, left_s: float) -> None:
         self.part, self._limit_s, self._begun = part, min(part.limit_s, left_s), time.monotonic()
-        with (folder / f"{part.name}.txt").open("w") as out:
+        self._out = folder / f"{part.name}.txt"
+        with self._out.open("w") as out:
             environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
             self._process = subprocess.Popen(
                 [sys.executable, *part.words],
@@ -150,8 +185,8 @@ class Running:
                 start_new_session=True,
             )
 
-    def wait(self) -> bool:
-        """Waits for its end, or ends it with all that it started; prints how it ended, and says whether well."""
+    def wait(self) -> Ended:
+        """Waits for its end, or ends it with all that it started."""
         try:
             code = self._process.wait(max(0.0, self._begun + self._limit_s - time.monotonic()))
             ended = "done" if code == 0 else f"exit code {code}"
@@ -159,8 +194,7 @@ class Running:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             ended = f"stopped after {self._limit_s:.0f} s"
-        print(f"{self.part.name:16} {time.monotonic() - self._begun:6.1f} s  {ended}", flush=True)
-        return ended == "done"
+        return Ended(self.part, time.monotonic() - self._begun, ended, _told(self._out, self.part.telling))
 
 
 def main() -> int:
@@ -174,25 +208,35 @@ def main() -> int:
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     end, sizes = time.monotonic() + asked.seconds, SMALL if asked.small else REAL
-    failed = run_all(growing(sizes, asked.folder / "models"), asked.folder, end)
+    ended = run_all(growing(sizes, asked.folder / "models"), asked.folder, end)
     measured = measuring(sizes, asked.folder, asked.server)
     wanted = (part for part in measured if not asked.only or part.name.startswith(tuple(asked.only)))
-    return 1 if failed + run_all(wanted, asked.folder, end) else 0
+    ended += run_all(wanted, asked.folder, end)
+    table = "\n".join(["| part | time | ended | lines |", "| --- | ---: | --- | --- |", *(each.row for each in ended)])
+    (asked.folder / "table.md").write_text(f"{table}\n")
+    print(table)
+    return 0 if all(each.well for each in ended) else 1
 
 
-def run_all(parts: Iterable[Part], folder: Path, end: float) -> int:
-    """Runs the parts until a time of the monotonic clock; returns how many of them did not end well."""
-    failed, running = 0, list[Running]()
+def run_all(parts: Iterable[Part], folder: Path, end: float) -> list[Ended]:
+    """Runs the parts until a time of the monotonic clock, and prints how each ended."""
+    ended, running = list[Ended](), list[Running]()
+
+    def wait() -> None:
+        for each in running:
+            ended.append(each.wait())
+            print(f"{each.part.name:16} {ended[-1].seconds:6.1f} s  {ended[-1].how}", file=sys.stderr, flush=True)
+        running.clear()
+
     for part in parts:
         if not part.beside:
-            failed += sum(not each.wait() for each in running)
-            running.clear()
+            wait()
         if (left := end - time.monotonic()) < _LEAST_S:
-            print(f"{part.name:16} left out: the time is over")
-            failed += 1
+            ended.append(Ended(part, 0.0, "left out: the time is over"))
         else:
             running.append(Running(part, folder, left))
-    return failed + sum(not each.wait() for each in running)
+    wait()
+    return ended
 
 
 if __name__ == "__main__":

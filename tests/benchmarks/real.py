@@ -26,7 +26,7 @@ from pathlib import Path
 
 from benchmarks.peers.__main__ import BASE, OWN_PLAIN, line_of, tasks_of
 from benchmarks.peers.contest import Measured, Result, Runner, Standing, Task, standings
-from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
+from benchmarks.peers.llama_server import WITHOUT_HEAD, LlamaServer
 from benchmarks.peers.specchat_runner import Specchat, open_engine
 from specchat.bench.plan import Arm
 from specchat_engine import Engine, Message
@@ -36,7 +36,7 @@ from support.real_models import DRAFT, TARGET, find
 NEW, ONE = "new sessions", "one session"
 ARMS = ("none", "hybrid:auto", "lookup:3", "lookup:7", "lookup:15", "model:3")
 REMEMBERING = ("none", "hybrid:auto")
-SERVERS = {NEW: (*CONFIGURATIONS,), ONE: ("plain", "ngram-mod")}
+SERVERS = {NEW: (*WITHOUT_HEAD,), ONE: ("plain", "ngram-mod")}
 """Of the server's types only `ngram-mod` keeps anything from one request to the next."""
 
 Starts = Mapping[tuple[str, str], Callable[[], Runner]]
@@ -140,7 +140,7 @@ def read(results: Path, session: str) -> dict[tuple[str, str], dict[Task, Result
 def common(measured: Measured) -> Measured:
     """The answers to prompts that all configurations have answered, in the order of the table."""
     shared = set.intersection(*(set(answers) for answers in measured.values()))
-    rows = [("specchat", Arm.parse(text).label) for text in ARMS] + [("llama-server", name) for name in CONFIGURATIONS]
+    rows = [("specchat", Arm.parse(text).label) for text in ARMS] + [("llama-server", name) for name in WITHOUT_HEAD]
     return {
         key: {task: measured[key][task] for task in measured[key] if task in shared} for key in rows if key in measured
     }

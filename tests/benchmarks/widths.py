@@ -1,8 +1,9 @@
 """Measures the time of passes over 1 to 33 tokens, and the largest possible speed-up of a copy.
 
 Widths come in random order. Each pass is made twice and the second counts. Prints medians, in milliseconds and relative
-to a pass over one token. A copy takes the time of its prompt, which drafting cannot shorten, and for each token at
-least the time per token of the best of these passes. `PYTHONPATH=tests python -m benchmarks.widths [-m TARGET]`.
+to a pass over one token, also as a curve for the catalog. A copy takes the time of its prompt, which drafting cannot
+shorten, and for each token at least the time per token of the best of these passes.
+`PYTHONPATH=tests python -m benchmarks.widths [-m TARGET]`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from statistics import median
 from time import perf_counter_ns
 
 from specchat_assets import builtin_pair
+from specchat_assets.catalog import catalog
 from specchat_engine import Engine, LoadOptions
 from specchat_engine.models import SessionModel
 from specchat_engine.policy.calibration import pass_ms
@@ -41,6 +43,8 @@ def main() -> None:
                 print(
                     f"{width:3} tokens {took:8.2f} ms {units:6.2f} × plain {units / width:5.2f} each, after {depth:,}"
                 )
+            known = catalog().costs.widths
+            print(f"{engine.target.quantisation} = {[round(times[width] / plain, 2) for width in known]}")
             report_copy(median(reading), asked.prompt, asked.answer, times)
 
 

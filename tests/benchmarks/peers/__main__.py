@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.peers.contest import Measured, Result, Runner, Task, best_of, standings
-from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
+from benchmarks.peers.llama_server import CONFIGURATIONS, WITHOUT_HEAD, LlamaServer
 from benchmarks.peers.specchat_runner import Specchat, as_read, open_engine, prompt_ids, said
 from specchat.bench.plan import PLAIN, Arm, read_prompts
 from specchat_assets import builtin_pair
@@ -24,6 +24,9 @@ from specchat_engine.threads.processors import read_processors
 BASE = ("llama-server", "plain")
 OURS, OWN_PLAIN = ("specchat", "hybrid auto"), ("specchat", "plain")
 REMEMBERING = ("specchat", "hybrid auto, one session")
+
+_LOG = 600
+"""How many characters of a server's log are shown if it does not start."""
 
 SHORTEST_TURN = 40
 """Earlier turns may lack this many tokens."""
@@ -82,6 +85,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--server", type=Path, help="path of llama.cpp's llama-server; left out if not given")
     parser.add_argument("-m", "--model", type=Path, help="target, the built-in one by default")
     parser.add_argument("-d", "--draft", type=Path)
+    parser.add_argument("--head", type=Path, help="an EAGLE-3 head, for the server's configurations with one")
     parser.add_argument("-t", "--threads", type=int, default=read_processors().cores)
     parser.add_argument("-n", "--max-tokens", type=int, default=256)
     parser.add_argument("--each", type=int, default=3, help="prompts of each kind")
@@ -89,7 +93,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--earlier", type=int, nargs="+", default=[0], help="tokens of earlier turns before a prompt")
     parser.add_argument("--prompts", type=Path, help="a file of prompts as for `specchat bench`")
     parser.add_argument("--without", nargs="*", default=[], help="tools to leave out: llama-cpp-python, transformers")
-    parser.add_argument("--server-only", nargs="*", default=[*CONFIGURATIONS], help="its configurations; default: all")
+    parser.add_argument("--server-only", nargs="*", help="its configurations; default: all that it can use")
     parser.add_argument("--json", type=Path, help="add the time of every answer to this file at once")
     return parser.parse_args()
 
@@ -100,8 +104,12 @@ def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: 
         yield Specchat(engine, arm)
     yield Specchat(engine, Arm("hybrid", "auto"), one_session=True)
     if asked.server:
-        for number, name in enumerate(asked.server_only):
-            yield LlamaServer(asked.server, target, draft, asked.threads, name, logs / f"{number}.log")
+        for number, name in enumerate(asked.server_only or (CONFIGURATIONS if asked.head else WITHOUT_HEAD)):
+            log = logs / f"{number}.log"
+            try:
+                yield LlamaServer(asked.server, target, draft, asked.threads, name, log, head=asked.head)
+            except RuntimeError as error:
+                print(f"left out: {error}\n{log.read_text(errors='replace')[-_LOG:]}", file=sys.stderr)
     if "llama-cpp-python" not in asked.without:
         from benchmarks.peers.llama_python import LOOKUPS, LlamaPython
 

@@ -20,6 +20,14 @@ CONFIGURATIONS: Mapping[str, Sequence[str]] = {
     "draft 4": ("--spec-type", "draft-simple", "--spec-draft-n-max", "4"),
     "draft 8": ("--spec-type", "draft-simple", "--spec-draft-n-max", "8"),
     "draft 16": ("--spec-type", "draft-simple", "--spec-draft-n-max", "16"),
+    "draft 8 drawn on the host": (
+        "--spec-type",
+        "draft-simple",
+        "--spec-draft-n-max",
+        "8",
+        "--no-spec-draft-backend-sampling",
+    ),
+    "eagle3 4": ("--spec-type", "draft-eagle3", "--spec-draft-n-max", "4"),
     "ngram-simple": ("--spec-type", "ngram-simple", "--spec-ngram-simple-size-n", "3"),
     "ngram-map-k": ("--spec-type", "ngram-map-k", "--spec-ngram-map-k-size-n", "3"),
     "ngram-map-k4v": ("--spec-type", "ngram-map-k4v", "--spec-ngram-map-k4v-size-n", "3"),
@@ -34,6 +42,7 @@ CONFIGURATIONS: Mapping[str, Sequence[str]] = {
         "3",
     ),
 }
+WITHOUT_HEAD = [name for name in CONFIGURATIONS if "eagle3" not in name]
 START_SECONDS = 120.0
 
 
@@ -43,7 +52,15 @@ class LlamaServer:
     peer = "llama-server"
 
     def __init__(
-        self, binary: Path, target: Path, draft: Path, threads: int, name: str, log: Path, parallel: int = 1
+        self,
+        binary: Path,
+        target: Path,
+        draft: Path,
+        threads: int,
+        name: str,
+        log: Path,
+        parallel: int = 1,
+        head: Path | None = None,
     ) -> None:
         """Starts the server, for so many answers at a time. Raises RuntimeError if it does not start."""
         self.name = name
@@ -52,7 +69,8 @@ class LlamaServer:
             port = probe.getsockname()[1]
         self._url = f"http://127.0.0.1:{port}"
         flags = CONFIGURATIONS[name]
-        pair = ["-md", str(draft), "-td", str(threads)] if "draft" in name else []
+        drafting = head if "eagle3" in name else draft if "draft" in name else None
+        pair = ["-md", str(drafting), "-td", str(threads)] if drafting else []
         command = [str(binary), "-m", str(target), *pair, "-t", str(threads), "-tb", str(threads)]
         command += [
             "-np",
