@@ -284,6 +284,11 @@ class Engine:
         return engine
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know about the models: a shorter context, a base model, how exact passes are."""
+        return tuple(filter(None, (self.shortened_because, self.base_because, self.exactness)))
+
+    @property
     def memory(self) -> SessionModel:
         """The target's memory, which all sessions share, to look at logits between two answers.
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Packs what `benchmarks.gpu` needs on a machine with a GPU, but without a network or a compiler:
 #   gpu_bundle.sh LIBRARIES OUT [PACKAGE ...]
-# LIBRARIES holds llama.cpp's libraries and llama-server, built from the pinned sources for that GPU. The packages are
+# LIBRARIES holds llama.cpp's libraries and llama-server, built from the pinned sources for that GPU. For an NVIDIA card
+# -DCMAKE_CUDA_ARCHITECTURES=90-real -DGGML_CUDA_COMPRESSION_MODE=none gives the smallest bundle. The packages are
 # those that Python lacks there, with all that they need (pip's --no-deps); PYTHON_VERSION is Python's there [3.12].
 # There: tar xf specchat-gpu.tar.xz && specchat-gpu/run.sh RESULTS
 set -euo pipefail
@@ -26,7 +27,7 @@ packages=$("$python" -c 'import llama_cpp, pathlib; print(pathlib.Path(llama_cpp
 cp -r "$packages"/llama_cpp "$packages"/llama_cpp_python-*.dist-info "$packages"/specchat-*.dist-info "$pack/site"
 rm -rf "$pack"/site/llama_cpp/lib && ln -s ../../lib "$pack/site/llama_cpp/lib"  # part of the binding looks only there
 if (($#)); then
-  platforms=(); for glibc in 39 35 34 28 24 17; do platforms+=(--platform "manylinux_2_${glibc}_x86_64"); done
+  platforms=(); for glibc in $(seq 39 -1 17); do platforms+=(--platform "manylinux_2_${glibc}_x86_64"); done
   "$python" -m pip download --quiet --no-deps --only-binary=:all: --python-version "${PYTHON_VERSION:-3.12}" \
     --implementation cp "${platforms[@]}" --platform manylinux2014_x86_64 --dest "$pack/wheels" "$@"
 fi
@@ -45,9 +46,10 @@ cuda=$(python3 -c 'import importlib.util as u, pathlib
 found = u.find_spec("nvidia")
 print(":".join(str(p) for place in (found.submodule_search_locations if found else ()) for p in pathlib.Path(place).glob("*/lib")))')
 export PYTHONPATH=$PWD/site:$PWD/app:$PWD/engine:$PWD/assets:$PWD/tests
-export LD_LIBRARY_PATH=$PWD/lib${cuda:+:$cuda}
+export LD_LIBRARY_PATH=$PWD/lib${cuda:+:$cuda}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 exec python3 -m benchmarks.gpu "$results" --server "$PWD/lib/llama-server" "$@"
 RUN
 chmod +x "$pack/run.sh"
-tar -C "$work" -cf - specchat-gpu | xz -T0 -6 > "$out/specchat-gpu.tar.xz"
+# Kernels are much alike, so a large dictionary makes them a tenth, if they are not compressed already.
+tar -C "$work" --exclude __pycache__ -cf - specchat-gpu | xz -T1 --lzma2=preset=6,dict=64MiB > "$out/specchat-gpu.tar.xz"
 ls -l "$out/specchat-gpu.tar.xz"

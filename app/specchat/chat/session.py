@@ -368,9 +368,8 @@ def load_notices(loaded: Loaded, *, first_time: bool) -> Iterator[tuple[str, boo
         yield f"Speculation is not possible: {loaded.plain_because}", True
     elif first_time and loaded.translated_because:
         yield loaded.translated_because, False
-    for text in (loaded.shortened_because, loaded.base_because, loaded.exactness):
-        if text:
-            yield text, False
+    for text in loaded.notices:
+        yield text, False
 
 
 def new_conversation(options: ChatOptions) -> Conversation:

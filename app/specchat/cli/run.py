@@ -68,12 +68,8 @@ def answer_once(
             say(f"speculation is off: {engine.plain_because}")
         elif engine.translated_because:
             say(engine.translated_because)
-        if engine.shortened_because:
-            say(engine.shortened_because)
-        if engine.base_because:
-            say(engine.base_because)
-        if engine.exactness:
-            say(engine.exactness)
+        for notice in engine.notices:
+            say(notice)
         recall(engine)
         session = engine.session(options.system, settings, options.seed)
         session.prediction = prediction

@@ -269,12 +269,11 @@ class Loaded:
 
     `refusal` says why the draft model was left out, None if it was not. `plain_because` says why this target cannot
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
-    `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
-    is what drafts from the target's hidden states, and `further` are the draft models beside the first.
-    `no_images_because` says why messages may have no images, empty if they may. `base_because` says why the target goes
-    on with a text instead of answering, empty if it answers. `exactness` is the engine's. `ends` are the tokens that
-    end an answer. `answer_format` says how the target writes reasoning and calls of tools, and `thinking` what its chat
-    template takes to think or not. `server` is where the models are, None for this machine.
+    `notices` are the engine's: what else the user should know. `head` is what drafts from the target's hidden states,
+    and `further` are the draft models beside the first. `no_images_because` says why messages may have no images, empty
+    if they may. `ends` are the tokens that end an answer. `answer_format` says how the target writes reasoning and
+    calls of tools, and `thinking` what its chat template takes to think or not. `server` is where the models are, None
+    for this machine.
     """
 
     target: ModelInfo
@@ -285,7 +284,7 @@ class Loaded:
     n_ctx: int
     plain_because: str = ""
     translated_because: str = ""
-    shortened_because: str = ""
+    notices: tuple[str, ...] = ()
     memory: MemoryUse = field(default_factory=MemoryUse)
     head: Head | None = None
     further: tuple[ModelInfo, ...] = ()
@@ -293,8 +292,6 @@ class Loaded:
     thinking: ThinkingSwitch = field(default_factory=ThinkingSwitch)
     server: ServerInfo | None = None
     no_images_because: str = ""
-    base_because: str = ""
-    exactness: str = ""
     ends: tuple[int, ...] = ()
 
     @property

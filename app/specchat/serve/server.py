@@ -73,8 +73,7 @@ def notices(loaded: Loaded, thinking: str = AUTO) -> list[str]:
     refused = f"the draft model was left out: {loaded.refusal}" if loaded.refusal else ""
     plain = f"speculation is off: {loaded.plain_because}" if loaded.plain_because else ""
     unheard = loaded.thinking.notice(thinking)
-    because = loaded.translated_because, loaded.shortened_because, loaded.base_because, loaded.exactness
-    return [each for each in (refused, plain, *because, unheard) if each]
+    return [each for each in (refused, plain, loaded.translated_because, *loaded.notices, unheard) if each]
 
 
 def prompt_log(stream: TextIO) -> PromptLog:

@@ -77,7 +77,7 @@ def test_why_memory_shortened_a_context_goes_out_with_the_loaded_pair(
     small = Machine((DeviceMemory("CPU", "cpu", 2**28, 2**28),))
     monkeypatch.setattr("specchat_engine.engine.this_machine", lambda: small)
     process.tell(1, Load(str(path), None, LoadOptions(threads=1)))
-    assert process.next(Loaded, 1).shortened_because.startswith("The context has ")
+    assert process.next(Loaded, 1).notices[0].startswith("The context has ")
 
 
 def test_nothing_is_kept_before_a_model_is_loaded() -> None:

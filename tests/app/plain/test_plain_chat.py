@@ -193,7 +193,7 @@ def test_a_model_that_cannot_be_loaded_ends_the_chat(chat: Chat) -> None:
 
 
 def test_what_is_special_about_a_loaded_pair_is_said(chat: Chat) -> None:
-    chat.client.load_events = (replace(LOADED, shortened_because="4,096 tokens fit", base_because="it goes on"),)
+    chat.client.load_events = (replace(LOADED, notices=("4,096 tokens fit", "it goes on")),)
     chat("Hi")
     assert {"4,096 tokens fit", "it goes on"} <= set(chat.notes.getvalue().splitlines())
 

@@ -30,10 +30,10 @@ async def test_another_target_is_loaded_without_the_draft_model_and_the_conversa
 async def test_a_context_that_memory_shortened_is_said_for_the_first_pair_and_for_later_ones(tmp_path: Path) -> None:
     other = tmp_path / "other.gguf"
     other.touch()
-    client = ScriptedClient(load_events=(replace(LOADED, shortened_because="4,096 tokens fit"),))
+    client = ScriptedClient(load_events=(replace(LOADED, notices=("4,096 tokens fit",)),))
     async with chat(client) as pilot:
         assert notices(pilot) == ["· 4,096 tokens fit"]
-        client.load_events = (replace(OTHER, shortened_because="2,048 tokens fit"),)
+        client.load_events = (replace(OTHER, notices=("2,048 tokens fit",)),)
         await command(pilot, f"/model {other}")
         assert notices(pilot)[-1] == "· 2,048 tokens fit"
 
