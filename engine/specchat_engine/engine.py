@@ -46,6 +46,7 @@ from specchat_engine.memory.snapshots import restore, save
 from specchat_engine.models import ALONE, SessionModel
 from specchat_engine.pair import Pair
 from specchat_engine.pairing import check_pair, is_assistant, read_state_head, several, what_drafts
+from specchat_engine.placing import placed
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
@@ -70,6 +71,7 @@ class Engine:
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
     `no_images_because` says why messages may have no images, empty if they may.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
+    `placed_because` says where the models were placed, if times decided that.
     `base_because` says why the target continues texts instead of answering, empty if it answers.
     `exactness` says what `LoadOptions.exact` achieved, empty if it is off.
     `threads` has the thread counts in force, and why they are fewer than usual.
@@ -97,7 +99,7 @@ class Engine:
         """
         self._plugins = with_installed(drafters or {})
         self.translated_because = translated_because
-        self.shortened_because = shortened_because
+        self.shortened_because, self.placed_because = shortened_because, ""
         self.options = options
         of_head = head[1] if head and isinstance(head[1], LlamaModel) and head[1] is not target else None
         self._target_model, self._head_model = target, of_head
@@ -244,6 +246,10 @@ class Engine:
         whys = [check_pair(header, draft_header) for _, draft_header in more]
         beside = [draft_header for _, draft_header in more]
         seeing = projector.stat().st_size if projector and projector.is_file() else 0
+        placed_because = ""
+        if options.placement == AUTO:
+            beside_it = (Path(draft), small) if draft and small else None
+            options, placed_because = placed(options, (Path(target), header), beside_it, this_machine(), progress)
         options, shortened = fit_context(header, small or of_head, options, this_machine(), beside, seeing)
         with ExitStack() as undo:
 
@@ -280,13 +286,14 @@ class Engine:
             elif chosen:
                 head = chosen, loaded(chosen.path, *there, header=of_head) if chosen.path else big
             engine = cls(big, model, options, because, shortened, drafters, head, stores, further, vision or blind)
+            engine.placed_because = placed_because
             undo.pop_all()
         return engine
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the models: a shorter context, a base model, how exact passes are."""
-        return tuple(filter(None, (self.shortened_because, self.base_because, self.exactness)))
+        return tuple(filter(None, (self.placed_because, self.shortened_because, self.base_because, self.exactness)))
 
     @property
     def memory(self) -> SessionModel:
@@ -479,13 +486,15 @@ class Engine:
     def identity(self) -> str:
         """What the record of a pair belongs to: the files, the build, the devices and the machine."""
         options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=0, threads_draft=0, mmproj=AUTO)
+        options = replace(options, placement="given")
         infos = (self.target, self.draft)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
             models.append(repr(self.head))
         identity = repr((models, llama_version(), self._processors, options, self._target.attention.flash))
         # Threads are no part of it. Older versions wrote "auto" for that, and their records have to be found again.
-        return identity.replace("threads=0, threads_draft=0", "threads='auto', threads_draft='auto'")
+        older = identity.replace("threads=0, threads_draft=0", "threads='auto', threads_draft='auto'")
+        return older.replace("placement='given', ", "")
 
     def use_threads(self, target: int, draft: int) -> None:
         """Changes the thread counts, as in LoadOptions, from the next pass on; any thread may call it.

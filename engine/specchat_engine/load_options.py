@@ -18,6 +18,7 @@ THREADS_LIMIT: Final = 512
 CONTEXT_LIMIT: Final = 2**24
 PARALLEL_LIMIT: Final = 64
 FLASH_ATTENTION: Final = ("auto", "on", "off")
+PLACEMENTS: Final = ("given", AUTO)
 CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q4_1", "q4_0")
 """The types in which the cache can hold keys and values, by llama.cpp's names."""
 PLAIN_CACHE_TYPES: Final = frozenset({"f32", "f16", "bf16"})
@@ -61,23 +62,25 @@ class LoadOptions:
     `threads` 0 takes one for each core, and fewer while other programs keep cores busy; any other number is kept.
     `threads_draft` 0 takes as many as the target uses. Threads alone can change without a reload: see
     `Engine.use_threads`. A prompt is read `batch_size` tokens at a time and computed `ubatch_size` at a time.
-    `flash_attention` and both cache types apply to both models. `devices` are llama.cpp's names, none meaning all;
-    `tensor_split` divides the target between several of them. `n_cpu_moe` keeps the experts of the target's first N
-    layers in main memory. `tensor_overrides` name devices for its tensors: "PATTERN=DEVICE", with a regular expression
-    that is searched for in their names. Room is reserved for `k_max` + 1 rows of logits. `drafts` are the
-    files of further draft models, which draft under the names "model-2", "model-3" and so on. With `hierarchy`
-    on, a draft model is itself sped up by lookup. `parallel` answers can be given at the same time, each with a context
-    of its own. `head` is the file of a head that drafts from the target's hidden states, "mtp" for the target's own
-    layers for multi-token prediction, "none", or "auto", which takes the target's own if it has some. `mmproj` is the
-    file of the projector with which the target sees images, "none", or "auto", which takes one in the target's folder
-    at the first image; it excludes heads. With `exact` on, the target computes so that the number of tokens in a pass
-    does not change a bit of its logits, and drafts are as long as that holds; see `Engine.exactness`. Raises
-    SettingError for a value that is not allowed.
+    `flash_attention` and both cache types apply to both models. With `placement` "auto" both models are timed on the
+    GPU and on the CPU, which decides how many of their layers go where. `devices` are llama.cpp's names, none meaning
+    all; `tensor_split` divides the target between several of them. `n_cpu_moe` keeps the experts of the target's first
+    N layers in main memory. `tensor_overrides` name devices for its tensors: "PATTERN=DEVICE", with a regular
+    expression that is searched for in their names. Room is reserved for `k_max` + 1 rows of logits. `drafts` are the
+    files of further draft models, which draft under the names "model-2", "model-3" and so on. With `hierarchy` on, a
+    draft model is itself sped up by lookup. `parallel` answers can be given at the same time, each with a context of
+    its own. `head` is the file of a head that drafts from the target's hidden states, "mtp" for the target's own layers
+    for multi-token prediction, "none", or "auto", which takes the target's own if it has some. `mmproj` is the file of
+    the projector with which the target sees images, "none", or "auto", which takes one in the target's folder at the
+    first image; it excludes heads. With `exact` on, the target computes so that the number of tokens in a pass does not
+    change a bit of its logits, and drafts are as long as that holds; see `Engine.exactness`. Raises SettingError for a
+    value that is not allowed.
     """
 
     n_ctx: int = setting(0, Range(0, CONTEXT_LIMIT, "0 is the model's own", whole=True))
     gpu_layers: int = setting(-1, _LAYERS)
     gpu_layers_draft: int = setting(-1, _LAYERS)
+    placement: str = setting("given", OneOf(PLACEMENTS))
     devices: tuple[str, ...] = ()
     devices_draft: tuple[str, ...] = ()
     tensor_split: tuple[float, ...] = ()

@@ -51,7 +51,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Parameters of the targets and their draft, and how much is measured."""
+    """Parameters of the targets and their draft, and how much is measured.
+
+    `patience` times as long as usual may each part take.
+    """
 
     middle: str
     large: str
@@ -60,14 +63,16 @@ class Sizes:
     vocabulary: int
     depths: Sequence[int]
     tokens: int
+    repeats: int
+    patience: int = 1
 
     def share(self, target: str) -> str:
         """The draft's share of a target."""
         return f"{self.draft / parameters(target):.4f}"
 
 
-REAL = Sizes("8B", "32B", "1.5B", 600_000_000, VOCABULARY, (100, 4000, 16_000), 128)
-SMALL = Sizes("150M", "200M", "100M", 8_000_000, 4096, (100, 400), 24)
+REAL = Sizes("8B", "32B", "1.5B", 600_000_000, VOCABULARY, (100, 4000, 16_000), 128, 5)
+SMALL = Sizes("60M", "80M", "40M", 6_000_000, 4096, (100, 400), 24, 1, 3)
 
 
 def listed(folder: Path, name: str) -> list[str]:
@@ -96,7 +101,8 @@ def growing(sizes: Sizes, models: Path) -> Iterator[Part]:
 
 def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]:
     """The parts that measure, the most telling ones first."""
-    tokens, depths = str(sizes.tokens), ("--depths", *map(str, sizes.depths))
+    tokens = str(sizes.tokens)
+    depths = ("--depths", *map(str, sizes.depths), "--repeats", str(sizes.repeats))
     pairs = {name: listed(folder, f"grow-{name}") for name in (*NOISE, "large", "mixture")}
     pairs = {name: files for name, files in pairs.items() if len(files) > 1}
     yield Part("doctor", 30, ("-m", "specchat", "doctor"), "GPU|llama.cpp")
@@ -116,7 +122,7 @@ def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]
         yield Part("overhead", 60, ("-m", "benchmarks.overhead", *_pair(files), "--repeats", "1"), "^T ")
         samplers = ("-m", "benchmarks.device_samplers", "-m", files[0], "--answers", "20")
         yield Part("samplers", 60, samplers, "a pass|equal")
-        yield Part("placements", 60, ("-m", "benchmarks.placements", *_pair(files)), "GB|tokens/s")
+        yield Part("placements", 60, ("-m", "benchmarks.placements", *_pair(files)), "GB|tokens/s|Placed")
         bench = ("-m", "specchat", "bench", *_pair(files), "-n", tokens, "--repeats", "1")
         yield Part("trees", 60, (*bench, "--arms", "none,model:4,model:auto", "--tree", "auto"), _ARMS)
         for head in files[2:]:
@@ -172,8 +178,8 @@ def _told(out: Path, telling: str) -> list[str]:
 class Running:
     """A part that runs."""
 
-    def __init__(self, part: Part, folder: Path, left_s: float) -> None:
-        self.part, self._limit_s, self._begun = part, min(part.limit_s, left_s), time.monotonic()
+    def __init__(self, part: Part, folder: Path, limit_s: float) -> None:
+        self.part, self._limit_s, self._begun = part, limit_s, time.monotonic()
         self._out = folder / f"{part.name}.txt"
         with self._out.open("w") as out:
             environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -208,18 +214,18 @@ def main() -> int:
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     end, sizes = time.monotonic() + asked.seconds, SMALL if asked.small else REAL
-    ended = run_all(growing(sizes, asked.folder / "models"), asked.folder, end)
+    ended = run_all(growing(sizes, asked.folder / "models"), asked.folder, end, sizes.patience)
     measured = measuring(sizes, asked.folder, asked.server)
     wanted = (part for part in measured if not asked.only or part.name.startswith(tuple(asked.only)))
-    ended += run_all(wanted, asked.folder, end)
+    ended += run_all(wanted, asked.folder, end, sizes.patience)
     table = "\n".join(["| part | time | ended | lines |", "| --- | ---: | --- | --- |", *(each.row for each in ended)])
     (asked.folder / "table.md").write_text(f"{table}\n")
     print(table)
     return 0 if all(each.well for each in ended) else 1
 
 
-def run_all(parts: Iterable[Part], folder: Path, end: float) -> list[Ended]:
-    """Runs the parts until a time of the monotonic clock, and prints how each ended."""
+def run_all(parts: Iterable[Part], folder: Path, end: float, patience: int) -> list[Ended]:
+    """Runs the parts until a time of the monotonic clock, and prints how each ended. `patience` is that of `Sizes`."""
     ended, running = list[Ended](), list[Running]()
 
     def wait() -> None:
@@ -234,7 +240,7 @@ def run_all(parts: Iterable[Part], folder: Path, end: float) -> list[Ended]:
         if (left := end - time.monotonic()) < _LEAST_S:
             ended.append(Ended(part, 0.0, "left out: the time is over"))
         else:
-            running.append(Running(part, folder, left))
+            running.append(Running(part, folder, min(patience * part.limit_s, left)))
     wait()
     return ended
 

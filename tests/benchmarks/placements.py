@@ -1,7 +1,8 @@
 """Measures placements of a pair: the memory of each device, estimated and as its driver reports it, and the speed.
 
 Target and draft on the GPU, the draft on the CPU, half of the target's layers on the CPU, all on the CPU. Every
-placement answers the same prompt plainly and with drafts of 4 tokens; medians, in tokens a second.
+placement answers the same prompt plainly and with drafts of 4 tokens; medians, in tokens a second. The last line is
+what `--placement auto` chooses.
 `PYTHONPATH=tests python -m benchmarks.placements -m TARGET -d DRAFT`
 """
 
@@ -44,6 +45,8 @@ def main() -> None:
                 settings = Settings(drafter=drafter, k=k, max_tokens=asked.max_tokens)
                 speeds = [speed(engine, settings, seed) for seed in range(asked.repeats)]
                 print(f"{name:14} {drafter:8} {median(speeds):8.1f} tokens/s", flush=True)
+    with Engine.load(asked.model, asked.draft, LoadOptions(n_ctx=asked.ctx_size, placement="auto")) as engine:
+        print(engine.placed_because or "there is no GPU to place models on")
 
 
 def speed(engine: Engine, settings: Settings, seed: int) -> float:

@@ -325,6 +325,12 @@ class Config:
         of=(LoadOptions, "gpu_layers_draft"),
         steps=Steps(label="  of the draft", shown=_LAYERS),
     )
+    placement: str = setting(
+        SettingGroup.LOADING,
+        "Layers by -ngl and -ngld; auto: by the time of each model on the GPU and on the CPU",
+        "--placement",
+        of=(LoadOptions, "placement"),
+    )
     device: tuple[str, ...] = setting(
         SettingGroup.LOADING,
         "Devices for the target, with commas; `doctor` lists them",
