@@ -291,6 +291,11 @@ class Engine:
         return engine
 
     @property
+    def on_gpu(self) -> bool | None:
+        """Whether the target is on a GPU; None if a part of it is."""
+        return True if self._target_model.on_gpu else False if self._target_model.on_cpu else None
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the models: a shorter context, a base model, how exact passes are."""
         return tuple(filter(None, (self.placed_because, self.shortened_because, self.base_because, self.exactness)))

@@ -50,9 +50,8 @@ def pair(target: str, draft: str, config: Config, *, as_json: bool) -> int:
     no_native_debugger()
     target_info, draft_info = model_info(target), model_info(draft)
     pair = known_pair(target_info.name, draft_info.name)
-    verdict = judge_here(
-        target_info.header, draft_info.header, load_options(config), this_machine(), kept_costs(), pair
-    )
+    options, machine = load_options(config), this_machine()
+    verdict = judge_here(target_info.header, draft_info.header, options, machine, kept_costs(machine), pair)
     if as_json:
         print_json(
             {
@@ -152,7 +151,8 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
 def _chosen(target: Path, draft: str, config: Config) -> list[DraftCandidate]:
     """The drafts to time, best first by their headers. Raises LibraryError if there are none."""
     also = (target, find_path(draft).absolute()) if draft else (target,)
-    judged = ranked(judge_drafts(target, loadable_models(also), load_options(config), this_machine(), kept_costs()))
+    options, machine = load_options(config), this_machine()
+    judged = ranked(judge_drafts(target, loadable_models(also), options, machine, kept_costs(machine)))
     if draft:
         judged = [candidate for candidate in judged if candidate.entry.path.absolute() == also[-1]]
     fitting = [candidate for candidate in judged if candidate.fits] if draft else worth_timing(judged)

@@ -30,14 +30,13 @@ def speculation_findings() -> Iterator[Finding]:
     except NativeLibraryError:
         return
     machine = this_machine()
-    if machine.gpus():
-        yield Finding(_SECTION, "limit", "none by the GPU: a pass over several tokens takes about as long as over one")
-        return
-    measured = kept_costs()
+    measured = kept_costs(machine)
+    if machine.gpus() and not measured:
+        yield Finding(_SECTION, "passes", "their cost was not measured on this GPU yet", Status.NOTE, _TO_MEASURE)
     for weights in dict.fromkeys([*measured, *catalog().costs.curves]):
         if passes := pass_costs(weights, machine, measured):
             yield _limit(weights, passes)
-    if not {*catalog().costs.curves} <= {*measured}:
+    if not machine.gpus() and not {*catalog().costs.curves} <= {*measured}:
         yield Finding(_SECTION, "elsewhere", "passes may cost less or more on this machine", Status.NOTE, _TO_MEASURE)
 
 

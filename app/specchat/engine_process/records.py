@@ -18,6 +18,7 @@ from specchat_engine.policy.cost_model import CostCurve, CostsByThreads
 
 if TYPE_CHECKING:
     from specchat_engine import Engine
+    from specchat_engine.memory.placement import Machine
 
 _log = logging.getLogger(__name__)
 _LARGE = 200_000_000
@@ -54,6 +55,7 @@ class Record:
             "quantisation": engine.target.quantisation,
             "bytes": engine.target.size_bytes,
             "experts": engine.target.experts,
+            "on_gpu": engine.on_gpu,
         }
         return cls(_file(engine), json.dumps(engine.controller.to_json() | {"weights": weights}))
 
@@ -70,13 +72,18 @@ def keep(engine: Engine) -> None:
     Record.of(engine).write()
 
 
-def kept_costs() -> dict[str, MeasuredCosts]:
-    """Returns what passes of large dense targets cost on this machine, by quantisation, from the latest records."""
+def kept_costs(machine: Machine) -> dict[str, MeasuredCosts]:
+    """What passes of large dense targets cost on this machine, by quantisation, from the latest records.
+
+    With a GPU they are those of targets that were on it wholly, and without one those of targets on the CPU.
+    """
+    on_gpu = bool(machine.gpus())
     by_quantisation: dict[str, MeasuredCosts] = {}
     for record in _kept():
         try:
             weights, curve = record["weights"], CostsByThreads.from_json(record["target"]).best_known
             quantisation, usable = str(weights["quantisation"]), weights["bytes"] >= _LARGE and not weights["experts"]
+            usable = usable and weights.get("on_gpu", False) is on_gpu
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
         if usable and (costs := _known_costs(curve)):

@@ -1,4 +1,4 @@
-"""What passes over several tokens cost on this CPU: measured here, or else elsewhere for the same quantisation."""
+"""What passes over several tokens cost on this machine: measured here, or else elsewhere for the same quantisation."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class PassCosts:
 
 
 def pass_costs(quantisation: str, machine: Machine | None, measured: Measured) -> PassCosts | None:
-    """The costs for weights of this quantisation; None on GPUs, where a pass over a few tokens costs about as one."""
-    if machine and machine.gpus():
-        return None
+    """The costs for weights of this quantisation; None on a GPU on which they were not measured."""
     if here := measured.get(quantisation):
         return PassCosts.here(here)
+    if machine and machine.gpus():
+        return None
     known = catalog().costs
     name = quantisation if quantisation in known.curves else _nearest(quantisation)
     if name is None:

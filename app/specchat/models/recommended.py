@@ -138,6 +138,11 @@ class _Target:
             kind = SpeedUpKind.UNMEASURED if pair.alpha is None else SpeedUpKind.DRAFT
         return self._fitting(kind, pair, quantisation, draft, speedup)
 
+    def _beside_heads(self, draft: GgufHeader | None) -> Iterator[str]:
+        """On a GPU, where small layers take about as long as large ones: how a head compares with this draft."""
+        if self.place.on_gpu and draft and self.model.heads:
+            yield f"a head computes one layer for each token, this draft {draft.layers}: that counts on a fast GPU"
+
     def _fitting(
         self,
         kind: SpeedUpKind,
@@ -169,6 +174,7 @@ class _Target:
             notes=(
                 _memory(n_ctx, own, _bytes(placement), on_gpu=self.place.on_gpu),
                 *(_HEADS[head] for head in self.model.heads),
+                *self._beside_heads(draft),
             ),
         )
 

@@ -52,13 +52,18 @@ def read_bytes(header: GgufHeader) -> int:
     return round(total)
 
 
-def compare_sizes(target: GgufHeader, draft: GgufHeader) -> tuple[PairFinding, float | None]:
-    """A finding on the sizes, and the cost of a draft step in target steps if only reading weights takes time."""
+def compare_sizes(target: GgufHeader, draft: GgufHeader, *, on_gpu: bool = False) -> tuple[PairFinding, float | None]:
+    """A finding on the sizes, and the cost of a draft step in target steps if only reading weights takes time.
+
+    On a fast GPU layers take time too, however small they are: what a step may cost then is said for `on_gpu`.
+    """
     target_bytes, draft_bytes = read_bytes(target), read_bytes(draft)
     if not (target_bytes and draft_bytes):
         return PairFinding(Grade.WARNING, "size", "a file has no sizes: the cost of a draft step is unknown"), None
     cost = draft_bytes / target_bytes
     words = f"{_short(draft.n_params)} draft for {_short(target.n_params)}: a draft step reads {100 * cost:.1f} %"
+    if on_gpu and target.layers and (depth := draft.layers / target.layers) > cost:
+        words += f" and takes up to {100 * depth:.0f} % of the time on a fast GPU, for its {draft.layers} layers"
     line = PairFinding(Grade.OK, "size", words)
     if cost >= 1:
         line = PairFinding(Grade.WARNING, "size", f"{words}: drafting costs more than it saves", "use a smaller draft")
@@ -178,16 +183,17 @@ def judge(
     """
     lines = list(_roles(target, draft))
     same_tokens, cost, speedup = True, None, None
+    on_gpu = bool(machine and machine.gpus(options.devices_draft) and options.gpu_layers_draft)
     if draft is not None and draft.is_head:
         lines.append(_head(target, draft))
-        size, cost = compare_sizes(target, draft)
+        size, cost = compare_sizes(target, draft, on_gpu=on_gpu)
         speed, speedup = expect_speedup(cost, alpha, costs, reported, basis)
         lines += [size, speed]
     elif draft is not None:
         token_findings = list(compare_tokens(target, draft))
         same_tokens = difference(token_findings) is None
         lines += [*token_findings, _templates(target, draft, same_tokens=same_tokens)]
-        size, cost = compare_sizes(target, draft)
+        size, cost = compare_sizes(target, draft, on_gpu=on_gpu)
         speed, speedup = expect_speedup(cost, alpha, costs, reported, basis)
         lines += [size, speed]
     lines += _going_back(target, draft)

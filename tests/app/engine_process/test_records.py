@@ -11,11 +11,15 @@ import pytest
 
 from specchat.engine_process import records
 from specchat_engine.load_options import ModelInfo
+from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.pairing.judge import relative_costs
 from specchat_engine.policy.controller import Controller
 
 if TYPE_CHECKING:
     from specchat_engine import Engine
+
+CPU = Machine((DeviceMemory("CPU", "cpu", 0, 0),))
+GPU = Machine((*CPU.devices, DeviceMemory("CUDA0", "gpu", 0, 0)))
 
 
 @dataclass
@@ -25,6 +29,7 @@ class Pair:
     identity: str = "one pair"
     controller: Controller = field(default_factory=Controller)
     target: ModelInfo = field(default_factory=lambda: ModelInfo("one", "one.gguf"))
+    on_gpu: bool | None = False
 
 
 def as_engine(pair: Pair) -> Engine:
@@ -95,20 +100,28 @@ def test_a_folder_that_cannot_be_written_is_no_error(folder: Path) -> None:
     assert not records.recall(as_engine(Pair()))
 
 
-def measured(identity: str, quantisation: str, *, size: int = 10**9, experts: int = 0, slope: float = 0.5) -> Pair:
+def measured(
+    identity: str,
+    quantisation: str,
+    *,
+    size: int = 10**9,
+    experts: int = 0,
+    slope: float = 0.5,
+    on_gpu: bool | None = False,
+) -> Pair:
     """A pair whose target made passes over 1 to 16 tokens."""
     info = ModelInfo("one", "one.gguf", size_bytes=size, quantisation=quantisation, experts=experts)
-    pair = Pair(identity, target=info)
+    pair = Pair(identity, target=info, on_gpu=on_gpu)
     for width in (1, 2, 4, 8, 16):
         pair.controller.target.observe(width, 0, 10.0 * (1 + slope * (width - 1)))
     return pair
 
 
 def test_the_costs_of_passes_are_kept_by_quantisation(folder: Path) -> None:
-    assert records.kept_costs() == {}
+    assert records.kept_costs(CPU) == {}
     records.keep(as_engine(measured("a", "Q4_K_M")))
     records.keep(as_engine(measured("b", "BF16", slope=0.1)))
-    known = records.kept_costs()
+    known = records.kept_costs(CPU)
     assert set(known) == {"Q4_K_M", "BF16"}
     assert relative_costs(known["Q4_K_M"])[4] == pytest.approx(3.0)
     assert relative_costs(known["BF16"])[4] == pytest.approx(1.4)
@@ -122,4 +135,13 @@ def test_costs_of_small_models_mixtures_and_few_widths_say_nothing_about_others(
     narrow.controller.target.observe(2, 0, 12.0)
     records.keep(as_engine(narrow))
     (folder / "pairs" / "older.json").write_text('{"target": {}, "models": ["one"]}')
-    assert records.kept_costs() == {}
+    assert records.kept_costs(CPU) == {}
+
+
+def test_costs_on_a_gpu_say_nothing_about_a_cpu_nor_those_of_a_target_on_both(folder: Path) -> None:
+    records.keep(as_engine(measured("a", "Q4_K_M", slope=0.01, on_gpu=True)))
+    records.keep(as_engine(measured("b", "Q4_K_M", slope=0.5, on_gpu=False)))
+    records.keep(as_engine(measured("c", "Q8_0", on_gpu=None)))
+    assert relative_costs(records.kept_costs(GPU)["Q4_K_M"])[4] == pytest.approx(1.04)
+    assert relative_costs(records.kept_costs(CPU)["Q4_K_M"])[4] == pytest.approx(3.0)
+    assert "Q8_0" not in {**records.kept_costs(CPU), **records.kept_costs(GPU)}

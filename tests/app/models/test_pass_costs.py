@@ -1,10 +1,10 @@
-"""What passes cost: measured here, else the curve of the quantisation, else of one with as many bits; none on GPUs."""
+"""What passes cost: measured here, or else, on a CPU, the curve of the quantisation, or of one with as many bits."""
 
 from __future__ import annotations
 
 import pytest
 
-from specchat.models.pass_costs import judge_here, pass_costs
+from specchat.models.pass_costs import PassCosts, judge_here, pass_costs
 from specchat.models.recommended import outline
 from specchat_assets.catalog import catalog
 from specchat_engine.decoding.costs import MeasuredCosts
@@ -47,8 +47,14 @@ def test_else_the_shipped_curve_is_named(quantisation: str, curve: str) -> None:
     assert f"costs of {curve} on {known.source}" in costs.basis
 
 
-def test_a_gpu_and_an_unknown_format_have_none() -> None:
-    assert pass_costs("Q4_K_M", GPU, {"Q4_K_M": MeasuredCosts(((1, 1.0), (2, 2.0)))}) is None
+def test_on_a_gpu_only_a_measurement_counts() -> None:
+    here = MeasuredCosts(((1, 10.0), (5, 10.4)))
+    costs = pass_costs("Q4_K_M", GPU, {"Q4_K_M": here})
+    assert costs == PassCosts.here(here)
+    assert pass_costs("Q4_K_M", GPU, {"Q8_0": here}) is None
+
+
+def test_an_unknown_format_has_none() -> None:
     assert pass_costs("F32", CPU, {}) is None
     assert pass_costs("unknown", CPU, {}) is None
 

@@ -96,6 +96,16 @@ def test_of_a_draft_that_nobody_measured_nothing_is_promised() -> None:
     assert any("Qwen3 0.6B as a draft: not measured" in line for line in on_cpu.lines())
 
 
+def test_on_a_gpu_a_draft_is_compared_with_the_heads_of_its_target() -> None:
+    on_gpu = offered(suggested(200, 400.0, 80), "gemma-4-31b")
+    assert on_gpu.pair is not None
+    layers = on_gpu.pair.draft.header["block_count"]
+    assert f"a head computes one layer for each token, this draft {layers}: that counts on a fast GPU" in on_gpu.lines()
+    for found in (suggested(200, 400.0), suggested(200, 400.0, 80)):
+        others = (one for one in found if one is not on_gpu and not (one.pair and one.model.heads))
+        assert not any("a head computes one layer" in line for one in others for line in one.lines())
+
+
 @pytest.mark.parametrize("where", PLACES)
 def test_everything_fits_by_the_estimate_that_loading_uses(where: tuple[int, float | None, int]) -> None:
     there, bits = place(*where), catalog().bits

@@ -108,6 +108,15 @@ def test_of_a_mixture_only_the_experts_in_use_count(pair: tuple[GgufHeader, Gguf
     assert read_bytes(mixture) - read_bytes(target) == 400
 
 
+def test_on_a_gpu_the_layers_of_a_draft_count_too(pair: tuple[GgufHeader, GgufHeader]) -> None:
+    target, draft = pair
+    gpu = Machine((*ROOMY.devices, DeviceMemory("CUDA0", "gpu", 2**34, 2**34)))
+    share = f"{100 * draft.layers / target.layers:.0f} % of the time on a fast GPU, for its {draft.layers} layers"
+    assert share in about(judge(target, draft, OPTIONS, gpu), "size").finding
+    for options, machine in ((OPTIONS, ROOMY), (LoadOptions(n_ctx=1024, gpu_layers_draft=0), gpu)):
+        assert "fast GPU" not in about(judge(target, draft, options, machine), "size").finding
+
+
 def test_measured_costs_come_before_sizes(pair: tuple[GgufHeader, GgufHeader]) -> None:
     dear = MeasuredCosts(verify=((1, 10.0), (2, 19.0), (9, 80.0)), draft_step=5.0)
     cheap = MeasuredCosts(verify=((1, 10.0), (9, 11.0)), draft_step=0.1)

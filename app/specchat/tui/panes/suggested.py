@@ -19,6 +19,7 @@ from specchat.tui.panes.pane import Pane
 from specchat.tui.widgets.listing import suggestion_row
 from specchat.tui.widgets.model_rows import verdict_lines
 from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.placement import Machine
 from specchat_engine.pairing import PairVerdict
 
 
@@ -33,7 +34,7 @@ class SuggestedPane(Pane[Suggestion]):
     def __init__(
         self,
         place: Callable[[], ComputeDevice],
-        costs: Callable[[], Measured],
+        costs: Callable[[Machine], Measured],
         options: LoadOptions,
         first: str = "",
         *,
@@ -53,7 +54,7 @@ class SuggestedPane(Pane[Suggestion]):
 
         def look() -> tuple[list[Suggestion], str]:
             device = self._place()
-            known = suggestions(device, self._costs())
+            known = suggestions(device, self._costs(device.machine))
             return known, f"For {device.words}. {basis(device)} {note(device, known)}".rstrip()
 
         self.ask("looking at this machine …", look, self._know)
@@ -97,7 +98,8 @@ class SuggestedPane(Pane[Suggestion]):
 
             target = model_info(chosen.target, Hub(INTERACTIVE)).header
             draft = model_info(chosen.draft, Hub(INTERACTIVE)).header if chosen.draft else None
-            return judge_here(target, draft, self._options, self._place().machine, self._costs(), chosen.pair)
+            machine = self._place().machine
+            return judge_here(target, draft, self._options, machine, self._costs(machine), chosen.pair)
 
         def know(verdict: PairVerdict) -> None:
             self._verdicts[chosen.title] = verdict

@@ -25,6 +25,7 @@ from specchat.tui.panes.pane import Pane
 from specchat.tui.panes.suggested import SuggestedPane
 from specchat.tui.widgets.key_row import KeyRow
 from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.placement import Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Around:
 
     models: Callable[[], list[LibraryModel]]
     place: Callable[[], ComputeDevice]
-    costs: Callable[[], Measured]
+    costs: Callable[[Machine], Measured]
     judge: Judge
     downloads: Downloads
     fetch: Callable[[Wanted], None]

@@ -100,7 +100,8 @@ class ModelWindows:
         timer = DraftTimer(self._client, big, options.load, lambda: self._state.turn is not None)
 
         def judged() -> Iterator[DraftCandidate]:
-            return judge_drafts(big, loadable_models((big,)), options.load, ask_machine().machine, kept_costs())
+            machine = ask_machine().machine
+            return judge_drafts(big, loadable_models((big,)), options.load, machine, kept_costs(machine))
 
         def picked(result: PickedDraft | None) -> None:
             if result is not None:
@@ -123,18 +124,18 @@ class ModelWindows:
         options = self._state.session.options
         header, machine = remote_header(model.files, INTERACTIVE), ask_machine().machine
         if role == "target":
-            return judge_here(header, None, options.load, machine, kept_costs())
+            return judge_here(header, None, options.load, machine, kept_costs(machine))
         if target is None:
-            return judge_here(read_model(options.target), header, options.load, machine, kept_costs())
+            return judge_here(read_model(options.target), header, options.load, machine, kept_costs(machine))
         pair = known_pair(target.files[0].repository, model.files[0].repository)
         big = remote_header(target.files, INTERACTIVE)
-        return judge_here(big, header, options.load, machine, kept_costs(), pair)
+        return judge_here(big, header, options.load, machine, kept_costs(machine), pair)
 
 
 def _fitting() -> Fitting:
     """What suits this machine."""
     machine = ask_machine(bandwidth=True)
-    known = suggestions(machine, kept_costs())
+    known = suggestions(machine, kept_costs(machine.machine))
     return Fitting(machine.words, few(known), note(machine, known))
 
 
