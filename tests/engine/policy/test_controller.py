@@ -517,6 +517,27 @@ def test_a_worse_drafter_is_tried_only_with_what_drafts_have_gained_and_not_for_
     assert made[40:].count("eagle3") < 3
 
 
+@pytest.mark.parametrize(("step", "better"), [(0.4, "eagle3"), (0.02, "model")])
+def test_where_width_is_free_a_head_drafts_unless_a_step_of_the_better_draft_model_is_as_fast(
+    step: float, better: str
+) -> None:
+    """On a fast GPU a step of a small draft model takes as long as its layers, a head's as long as one of them."""
+    controller, of_head, slope = knowing(0.006, step), 0.03, 0.006
+    for length in (1, 4, 16):
+        controller.costs_of("eagle3").by_threads.current.observe(length, 0, of_head * length)
+    made = []
+    for _ in range(120):
+        now = Situation(100, 64, {EAGLE: Prospect(), MODEL: Prospect()})
+        decision = controller.decide(now)
+        name = decision.drafter.name if decision.drafter else "none"
+        outcome = outcome_of(decision, {"model": 8, "eagle3": 5}.get(name, 0), slope)
+        draft_ms = (step if name == "model" else of_head) * outcome.drafted
+        outcome = replace(outcome, draft_ms=draft_ms, confidence=(0.95,) * outcome.drafted)
+        controller.learn(now, decision, outcome)
+        made.append(name)
+    assert made[60:].count(better) > 50
+
+
 def settled(slope: float, shared_pass: SharedPass) -> Decision:
     """What is decided once the drafts of many rounds were accepted nine times out of ten."""
     controller = knowing(slope)
