@@ -46,7 +46,6 @@ from specchat_engine.memory.snapshots import restore, save
 from specchat_engine.models import ALONE, SessionModel
 from specchat_engine.pair import Pair
 from specchat_engine.pairing import check_pair, is_assistant, read_state_head, several, what_drafts
-from specchat_engine.placing import placed
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
@@ -58,6 +57,7 @@ from specchat_engine.stores import Suffixes
 from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.threads.in_force import PairThreads
 from specchat_engine.threads.processors import read_processors
+from specchat_engine.timed_placement import timed_placement
 
 _BASE = "is a base model, without a chat template: it continues texts and answers no questions"
 NOT_EXACT = "passes over two tokens give other bits than passes over one, with this model on this machine"
@@ -249,7 +249,9 @@ class Engine:
         placed_because = ""
         if options.placement == AUTO:
             beside_it = (Path(draft), small) if draft and small else None
-            options, placed_because = placed(options, (Path(target), header), beside_it, this_machine(), progress)
+            options, placed_because = timed_placement(
+                options, (Path(target), header), beside_it, this_machine(), progress
+            )
         options, shortened = fit_context(header, small or of_head, options, this_machine(), beside, seeing)
         with ExitStack() as undo:
 

@@ -169,8 +169,8 @@ class Ended:
         return f"| {self.part.name} | {self.seconds:.0f} s | {self.how} | {lines} |"
 
 
-def _told(out: Path, telling: str) -> list[str]:
-    """The lines of an output that match, without the strokes that would end a cell of a table."""
+def _telling(out: Path, telling: str) -> list[str]:
+    """Returns the lines of an output that match, without the strokes that would end a cell of a table."""
     lines = out.read_text(errors="replace").splitlines() if telling else []
     return [re.sub(r" *[|│] *", "  ", line).strip() for line in lines if re.search(telling, line)]
 
@@ -200,7 +200,7 @@ class Running:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             ended = f"stopped after {self._limit_s:.0f} s"
-        return Ended(self.part, time.monotonic() - self._begun, ended, _told(self._out, self.part.telling))
+        return Ended(self.part, time.monotonic() - self._begun, ended, _telling(self._out, self.part.telling))
 
 
 def main() -> int:

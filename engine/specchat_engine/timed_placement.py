@@ -49,44 +49,52 @@ Times = Mapping[int, PlaceTimes]
 """The times of a model by the number of its layers on the GPU."""
 
 
-def placed(
+def timed_placement(
     options: LoadOptions, target: ModelFile, draft: ModelFile | None, machine: Machine, progress: Progress | None = None
 ) -> tuple[LoadOptions, str]:
-    """The options with the layers on the GPU that promise most tokens a second, and why, in words.
+    """Returns the options with the number of layers on the GPU that promises most tokens a second, and the reason.
 
-    Without a GPU they are as they were, and nothing is timed. Each model is loaded once for each place. `progress` is
-    as for `Engine.load`. Raises ModelFileError and Cancelled.
+    Without a GPU the options are unchanged, and nothing is timed. Each model is loaded once for each place. `progress`
+    is as for `Engine.load`. Raises ModelFileError and Cancelled.
     """
     if not machine.gpus(options.devices):
         return options, ""
-    ways = list(_ways(options, target[1], draft[1] if draft else None, machine))
-    targets = _timed(target, options.devices, {way.gpu_layers for way in ways}, progress)
-    drafts = _timed(draft, options.devices_draft, {way.gpu_layers_draft for way in ways}, progress) if draft else None
-    return choose(ways, targets, drafts, target[1].layers)
+    candidates = list(_candidates(options, target[1], draft[1] if draft else None, machine))
+    layers = {candidate.gpu_layers for candidate in candidates}
+    layers_draft = {candidate.gpu_layers_draft for candidate in candidates}
+    targets = _timed(target, layers, options.devices, progress, options.overrides)
+    drafts = _timed(draft, layers_draft, options.devices_draft, progress) if draft else None
+    return fastest(candidates, targets, drafts, target[1].layers)
 
 
-def choose(ways: list[LoadOptions], targets: Times, drafts: Times | None, layers: int) -> tuple[LoadOptions, str]:
-    """The fastest of some options by these times, and why. The target has so many `layers`."""
-    usable = (way for way in ways if way.gpu_layers in targets and (not drafts or way.gpu_layers_draft in drafts))
-    best = max(usable, key=lambda way: rates(way, targets, drafts))
+def fastest(
+    candidates: list[LoadOptions], targets: Times, drafts: Times | None, layers: int
+) -> tuple[LoadOptions, str]:
+    """Returns the fastest of some options by these times, and the reason. `layers` is the number of the target's."""
+    usable = (
+        candidate
+        for candidate in candidates
+        if candidate.gpu_layers in targets and (not drafts or candidate.gpu_layers_draft in drafts)
+    )
+    best = max(usable, key=lambda candidate: rates(candidate, targets, drafts))
     words = [f"the target {_where(best.gpu_layers, layers)}{_compared(best.gpu_layers, targets, layers)}"]
     if drafts:
         words.append(f"the draft model {_where(best.gpu_layers_draft)}{_compared(best.gpu_layers_draft, drafts)}")
     return best, f"Placed by the time of a token: {', '.join(words)}."
 
 
-def rates(way: LoadOptions, targets: Times, drafts: Times | None) -> tuple[float, float]:
-    """Tokens a millisecond: the better of plain decoding and rounds of `USUAL_K` drafted tokens, and the latter."""
-    target = targets[way.gpu_layers]
-    drafting_ms = USUAL_K * drafts[way.gpu_layers_draft].plain_ms if drafts else math.inf
+def rates(options: LoadOptions, targets: Times, drafts: Times | None) -> tuple[float, float]:
+    """Returns tokens a millisecond: the better of plain decoding and rounds with `USUAL_K` tokens, and the latter."""
+    target = targets[options.gpu_layers]
+    drafting_ms = USUAL_K * drafts[options.gpu_layers_draft].plain_ms if drafts else math.inf
     drafted = expected_tokens(_ALPHA, USUAL_K) / (target.round_ms + drafting_ms)
     return max(1 / target.plain_ms, drafted), drafted
 
 
-def _ways(
+def _candidates(
     options: LoadOptions, target: GgufHeader, draft: GgufHeader | None, machine: Machine
 ) -> Iterator[LoadOptions]:
-    """Options with as much of each model on the GPU as fits, and with none of it."""
+    """Yields options with as much of each model on the GPU as fits, and with none of it."""
     for of_draft in (_ALL, _NONE) if draft else (options.gpu_layers_draft,):
         whole = replace(options, gpu_layers=_ALL, gpu_layers_draft=of_draft)
         placement = where_it_goes(target, draft, whole, machine)
@@ -95,12 +103,30 @@ def _ways(
             yield replace(whole, gpu_layers=layers)
 
 
-def _timed(file: ModelFile, devices: Sequence[str], places: set[int], progress: Progress | None) -> Times:
-    """The times in each place in which the model can be loaded. Raises ModelFileError if that is none."""
+def _timed(
+    file: ModelFile,
+    places: set[int],
+    devices: Sequence[str],
+    progress: Progress | None,
+    overrides: Sequence[tuple[str, str]] = (),
+) -> Times:
+    """Returns the times in each place in which the model can be loaded. Raises ModelFileError if that is none."""
+    path, header = file
+    threads, rows = read_processors().usual, USUAL_K + 1
     times, failed = dict[int, PlaceTimes](), None
     for layers in sorted(places):
         try:
-            times[layers] = _times(file, devices, layers, progress)
+            model = LlamaModel(
+                path,
+                gpu_layers=layers,
+                devices=devices,
+                overrides=overrides,
+                header=header,
+                tokenizer=False,
+                progress=progress,
+            )
+            with closing(model), closing(NativeContext(model, n_ctx=_N_CTX, max_rows=rows, threads=threads)) as native:
+                times[layers] = _times(LlamaContext(native))
         except ModelFileError as error:
             failed = error
     if failed and not times:
@@ -108,14 +134,9 @@ def _timed(file: ModelFile, devices: Sequence[str], places: set[int], progress: 
     return times
 
 
-def _times(file: ModelFile, devices: Sequence[str], layers: int, progress: Progress | None) -> PlaceTimes:
-    path, header = file
-    model = LlamaModel(path, gpu_layers=layers, devices=devices, header=header, tokenizer=False, progress=progress)
-    threads, rows = read_processors().usual, USUAL_K + 1
-    with closing(model), closing(NativeContext(model, n_ctx=_N_CTX, max_rows=rows, threads=threads)) as native:
-        context = LlamaContext(native)
-        context.read([0], lambda: False)
-        plain, wide = (min(pass_ms(context, width, width) for _ in range(_REPEATS)) for width in (1, rows))
+def _times(model: LlamaContext) -> PlaceTimes:
+    model.read([0], lambda: False)
+    plain, wide = (min(pass_ms(model, width, width) for _ in range(_REPEATS)) for width in (1, USUAL_K + 1))
     return PlaceTimes(plain, wide)
 
 
@@ -126,7 +147,7 @@ def _where(layers: int, of: int = 0) -> str:
 
 
 def _compared(chosen: int, times: Times, of: int = 0) -> str:
-    """The times in brackets: the chosen place's first."""
+    """Returns the times in brackets, that of the chosen place first."""
     others = (f"{_ms(found)} {_where(layers, of)}" for layers, found in sorted(times.items()) if layers != chosen)
     return f" ({'; '.join([_ms(times[chosen]), *others])})"
 

@@ -10,7 +10,7 @@ from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions
 from specchat_engine.gguf import read_model
 from specchat_engine.memory.placement import DeviceMemory, Machine
-from specchat_engine.placing import PlaceTimes, choose, placed
+from specchat_engine.timed_placement import PlaceTimes, fastest, timed_placement
 
 ROOM = 2**40
 GPU, CPU = -1, 0
@@ -41,17 +41,17 @@ def test_each_model_goes_where_it_is_faster(
     of_target: dict[int, float], of_draft: dict[int, float], expected: tuple[int, int]
 ) -> None:
     targets, drafts = ({place: times(ms) for place, ms in model.items()} for model in (of_target, of_draft))
-    chosen, _ = choose(WAYS, targets, drafts, 36)
+    chosen, _ = fastest(WAYS, targets, drafts, 36)
     assert (chosen.gpu_layers, chosen.gpu_layers_draft) == expected
 
 
 def test_a_draft_that_never_pays_still_goes_where_it_is_faster() -> None:
-    chosen, _ = choose(WAYS, {GPU: times(1), CPU: times(9)}, {GPU: times(20), CPU: times(10)}, 36)
+    chosen, _ = fastest(WAYS, {GPU: times(1), CPU: times(9)}, {GPU: times(20), CPU: times(10)}, 36)
     assert (chosen.gpu_layers, chosen.gpu_layers_draft) == (GPU, CPU)
 
 
 def test_a_place_in_which_a_model_cannot_be_loaded_is_not_chosen() -> None:
-    chosen, because = choose(WAYS, {CPU: times(30)}, {GPU: times(1), CPU: times(2)}, 36)
+    chosen, because = fastest(WAYS, {CPU: times(30)}, {GPU: times(1), CPU: times(2)}, 36)
     assert (chosen.gpu_layers, chosen.gpu_layers_draft) == (CPU, GPU)
     assert because == (
         "Placed by the time of a token: the target on the CPU (30 ms), "
@@ -69,7 +69,7 @@ def test_without_a_gpu_nothing_is_timed_and_nothing_said() -> None:
 def test_both_models_are_timed_in_both_places() -> None:
     target, draft = ((path, read_model(path)) for path in builtin_pair())
     options = LoadOptions(n_ctx=512)
-    chosen, because = placed(options, target, draft, machine(ROOM))
+    chosen, because = timed_placement(options, target, draft, machine(ROOM))
     assert replace(chosen, gpu_layers=-1, gpu_layers_draft=-1) == options
     assert because.count(" ms") == 4
 
@@ -77,7 +77,7 @@ def test_both_models_are_timed_in_both_places() -> None:
 def test_of_a_target_that_is_too_large_for_the_gpu_as_many_layers_as_fit_are_timed() -> None:
     target = builtin_pair()[0], read_model(builtin_pair()[0])
     size = sum(tensor.size or 0 for tensor in target[1].tensors)
-    _, because = placed(LoadOptions(n_ctx=512), target, None, machine(size))
+    _, because = timed_placement(LoadOptions(n_ctx=512), target, None, machine(size))
     assert f" of {target[1].layers} layers on the GPU" in because
     assert "draft" not in because
 
