@@ -72,7 +72,7 @@ class Sizes:
 
 
 REAL = Sizes("8B", "32B", "1.5B", 600_000_000, VOCABULARY, (100, 4000, 16_000), 128, 5)
-SMALL = Sizes("60M", "80M", "40M", 6_000_000, 4096, (100, 400), 24, 1, 3)
+SMALL = Sizes("60M", "80M", "100M", 6_000_000, 4096, (100, 400), 24, 1, 3)
 
 
 def listed(folder: Path, name: str) -> list[str]:
@@ -84,10 +84,15 @@ def listed(folder: Path, name: str) -> list[str]:
     return [line.split("\t")[0] for line in lines if line.count("\t") == 2]
 
 
+def writing(sizes: Sizes, models: Path, quantisation: str = "Q4_K_M") -> tuple[str, ...]:
+    """The program that writes a pair, without its sizes."""
+    base = ("-m", "benchmarks.scaled_pair", "--out", str(models), "--type", quantisation)
+    return (*base, "--vocabulary", str(sizes.vocabulary))
+
+
 def growing(sizes: Sizes, models: Path) -> Iterator[Part]:
     """The parts that write the models."""
-    base = ("-m", "benchmarks.scaled_pair", "--out", str(models), "--type", "Q4_K_M")
-    base = (*base, "--vocabulary", str(sizes.vocabulary))
+    base = writing(sizes, models)
     middle = ("--target-size", sizes.middle, "--draft-share", sizes.share(sizes.middle))
     large = ("--target-size", sizes.large, "--draft-share", sizes.share(sizes.large))
     mixture = ("--target-size", sizes.mixture, "--draft-share", "0.1", "--experts", "16")
@@ -139,6 +144,12 @@ def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]
             yield Part(f"experts{experts}", 60, (*words, "--arms", "none,hybrid:auto"), _ARMS)
     short = ("-n", tokens, "--each", "1", "--repeats", "1", "--sizes", "80x24")
     yield Part("app", 120, ("-m", "benchmarks.drawing", *_pair(pairs.get("90", [])), *short), "^[|] ")
+    for quantisation in ("Q8_0", "BF16"):
+        grown = f"grow-{quantisation}"
+        size = ("--target-size", sizes.middle, "--draft-share", sizes.share(sizes.middle))
+        yield Part(grown, 120, (*writing(sizes, folder / "models", quantisation), *size))
+        for model in listed(folder, grown)[:1]:
+            yield Part(f"widths-{quantisation}", 30, ("-m", "benchmarks.widths", "-m", model, *depths[:2]), _WIDTHS)
     tests = ("-m", "pytest", "-q", "-n", "8", "tests/engine", "--ignore", "tests/engine/training")
     yield Part("tests", 240, tests, "^(FAILED|ERROR)|passed|failed")
 
