@@ -110,7 +110,7 @@ class PlainWatch:
         if trace.error is not None:
             self._paper.say(f"The answer failed: {trace.error}")
         elif followed.lost:
-            self._paper.say("The end of this answer was not told.")
+            self._paper.say("The end of this answer was not reported.")
         else:
             parts = (ending(trace.reason), spoken_figures(trace.stats, trace.start))
             self._paper.say(f"[{spoken(', '.join(part for part in parts if part))}.]")

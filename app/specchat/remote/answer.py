@@ -21,7 +21,7 @@ from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA, settings_part
 
 _FILTERED = "content_filter"
-_REMEDY = ": it tells its rounds if it is started with --per-request-spec-decode-metrics detailed"
+_REMEDY = ": it reports its rounds if it is started with --per-request-spec-decode-metrics detailed"
 
 
 def start_line(server: RemoteServer, host: str, question: Generate, prompt_tokens: int | None) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class RemoteAnswer:
                 yield Notice(f"{engine} at {self._host} drafts, but does not tell how{remedy}")
         elif sum(len(event.drafted) for event in self._rounds) != self._drafting.num_drafted:
             yield Notice(
-                f"{engine} at {self._host} tells only how much it drafted, so not all drafts are shown{remedy}"
+                f"{engine} at {self._host} reports only how much it drafted, so not all drafts are shown{remedy}"
             )
 
     def _reason(self) -> str:

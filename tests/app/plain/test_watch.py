@@ -38,7 +38,7 @@ def test_one_is_printed_to_its_end_and_then_the_one_that_runs_longest() -> None:
     first, second = (start(1, "First\x1b[2J?"), made(1, 0, "ab\x1b")), (start(2, "Second?"), made(2, 0, "cd"))
     lost = (state(1, 2, lost=2), *first, *second)
     answers, notes = printed(CONNECTED, state(), *first, *second, *lost, end(1, "ab"), made(2, 1, "ef"), end(2, "cdef"))
-    assert answers == "ab\ufffd\ncdef\n", "what is told again is printed once"
+    assert answers == "ab\ufffd\ncdef\n", "what is sent again is printed once"
     assert [note for note in notes if note.startswith("Request")] == [
         "Request 1: First\ufffd[2J?",
         "Request 2: Second?",
@@ -64,7 +64,7 @@ def test_how_answers_end_and_what_becomes_of_the_connection_is_said_once() -> No
     assert answers == "ab\ncd\n"
     assert [note for note in notes if not note.startswith(("Request", "Answer"))] == [
         "The answer failed: out of memory",
-        "The end of this answer was not told.",
+        "The end of this answer was not reported.",
         "it broke (trying again until Ctrl+C)",
         "Connected again.",
         "4 events came too fast and were left out.",

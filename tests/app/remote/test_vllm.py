@@ -80,6 +80,6 @@ def test_drafts_that_do_not_follow_from_their_sums_are_said_to_be_missing() -> N
         server.replies.append(stream(*told))
         events = list(answer(client))
     (notice,) = notices(events)
-    assert "tells only how much it drafted, so not all drafts are shown" in notice
+    assert "reports only how much it drafted, so not all drafts are shown" in notice
     assert "--per-request-spec-decode-metrics detailed" in notice
     assert ended(events).stats["num_draft_tokens"] == 36

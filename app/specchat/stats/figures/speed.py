@@ -160,7 +160,7 @@ def in_short(view: TurnView) -> str:
 
 def _by_a_server(figures: Figures) -> str:
     if figures.acceptance_rate is None:
-        return "A server gave this answer. It told nothing of drafts."
+        return "A server gave this answer. It did not report its drafts."
     return (
         f"A server gave this answer. {per_cent(figures.acceptance_rate)} of the tokens that it drafted were accepted. "
         "It does not tell what a plain pass takes."

@@ -32,7 +32,7 @@ _PROGRESS = 0.2
 _TURNED = "Changing sampling parameters while an answer streams also makes the texts differ."
 _MEASURE = (
     "`specchat doctor -m MODEL` measures how many answers part for that, `--exact` prevents it, and `specchat verify` "
-    "tells it from a bug."
+    "distinguishes it from a bug."
 )
 
 

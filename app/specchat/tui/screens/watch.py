@@ -201,7 +201,7 @@ class WatchScreen(Screen[None]):
                 self._show_server()
             case Running(numbers=numbers, lost=lost):
                 if lost:
-                    self._notice(f"{lost:,} events came too fast and were left out: what runs is told again")
+                    self._notice(f"{lost:,} events came too fast and were left out; running answers begin again")
                 return following.only(numbers)
             case Began(number=number, start=start):
                 following.began(number, start)

@@ -12,7 +12,7 @@ from specchat.watching.followed import LiveAnswer
 _LONGEST_QUESTION = 1200
 """Characters that are shown of a question. Programs ask long ones."""
 
-_LOST = "its end was not told"
+_LOST = "its end was not reported"
 
 
 class WatchedTurn:

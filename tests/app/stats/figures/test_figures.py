@@ -169,5 +169,5 @@ def test_an_answer_of_a_server_is_not_compared_with_plain() -> None:
         "It does not tell what a plain pass takes."
     )
     plain = TurnView(Summary.of_turn([made_round(0, 0, ms=(0.0, 0.0, 5.0))] * 10))
-    assert in_short(plain) == "A server gave this answer. It told nothing of drafts."
+    assert in_short(plain) == "A server gave this answer. It did not report its drafts."
     assert all(figure.sentence(drafted).endswith(".") for figure in NAMED.values())

@@ -195,7 +195,7 @@ async def test_a_connection_that_breaks_ends_what_runs_is_told_and_is_back_again
         assert notices(pilot)[1:] == ["✕ the connection broke"]
         (answer,) = answers(pilot)
         assert not answer.live
-        assert answer.figures.startswith("its end was not told")
+        assert answer.figures.startswith("its end was not reported")
         client.tell(Connected(SERVER), state(1, lost=7), start(1, "Another?"), made(1, 0))
         await drawn(pilot, client)
         assert questions(pilot) == ["First?", "Another?"], "after a restart the numbers begin again"
