@@ -121,7 +121,7 @@ EVENTS: list[Event] = [
         512,
         "recurrent",
         "the vocabularies differ",
-        "the context is shorter",
+        ("the context is shorter",),
         MemoryUse(10, 0, 2**40, 0, None),
     ),
     Loaded(
