@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from specchat_engine.errors import SettingError
-from specchat_engine.grammar.trial import try_apart
+from specchat_engine.grammar.apart import try_apart
 
 OPTIONS: Final = "x-guidance"
 """The key of a schema under which llguidance finds its options."""
