@@ -12,10 +12,10 @@ from typing import Any, Final
 from specchat_engine.answers import gemma, harmony
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.notations import NOTATIONS, Parameters, Written, rule_of
-from specchat_engine.answers.parameter_types import kinds_of, listed
+from specchat_engine.answers.parameter_types import kinds_of, options_of, properties_of, required_of
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.awaited import GrammarStart
-from specchat_engine.grammar.schema import check_schema, lenient, part_of, prepared, step_to
+from specchat_engine.grammar.schema import check_schema, lenient, part_of, prepared, referred
 from specchat_engine.grammar.source import literal, named
 from specchat_engine.prompt.messages import function_of
 
@@ -127,22 +127,21 @@ class _ToolGrammar:
     def _in_tags(self, function: Mapping[str, Any], number: int, tags: Parameters) -> str:
         """Parameters in tags of their own, strings without quotes."""
         schema = _schema(function)
-        required = listed(schema.get("required"))
+        required = required_of(schema)
         rules = []
-        for index, (key, part) in enumerate(schema.get("properties", {}).items()):
+        for index, (key, place) in enumerate(properties_of(schema).items()):
             name = f"arg_{number}_{index}"
+            part = referred(place, schema)
             kinds = kinds_of(part, schema)
             closes = literal(tags.around + tags.closes)
-            if kinds == {"string"} and (
-                values := [option for option in listed(part.get("enum")) if isinstance(option, str)]
-            ):
+            values = [option for option in options_of(part, schema) if isinstance(option, str)]
+            if kinds == {"string"} and values:
                 value = f"({' | '.join(map(literal, values))}) {closes}"
             elif "string" in kinds:
                 value = name
                 self._lines += _until(tags.closes, value)
             else:
-                inner = part_of(schema, f"#/properties/{step_to(key)}")
-                value = f"{self._json(function, name, inner, {})} {closes}"
+                value = f"{self._json(function, name, part_of(schema, place), {})} {closes}"
             rule = f"{rule_of(tags.opens, key)} {value} {rule_of(tags.after, key)}"
             rules.append(rule if key in required else f"({rule})?")
         return " ".join(rules)
@@ -184,4 +183,4 @@ def _schema(function: Mapping[str, Any]) -> Mapping[str, Any]:
     if not schema.get("properties") and schema.keys() <= {"type", "properties", "required", "additionalProperties"}:
         more = schema.get("additionalProperties", False)
         return {"type": "object", "additionalProperties": more}
-    return {"type": "object", **schema} if "properties" in schema else schema
+    return {"type": "object", **schema}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
 
 from specchat_engine.answers.python_literals import literal_value
+from specchat_engine.grammar.schema import referred, step_to
 
 
 def as_json(value: str, schema: Any = True, root: Any = None) -> str:
@@ -87,31 +87,49 @@ def _kind_of(value: Any) -> str:
     return "object"
 
 
-def referred(reference: str, root: Any) -> Any:
-    """The part of a schema that a reference such as `#/$defs/a` means, None if there is none."""
-    part = root
-    for key in reference.removeprefix("#").split("/")[1:] if reference.startswith("#") else [""]:
-        name = unquote(key).replace("~1", "/").replace("~0", "~")
-        part = part.get(name) if isinstance(part, Mapping) else None
-    return part
+def properties_of(schema: Any) -> dict[str, str]:
+    """The places of an object's properties, as JSON pointers, by their names.
+
+    They may stand in the schema, in what it refers to, and in parts and alternatives.
+    """
+    parts = _joined(schema, schema, "#", ("allOf", "anyOf", "oneOf"), set())
+    return {
+        name: f"{place}/properties/{step_to(name)}"
+        for place, part in parts
+        if isinstance(part.get("properties"), Mapping)
+        for name in part["properties"]
+    }
 
 
-def properties_of(schema: Any) -> dict[str, Any]:
-    """The schemas of an object's properties, also of those in references, parts and alternatives."""
-    return _properties(schema, schema, frozenset())
+def required_of(schema: Any) -> set[str]:
+    """The names of the properties that an object has to have, whatever alternatives there are."""
+    parts = _joined(schema, schema, "#", ("allOf",), set())
+    return {name for _, part in parts for name in listed(part.get("required")) if isinstance(name, str)}
 
 
-def _properties(schema: Any, root: Any, followed: frozenset[str]) -> dict[str, Any]:
-    if not isinstance(schema, Mapping):
-        return {}
-    found: dict[str, Any] = {}
+def options_of(schema: Any, root: Any) -> list[Any]:
+    """The values that a schema lists, also in what it refers to and in its parts; empty if it lists none."""
+    parts = _joined(schema, root, "", ("allOf",), set())
+    return next((part["enum"] for _, part in parts if listed(part.get("enum"))), [])
+
+
+def _joined(
+    schema: Any, root: Any, place: str, keys: tuple[str, ...], seen: set[str]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The schemas that describe a value together, with their places: what a schema refers to and has under the keys.
+
+    The schema itself comes last. No place comes twice.
+    """
+    if place in seen or not isinstance(schema, Mapping):
+        return
+    seen.add(place)
     reference = schema.get("$ref")
-    if isinstance(reference, str) and reference not in followed:
-        found |= _properties(referred(reference, root), root, followed | {reference})
-    for part in (part for key in ("allOf", "anyOf", "oneOf") for part in listed(schema.get(key))):
-        found |= _properties(part, root, followed)
-    properties = schema.get("properties")
-    return found | dict(properties) if isinstance(properties, Mapping) else found
+    if isinstance(reference, str):
+        yield from _joined(referred(reference, root), root, reference, keys, seen)
+    for key in keys:
+        for index, part in enumerate(listed(schema.get(key))):
+            yield from _joined(part, root, f"{place}/{key}/{index}", keys, seen)
+    yield place, schema
 
 
 def listed(value: Any) -> list[Any]:

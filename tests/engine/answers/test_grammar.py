@@ -199,6 +199,58 @@ def test_the_values_of_gemma_have_its_own_quotes(vocabulary: Vocabulary) -> None
         assert not allows(vocabulary, grammar, f"<|tool_call>call:f{{{value}}}<tool_call|>"), value
 
 
+TRIP = {
+    "$defs": {
+        "Mode": {"enum": ["rail", "<road>"], "type": "string"},
+        "Stop": {"properties": {"to": {"type": "string"}}, "required": ["to"]},
+        "Trip": {
+            "allOf": [{"$ref": "#/$defs/Stop"}],
+            "type": "object",
+            "properties": {"mode": {"$ref": "#/$defs/Mode"}, "fare_%": {"type": "integer"}},
+            "required": ["mode"],
+        },
+    },
+    "$ref": "#/$defs/Trip",
+}
+
+
+@pytest.mark.parametrize(
+    ("calls", "call"),
+    [
+        (
+            "qwen3-coder",
+            "<tool_call>\n<function=f>\n<parameter=to>\nRome\n</parameter>\n<parameter=mode>\nrail\n</parameter>\n"
+            "<parameter=fare_%>\n5\n</parameter>\n</function>\n</tool_call>",
+        ),
+        (
+            "glm",
+            "<tool_call>f<arg_key>to</arg_key><arg_value>Rome</arg_value><arg_key>mode</arg_key>"
+            "<arg_value>rail</arg_value><arg_key>fare_%</arg_key><arg_value>5</arg_value></tool_call>",
+        ),
+        (
+            "minicpm5",
+            '<function name="f"><param name="to">Rome</param><param name="mode">rail</param>'
+            '<param name="fare_%">5</param></function>',
+        ),
+    ],
+)
+def test_parameters_in_tags_may_be_described_anywhere(vocabulary: Vocabulary, calls: str, call: str) -> None:
+    grammar = tool_grammar(AnswerFormat(calls), as_tool(TRIP))
+    assert allows(vocabulary, grammar, call)
+    assert allows(vocabulary, grammar, call.replace("rail", "<road>"))
+    for said, wrong in (("rail", "sea"), ("5", "five"), ("Rome", "Rome</param></parameter></arg_value>")):
+        assert not allows(vocabulary, grammar, call.replace(said, wrong))
+    (read,) = parse_answer(call, AnswerFormat(calls), as_tool(TRIP)).tool_calls
+    assert json.loads(read.arguments) == {"to": "Rome", "mode": "rail", "fare_%": 5}
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "#/nowhere"}, {"$ref": "https://example.org/schema"}, {"allOf": [{}, {}]}])
+def test_arguments_are_an_object_whatever_the_schema_fails_to_say(vocabulary: Vocabulary, schema: object) -> None:
+    grammar = tool_grammar(AnswerFormat("gemma4"), as_tool(schema))
+    assert allows(vocabulary, grammar, "<|tool_call>call:f{a:[1]}<tool_call|>")
+    assert not allows(vocabulary, grammar, "<|tool_call>call:f[1]<tool_call|>")
+
+
 def test_several_calls_are_allowed_unless_they_may_not_be_parallel(vocabulary: Vocabulary) -> None:
     (one,) = WRITTEN["hermes"]
     assert allows(vocabulary, tool_grammar(AnswerFormat(), TOOLS), f"{one}\n{one}")
