@@ -367,7 +367,8 @@ class Session:
     def _held(self, prompt: Prompt, *, opened: bool) -> HeldGrammar:
         """What an answer to this prompt is held to; `opened` says that the prompt has opened the reasoning."""
         pair, piece = self.pair, self._with_marks()
-        thinks = pair.template.thinking.is_on(prompt.variables)
+        switch = pair.template.thinking
+        thinks = switch.is_on(prompt.variables) if switch.exists else pair.answer_format.thinks
         return held_to(prompt, self.settings, pair.answer_format, pair.vocabulary, piece, opened=opened, thinks=thinks)
 
     def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:

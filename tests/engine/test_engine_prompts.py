@@ -195,6 +195,16 @@ def test_a_prompt_can_require_a_call_whatever_grammar_is_set(engine: Engine, lev
     assert answer(session, [Message("user", "Rain?")]) == "no"
 
 
+@pytest.mark.parametrize(("level", "begins"), [("auto", "<think>"), ("off", "{")])
+def test_a_required_call_comes_after_a_thought_only_if_the_model_may_think(
+    engine: Engine, level: str, begins: str
+) -> None:
+    sampling = SamplingParams(temperature=1.0, logit_bias=((3 + ord("<") - 33, 100.0),))
+    session = engine.session(settings=Settings(max_tokens=9, thinking=level, sampling=sampling), seed=3)
+    asked = Prompt([Message("user", "Rain?")], NOW, shown=engine.answer_format.marks, must_call=True)
+    assert answer(session, asked).startswith(begins)
+
+
 @pytest.mark.parametrize("said", ["<tool_call>", "Let me see.\n<tool_call>", "<tool_call>\n{"])
 def test_a_call_that_the_model_chose_to_make_is_held_to_its_schema(hermes: Engine, said: str) -> None:
     sampling = SamplingParams(temperature=1.0, logit_bias=((END, 50.0),))

@@ -32,9 +32,9 @@ def tool_grammar(
 ) -> str:
     """The grammar, in Lark, of answers that call one of the `tools`, or only the one that `choice` names.
 
-    The model may think before. With `thinking` the prompt has opened the reasoning, so that the answer begins in it.
-    With `parallel` it may call several tools, unless there is a choice. What a grammar cannot express of a schema is
-    left out, such as the bounds of numbers, unless the function is `strict`.
+    The model may think before if it `thinks` by its format. With `thinking` the prompt has opened the reasoning, so
+    that the answer begins in it. With `parallel` it may call several tools, unless there is a choice. What a grammar
+    cannot express of a schema is left out, such as the bounds of numbers, unless the function is `strict`.
 
     Raises SettingError for tools that aren't functions, for a choice that isn't one of them, and for a strict schema
     that cannot become a grammar.
@@ -58,7 +58,8 @@ def calls_start(answer_format: AnswerFormat, *, thinking: bool) -> GrammarStart 
 def after_reasoning(grammar: str, answer_format: AnswerFormat, *, opened: bool) -> str:
     """The grammar of answers whose text after the reasoning follows `grammar`, in any syntax: the model thinks freely.
 
-    `opened` says that the prompt ends inside the reasoning; otherwise there may be none. In harmony the reasoning is a
+    `opened` says that the prompt ends inside the reasoning; otherwise there may be none, or has to be none if the model
+    does not think by its format. In harmony the reasoning is a
     message of its own, and `grammar` is that of the final one. Raises SettingError for a grammar that cannot be read.
     """
     reasoning, *lines = _reasoning(answer_format, opened=opened)
@@ -69,6 +70,8 @@ def after_reasoning(grammar: str, answer_format: AnswerFormat, *, opened: bool) 
 
 def _reasoning(answer_format: AnswerFormat, *, opened: bool) -> list[str]:
     """What may or has to come before the rest of an answer, and the rules that this needs."""
+    if not (opened or answer_format.thinks):
+        return [""]
     if answer_format.calls == "harmony":
         opening, closing = harmony.THOUGHTS[0]
         return [f"({literal(opening)} thought {literal(harmony.START)})?", *_until(closing, "thought")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +36,12 @@ def held_to(
 ) -> HeldGrammar:
     """What an answer to this prompt is held to.
 
-    The grammar of the settings begins after the reasoning if the prompt has `opened` it, or if the model `thinks` by
-    its template. The grammar of calls begins where a call does, unless one has to be made: then it takes the place of
-    that of the settings. `piece` gives the bytes of a token, also of a mark.
+    Reasoning comes before a grammar if the prompt has `opened` it, and may come if the model `thinks` by its template.
+    The grammar of calls begins where a call does, unless one has to be made: then it takes the place of that of the
+    settings. `piece` gives the bytes of a token, also of a mark.
     """
     own = text = settings.sampling.grammar
+    answer_format = replace(answer_format, thinks=thinks)
     shown, start = shown_tokens(prompt.shown, vocabulary), None
     if prompt.must_call:
         text = tool_grammar(answer_format, prompt.tools, thinking=opened, parallel=prompt.parallel_calls)

@@ -129,7 +129,7 @@ WRITTEN: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("calls", FORMATS)
 def test_what_models_write_is_allowed(vocabulary: Vocabulary, calls: str) -> None:
-    grammar = tool_grammar(AnswerFormat(calls), TOOLS)
+    grammar = tool_grammar(AnswerFormat(calls, thinks=True), TOOLS)
     for text in WRITTEN[calls]:
         assert allows(vocabulary, grammar, text)
         assert not allows(vocabulary, grammar, f"Sure! {text}")
@@ -264,13 +264,21 @@ def test_several_calls_are_allowed_unless_they_may_not_be_parallel(vocabulary: V
 
 def test_reasoning_may_come_first_and_has_to_be_closed_if_the_prompt_opened_it(vocabulary: Vocabulary) -> None:
     (call,) = WRITTEN["hermes"]
-    closed, opened = (tool_grammar(AnswerFormat(), TOOLS, thinking=thinking) for thinking in (False, True))
+    closed, opened = (tool_grammar(AnswerFormat(thinks=True), TOOLS, thinking=thinking) for thinking in (False, True))
     assert allows(vocabulary, closed, f"<think>\nHm < 2.\n</think>\n\n{call}")
     assert not allows(vocabulary, closed, f"<think>\nHm.{call}")
     assert allows(vocabulary, opened, f"Hm.\n</think>\n\n{call}")
     assert not allows(vocabulary, opened, call)
-    gemma = tool_grammar(AnswerFormat("gemma4", ("<|channel>thought", "<channel|>")), TOOLS)
+    gemma = tool_grammar(AnswerFormat("gemma4", ("<|channel>thought", "<channel|>"), thinks=True), TOOLS)
     assert allows(vocabulary, gemma, f"<|channel>thought\nHm.\n<channel|>{WRITTEN['gemma4'][0]}")
+
+
+def test_a_model_that_does_not_think_calls_at_once(vocabulary: Vocabulary) -> None:
+    (call,) = WRITTEN["hermes"]
+    grammar = tool_grammar(AnswerFormat(), TOOLS)
+    assert allows(vocabulary, grammar, call)
+    assert not allows(vocabulary, grammar, f"<think>Hm.</think>{call}")
+    assert allows(vocabulary, tool_grammar(AnswerFormat(), TOOLS, thinking=True), f"Hm.</think>{call}")
 
 
 LOOSE = {
