@@ -224,6 +224,20 @@ def test_a_call_that_the_model_chose_to_make_is_held_to_its_schema(hermes: Engin
     assert len(texts) == 1
 
 
+@pytest.mark.parametrize(("said", "names"), [("<tool_call>", ["now"]), ("n", [])])
+def test_a_model_may_call_instead_of_following_the_grammar_that_is_set(
+    hermes: Engine, said: str, names: list[str]
+) -> None:
+    sampling = SamplingParams(temperature=1.0, grammar='root ::= "no"', logit_bias=((END, -100.0),))
+    session = hermes.session(settings=Settings(max_tokens=200, sampling=sampling), seed=3)
+    asked = Prompt([Message("user", "Rain?")], NOW, shown=hermes.answer_format.marks, parallel_calls=False)
+    for _ in session.answer(asked, 0, prefix=hermes.vocabulary.tokenize(said, special=True)):
+        pass
+    read = parse_answer(session.text, hermes.answer_format, NOW, formatted=True)
+    assert (session.end_reason, [call.name for call in read.tool_calls]) == ("end", names)
+    assert read.content == ("" if names else "no")
+
+
 def test_an_answer_that_calls_nothing_is_free_although_there_are_tools(hermes: Engine) -> None:
     session = hermes.session(settings=GREEDY)
     assert answer(session, Prompt([Message("user", "Rain?")], NOW, shown=hermes.answer_format.marks))

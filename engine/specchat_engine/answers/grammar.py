@@ -43,7 +43,9 @@ def tool_grammar(
     if not functions:
         missing = "there are no tools" if choice is None else f"there is no tool {choice!r} to call"
         raise SettingError(f"a call is required and {missing}: name one that is given")
-    return _ToolGrammar(answer_format).text(functions, thinking=thinking, several=parallel and choice is None)
+    calls = _Calls(answer_format)
+    answer = calls.of(functions, several=parallel and choice is None)
+    return _after_thought(answer, calls.rules, answer_format, opened=thinking)
 
 
 def calls_start(answer_format: AnswerFormat, *, thinking: bool) -> GrammarStart | None:
@@ -55,17 +57,39 @@ def calls_start(answer_format: AnswerFormat, *, thinking: bool) -> GrammarStart 
     return GrammarStart(mark, answer_format.thinking, thinking) if mark else None
 
 
-def after_reasoning(grammar: str, answer_format: AnswerFormat, *, opened: bool) -> str:
+def can_choose_calls(answer_format: AnswerFormat) -> bool:
+    """Whether a grammar can leave it to the model to call or to answer: its calls do not begin like other text."""
+    return answer_format.calls == "harmony" or bool(_written(answer_format).mark)
+
+
+def after_reasoning(
+    grammar: str,
+    answer_format: AnswerFormat,
+    tools: Sequence[Mapping[str, Any]] = (),
+    *,
+    opened: bool,
+    parallel: bool = True,
+) -> str:
     """The grammar of answers whose text after the reasoning follows `grammar`, in any syntax: the model thinks freely.
 
+    It may call one of the `tools` instead, or several if it may in `parallel`; see `can_choose_calls`.
+
     `opened` says that the prompt ends inside the reasoning; otherwise there may be none, or has to be none if the model
-    does not think by its format. In harmony the reasoning is a
-    message of its own, and `grammar` is that of the final one. Raises SettingError for a grammar that cannot be read.
+    does not think by its format. In harmony the reasoning is a message of its own, and `grammar` is that of the final
+    one. Raises SettingError for a grammar that cannot be read, and what `tool_grammar` raises.
     """
-    reasoning, *lines = _reasoning(answer_format, opened=opened)
     header = literal(harmony.FINAL) if answer_format.calls == "harmony" else ""
-    whole = "\n".join([f"start: {reasoning} {header} @{_ANSWER}", *lines])
+    calls, answer = _Calls(answer_format), f"{header} @{_ANSWER}"
+    if tools:
+        answer = f"{answer} | {calls.of([*map(function_of, tools)], several=parallel)}"
+    whole = _after_thought(answer, calls.rules, answer_format, opened=opened)
     return json.dumps({"grammars": [{"lark_grammar": whole}, named(grammar, _ANSWER)]})
+
+
+def _after_thought(answer: str, rules: Sequence[str], answer_format: AnswerFormat, *, opened: bool) -> str:
+    """The grammar of an expression, which may need rules, after the reasoning."""
+    reasoning, *lines = _reasoning(answer_format, opened=opened)
+    return "\n".join([f"start: {reasoning} ({answer})", *lines, *rules]) + "\n"
 
 
 def _reasoning(answer_format: AnswerFormat, *, opened: bool) -> list[str]:
@@ -90,31 +114,30 @@ def _written(answer_format: AnswerFormat) -> Written:
     return notation.written if notation and notation.written else Written(())
 
 
-class _ToolGrammar:
-    """Collects the rules."""
+class _Calls:
+    """Makes the expression of calls, and collects the rules that it needs."""
 
     def __init__(self, answer_format: AnswerFormat) -> None:
         self._harmony = answer_format.calls == "harmony"
-        self._format = answer_format
         self._written = _written(answer_format)
-        self._lines = [gemma.RULES] if self._written.gemma else []
+        self.rules: list[str] = []
 
-    def text(self, functions: Sequence[Mapping[str, Any]], *, thinking: bool, several: bool) -> str:
-        """The whole grammar."""
+    def of(self, functions: Sequence[Mapping[str, Any]], *, several: bool) -> str:
+        """The expression of a call of one of the functions, or of several."""
+        written = self._written
+        self.rules += [gemma.RULES] if written.gemma else []
         for number, function in enumerate(functions):
             try:
-                self._lines.append(f"call_{number}: {self._call(function, number)}")
+                self.rules.append(f"call_{number}: {self._call(function, number)}")
             except RecursionError:
                 name = function["name"]
                 raise SettingError(
                     f"the tool {name!r} is nested too deep: give the inner parts names in $defs"
                 ) from None
-        self._lines.append(f"call: {' | '.join(f'call_{number}' for number in range(len(functions)))}")
-        written = self._written
+        self.rules.append(f"call: {' | '.join(f'call_{number}' for number in range(len(functions)))}")
         more = f" ({written.between} call)*" if several and not self._harmony else ""
         begin, end = (literal(text) if text else "" for text in (written.begin, written.end))
-        reasoning, *lines = _reasoning(self._format, opened=thinking)
-        return "\n".join([f"start: {reasoning} {begin} call{more} {end}", *lines, *self._lines]) + "\n"
+        return f"{begin} call{more} {end}"
 
     def _call(self, function: Mapping[str, Any], number: int) -> str:
         name, written = function["name"], self._written
@@ -142,7 +165,7 @@ class _ToolGrammar:
                 value = f"({' | '.join(map(literal, values))}) {closes}"
             elif "string" in kinds:
                 value = name
-                self._lines += _until(tags.closes, value)
+                self.rules += _until(tags.closes, value)
             else:
                 value = f"{self._json(function, name, part_of(schema, place), {})} {closes}"
             rule = f"{rule_of(tags.opens, key)} {value} {rule_of(tags.after, key)}"
@@ -164,7 +187,7 @@ class _ToolGrammar:
                 strict = "is strict, but " * bool(function.get("strict"))
                 raise SettingError(f"the tool {function['name']!r} {strict}{error}") from None
             usable = prepared(otherwise)
-        self._lines.append(f"{name}: %json {json.dumps(usable)}")
+        self.rules.append(f"{name}: %json {json.dumps(usable)}")
         return name
 
     def _of_gemma(self, schema: Mapping[str, Any], prefix: str) -> str:
@@ -174,7 +197,7 @@ class _ToolGrammar:
             name = rules.of("#")
         except (LookupError, TypeError, ValueError, AttributeError):
             return "gemma_object"
-        self._lines += rules.lines
+        self.rules += rules.lines
         return name
 
 

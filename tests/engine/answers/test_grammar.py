@@ -10,9 +10,9 @@ import pytest
 
 from specchat_engine import SettingError
 from specchat_engine.answers.format import AnswerFormat
-from specchat_engine.answers.grammar import tool_grammar
+from specchat_engine.answers.grammar import after_reasoning, can_choose_calls, tool_grammar
 from specchat_engine.answers.notations import NOTATIONS
-from specchat_engine.answers.parser import parse_answer
+from specchat_engine.answers.parser import Answer, parse_answer
 from specchat_engine.llama.vocabulary import Vocabulary
 from support.grammar_walks import allows, random_text
 
@@ -75,6 +75,7 @@ def test_every_answer_is_a_call_that_the_parser_reads(vocabulary: Vocabulary, ca
 
 
 ROME = '{"city": "Rome", "where": {"x": true}}'
+WITH_MARK = '{"name": "weather", "arguments": "<tool_call>{}</tool_call>"}'
 IN_TAGS = (
     "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n"
     '<parameter=where>\n{"x": true}\n</parameter>\n</function>\n</tool_call>'
@@ -271,6 +272,41 @@ def test_reasoning_may_come_first_and_has_to_be_closed_if_the_prompt_opened_it(v
     assert not allows(vocabulary, opened, call)
     gemma = tool_grammar(AnswerFormat("gemma4", ("<|channel>thought", "<channel|>"), thinks=True), TOOLS)
     assert allows(vocabulary, gemma, f"<|channel>thought\nHm.\n<channel|>{WRITTEN['gemma4'][0]}")
+
+
+@pytest.mark.parametrize("calls", [calls for calls in FORMATS if can_choose_calls(AnswerFormat(calls))])
+@pytest.mark.parametrize(
+    ("grammar", "answers"),
+    [
+        ('{"properties": {"name": {"const": "weather"}, "arguments": {"type": "string"}}}', [WITH_MARK, "{}"]),
+        ("true", [WITH_MARK, '"<tool_call>"', "[1]"]),
+        ('root ::= "<b>" [a-z<]* "</b>" | "yes"', ["<b>to<</b>", "yes"]),
+    ],
+)
+def test_a_model_may_call_or_answer_in_a_format(
+    vocabulary: Vocabulary, calls: str, grammar: str, answers: list[str]
+) -> None:
+    written = AnswerFormat(calls, thinks=True)
+    both, alone = (after_reasoning(grammar, written, tools, opened=False) for tools in (TOOLS, ()))
+    header = "<|channel|>final<|message|>" * (calls == "harmony")
+    for answer in answers:
+        text = f"{header}{answer}"
+        assert allows(vocabulary, both, text)
+        assert allows(vocabulary, alone, text)
+        assert parse_answer(text, written, TOOLS, formatted=True) == Answer(answer)
+    for text in (*WRITTEN[calls], *([TWO[calls]] if calls in TWO else [])):
+        assert allows(vocabulary, both, text)
+        assert not allows(vocabulary, alone, text)
+        calls_in = [parse_answer(text, written, TOOLS, formatted=formatted).tool_calls for formatted in (False, True)]
+        assert calls_in[0] == calls_in[1] != ()
+    assert not allows(vocabulary, both, f"{header}Sure!")
+
+
+def test_one_call_may_stand_instead_of_a_format_if_several_may_not(vocabulary: Vocabulary) -> None:
+    (call,) = WRITTEN["hermes"]
+    grammar = after_reasoning("true", AnswerFormat(), TOOLS, opened=True, parallel=False)
+    assert allows(vocabulary, grammar, f"Hm.</think>{call}")
+    assert not allows(vocabulary, grammar, f"Hm.</think>{call}\n{call}")
 
 
 def test_a_model_that_does_not_think_calls_at_once(vocabulary: Vocabulary) -> None:
