@@ -224,6 +224,15 @@ def test_a_call_that_the_model_chose_to_make_is_held_to_its_schema(hermes: Engin
     assert len(texts) == 1
 
 
+def test_a_call_that_the_model_chose_is_the_only_one_if_calls_may_not_be_parallel(hermes: Engine) -> None:
+    session = hermes.session(settings=Settings(max_tokens=200, sampling=SamplingParams(logit_bias=((END, -100.0),))))
+    asked = Prompt([Message("user", "Rain?")], NOW, shown=hermes.answer_format.marks, parallel_calls=False)
+    for _ in session.answer(asked, 0, prefix=hermes.vocabulary.tokenize("<tool_call>", special=True)):
+        pass
+    assert session.end_reason == "end"
+    assert len(parse_answer(session.text, hermes.answer_format, NOW).tool_calls) == 1
+
+
 @pytest.mark.parametrize(("said", "names"), [("<tool_call>", ["now"]), ("n", [])])
 def test_a_model_may_call_instead_of_following_the_grammar_that_is_set(
     hermes: Engine, said: str, names: list[str]

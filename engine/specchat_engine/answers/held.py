@@ -48,7 +48,7 @@ def held_to(
         text = tool_grammar(answer_format, prompt.tools, thinking=opened, parallel=prompt.parallel_calls)
     elif prompt.tools and not text:
         start = calls_start(answer_format, thinking=opened)
-        text = tool_grammar(answer_format, prompt.tools) if start else ""
+        text = tool_grammar(answer_format, prompt.tools, parallel=prompt.parallel_calls) if start else ""
     elif text and prompt.raw is None:
         tools = prompt.tools if can_choose_calls(answer_format) else ()
         if tools or opened or thinks:
