@@ -41,22 +41,25 @@ def kinds_of(schema: Any, root: Any = None) -> set[str]:
 
     None if it says nothing about them. References are looked up in `root`, which is the schema itself if left out.
     """
-    return _kinds(schema, schema if root is None else root, frozenset())
+    return _kinds(schema, schema if root is None else root, {})
 
 
-def _kinds(schema: Any, root: Any, followed: frozenset[str]) -> set[str]:
+def _kinds(schema: Any, root: Any, known: dict[str, set[str]]) -> set[str]:
+    """The same; `known` has the types of the references that were followed, none for one that leads to itself."""
     if not isinstance(schema, Mapping):
         return set()
     reference = schema.get("$ref")
     if isinstance(reference, str):
-        known = reference in followed
-        return set() if known else _kinds(referred(reference, root), root, followed | {reference})
+        if reference not in known:
+            known[reference] = set()
+            known[reference] = _kinds(referred(reference, root), root, known)
+        return known[reference]
     named = schema.get("type")
     kinds = {named} if isinstance(named, str) else {kind for kind in listed(named) if isinstance(kind, str)}
     kinds = kinds or {_kind_of(value) for value in (*listed(schema.get("enum")), *_given(schema, "const"))}
     for part in listed(schema.get("allOf")):
-        kinds = _both(kinds, _kinds(part, root, followed))
-    either = [_kinds(part, root, followed) for key in ("anyOf", "oneOf") for part in listed(schema.get(key))]
+        kinds = _both(kinds, _kinds(part, root, known))
+    either = [_kinds(part, root, known) for key in ("anyOf", "oneOf") for part in listed(schema.get(key))]
     return _both(kinds, set().union(*either)) or {_kind_of(value) for value in _given(schema, "default")}
 
 
