@@ -205,6 +205,15 @@ def test_a_required_call_comes_after_a_thought_only_if_the_model_may_think(
     assert answer(session, asked).startswith(begins)
 
 
+def test_no_thought_comes_after_one_that_the_prompt_has_closed(tmp_path: Path) -> None:
+    template = WITH_TOOLS + "{% if not enable_thinking %}<think></think>{% endif %}"
+    path = write_tiny_model(tmp_path / "closed.gguf", seed=1, sharpness=0.15, template=template)
+    sampling = SamplingParams(temperature=1.0, logit_bias=((3 + ord("<") - 33, 100.0),))
+    with Engine.load(path, options=LoadOptions(threads=1)) as engine:
+        session = engine.session(settings=Settings(max_tokens=9, sampling=sampling), seed=3)
+        assert answer(session, Prompt([Message("user", "Rain?")], NOW, must_call=True)).startswith("{")
+
+
 @pytest.mark.parametrize("said", ["<tool_call>", "Let me see.\n<tool_call>", "<tool_call>\n{"])
 def test_a_call_that_the_model_chose_to_make_is_held_to_its_schema(hermes: Engine, said: str) -> None:
     sampling = SamplingParams(temperature=1.0, logit_bias=((END, 50.0),))

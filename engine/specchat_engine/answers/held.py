@@ -36,7 +36,7 @@ def held_to(
 ) -> HeldGrammar:
     """What an answer to this prompt is held to.
 
-    Reasoning comes before a grammar if the prompt has `opened` it, and may come if the model `thinks` by its template.
+    Reasoning comes before a grammar if the prompt has `opened` it, and may come if the model `thinks` after it.
     The grammar of calls begins where a call does. If a call has to be made, it takes the place of the grammar of the
     settings; otherwise the model may call instead of following that one. `piece` gives the bytes of a token, also of a
     mark.
