@@ -22,7 +22,7 @@ from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
-from specchat_engine.decoding.reasoning import ReasoningCounter, opens_reasoning
+from specchat_engine.decoding.reasoning import ReasoningCounter, closes_reasoning, opens_reasoning
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import PromptProgress, PromptReading, Round
 from specchat_engine.decoding.stats import TurnStats
@@ -234,7 +234,7 @@ class Session:
             else:
                 fitted = self._fit(messages)
                 prompt, images = fitted.tokens, fitted.images
-                held = self._held(Prompt.of(messages), opened=self._opens_reasoning(prompt))
+                held = self._held(Prompt.of(messages), prompt)
             pair.see(images)
             inspected = InspectedPosition(prompt, tokens, position, sampling, sharpness, held)
             try:
@@ -321,7 +321,7 @@ class Session:
             opened = self._opens_reasoning(fitted.tokens)
             turn.reasoning = ReasoningCounter(pair.answer_format, opened=opened)
             turn.part = CurrentPart(AnswerParser(pair.answer_format, thinking=opened), self._with_marks())
-            turn.held = self._held(turn.prompt, opened=opened)
+            turn.held = self._held(turn.prompt, fitted.tokens)
             if isinstance(prefix, str):
                 turn.prefix = tuple(encode_text(prefix, pair.vocabulary, pair.vocabulary.piece, turn.held.shown))
             constraint = constraint_of(self.settings.sampling, pair.vocabulary, turn.held)
@@ -364,10 +364,12 @@ class Session:
         """Whether plain passes after a turn would be in vain: it was cancelled, or others share them."""
         return turn.cancel() or self.pair.shared_pass().answers > 0
 
-    def _held(self, prompt: Prompt, *, opened: bool) -> HeldGrammar:
-        """What an answer to this prompt is held to; `opened` says that the prompt has opened the reasoning."""
+    def _held(self, prompt: Prompt, tokens: Sequence[int]) -> HeldGrammar:
+        """What an answer to this prompt, which has these ids, is held to."""
         pair, piece = self.pair, self._with_marks()
-        thinks = pair.template.thinking.is_on(prompt.variables)
+        switch, opened = pair.template.thinking, self._opens_reasoning(tokens)
+        thinks = switch.is_on(prompt.variables) if switch.exists else pair.answer_format.thinks
+        thinks &= not closes_reasoning(pair.answer_format, tokens, piece)
         return held_to(prompt, self.settings, pair.answer_format, pair.vocabulary, piece, opened=opened, thinks=thinks)
 
     def _read_prompt(self, turn: Turn, fitted: Fitted, constraint: Constraint | None) -> Context:

@@ -195,6 +195,25 @@ def test_a_prompt_can_require_a_call_whatever_grammar_is_set(engine: Engine, lev
     assert answer(session, [Message("user", "Rain?")]) == "no"
 
 
+@pytest.mark.parametrize(("level", "begins"), [("auto", "<think>"), ("off", "{")])
+def test_a_required_call_comes_after_a_thought_only_if_the_model_may_think(
+    engine: Engine, level: str, begins: str
+) -> None:
+    sampling = SamplingParams(temperature=1.0, logit_bias=((3 + ord("<") - 33, 100.0),))
+    session = engine.session(settings=Settings(max_tokens=9, thinking=level, sampling=sampling), seed=3)
+    asked = Prompt([Message("user", "Rain?")], NOW, shown=engine.answer_format.marks, must_call=True)
+    assert answer(session, asked).startswith(begins)
+
+
+def test_no_thought_comes_after_one_that_the_prompt_has_closed(tmp_path: Path) -> None:
+    template = WITH_TOOLS + "{% if not enable_thinking %}<think></think>{% endif %}"
+    path = write_tiny_model(tmp_path / "closed.gguf", seed=1, sharpness=0.15, template=template)
+    sampling = SamplingParams(temperature=1.0, logit_bias=((3 + ord("<") - 33, 100.0),))
+    with Engine.load(path, options=LoadOptions(threads=1)) as engine:
+        session = engine.session(settings=Settings(max_tokens=9, sampling=sampling), seed=3)
+        assert answer(session, Prompt([Message("user", "Rain?")], NOW, must_call=True)).startswith("{")
+
+
 @pytest.mark.parametrize("said", ["<tool_call>", "Let me see.\n<tool_call>", "<tool_call>\n{"])
 def test_a_call_that_the_model_chose_to_make_is_held_to_its_schema(hermes: Engine, said: str) -> None:
     sampling = SamplingParams(temperature=1.0, logit_bias=((END, 50.0),))
@@ -212,6 +231,29 @@ def test_a_call_that_the_model_chose_to_make_is_held_to_its_schema(hermes: Engin
         assert [token.text for token in session.inspect(place).tokens if token.p > 0] == ["n"]
         texts.add(session.text)
     assert len(texts) == 1
+
+
+def test_a_call_that_the_model_chose_is_the_only_one_if_calls_may_not_be_parallel(hermes: Engine) -> None:
+    session = hermes.session(settings=Settings(max_tokens=200, sampling=SamplingParams(logit_bias=((END, -100.0),))))
+    asked = Prompt([Message("user", "Rain?")], NOW, shown=hermes.answer_format.marks, parallel_calls=False)
+    for _ in session.answer(asked, 0, prefix=hermes.vocabulary.tokenize("<tool_call>", special=True)):
+        pass
+    assert session.end_reason == "end"
+    assert len(parse_answer(session.text, hermes.answer_format, NOW).tool_calls) == 1
+
+
+@pytest.mark.parametrize(("said", "names"), [("<tool_call>", ["now"]), ("n", [])])
+def test_a_model_may_call_instead_of_following_the_grammar_that_is_set(
+    hermes: Engine, said: str, names: list[str]
+) -> None:
+    sampling = SamplingParams(temperature=1.0, grammar='root ::= "no"', logit_bias=((END, -100.0),))
+    session = hermes.session(settings=Settings(max_tokens=200, sampling=sampling), seed=3)
+    asked = Prompt([Message("user", "Rain?")], NOW, shown=hermes.answer_format.marks, parallel_calls=False)
+    for _ in session.answer(asked, 0, prefix=hermes.vocabulary.tokenize(said, special=True)):
+        pass
+    read = parse_answer(session.text, hermes.answer_format, NOW, formatted=True)
+    assert (session.end_reason, [call.name for call in read.tool_calls]) == ("end", names)
+    assert read.content == ("" if names else "no")
 
 
 def test_an_answer_that_calls_nothing_is_free_although_there_are_tools(hermes: Engine) -> None:

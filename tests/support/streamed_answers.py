@@ -26,11 +26,12 @@ def parts_however_cut(
     tools: Sequence[Mapping[str, Any]],
     *,
     thinking: bool = False,
+    formatted: bool = False,
 ) -> list[AnswerPart]:
     """The parts of a text. Checks that they are the same if it comes at once, cut at these places, or by letters."""
 
     def parts(pieces: Sequence[str]) -> list[AnswerPart]:
-        parser = AnswerParser(answer_format, tools, thinking=thinking)
+        parser = AnswerParser(answer_format, tools, thinking=thinking, formatted=formatted)
         told = [part for piece in pieces for part in parser.feed(piece)]
         return merged([*told, *parser.finish()])
 

@@ -25,7 +25,7 @@ def saved_prompts() -> SavedTexts:
 
 
 def saved_roles() -> SavedTexts:
-    """The system messages of this user."""
+    """The system prompts of this user."""
     return SavedTexts(roles_folder(), "role")
 
 

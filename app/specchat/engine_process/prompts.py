@@ -59,7 +59,9 @@ def calls_of(session: Session, command: Generate) -> tuple[tuple[ToolCall, ...],
     functions, answer_format = command.tools.functions, session.pair.answer_format
     if not functions or session.end_reason not in _WHOLE:
         return (), ""
-    answer = parse_answer(session.text, answer_format, functions, thinking=session.opens_reasoning)
+    formatted = bool(command.settings.sampling.grammar)
+    thinking = session.opens_reasoning
+    answer = parse_answer(session.text, answer_format, functions, thinking=thinking, formatted=formatted)
     if not answer.tool_calls:
         return (), ""
     calls = enumerate(answer.tool_calls)

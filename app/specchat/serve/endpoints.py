@@ -139,7 +139,7 @@ class Endpoints:
         try:
             async with aclosing(steps):
                 async for number, delta in steps:
-                    yield [*shape.add(number, delta)]
+                    yield [*await shape.add(number, delta)]
         finally:
             if self.log is not None:
                 self.log(path, body, shape)

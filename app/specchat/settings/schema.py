@@ -299,7 +299,7 @@ class Config:
         by_answer=True,
         steps=Steps(label="lookup"),
     )
-    system: str | None = setting(SettingGroup.ANSWERS, "System message", "--system", kind=Text())
+    system: str | None = setting(SettingGroup.ANSWERS, "System prompt", "--system", kind=Text())
 
     ctx_size: int = setting(
         SettingGroup.LOADING,

@@ -12,10 +12,14 @@ from specchat_engine.answers.thoughts import IN_TEMPLATES, USUAL_MARKS
 
 @dataclass(frozen=True, slots=True)
 class AnswerFormat:
-    """The notation of calls, "harmony" or one of `NOTATIONS`, and the tags around reasoning."""
+    """The notation of calls, "harmony" or one of `NOTATIONS`, the tags around reasoning, and whether there may be any.
+
+    The tags are looked for in every answer, also of a model that does not think by its template.
+    """
 
     calls: str = "hermes"
     thinking: tuple[str, str] = USUAL_MARKS
+    thinks: bool = False
 
     @classmethod
     def of(cls, template: str) -> AnswerFormat:
@@ -23,8 +27,9 @@ class AnswerFormat:
 
         A template that knows of no tools gets them as text, which asks for calls as Hermes models write them.
         """
-        thinking = next((tags for tags in IN_TEMPLATES if tags[0] in template), USUAL_MARKS)
-        return cls(_call_format(template), thinking)
+        calls = _call_format(template)
+        thinking = next((tags for tags in IN_TEMPLATES if tags[0] in template), None)
+        return cls(calls, thinking or USUAL_MARKS, thinks=thinking is not None or calls == "harmony")
 
     @property
     def marks(self) -> tuple[str, ...]:

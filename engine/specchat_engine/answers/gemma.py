@@ -15,7 +15,7 @@ from typing import Any, Final
 from specchat_engine.answers.json_calls import JsonObject, escaped
 from specchat_engine.answers.parameter_types import as_json
 from specchat_engine.answers.parts import held_back
-from specchat_engine.grammar.schema import step_to
+from specchat_engine.grammar.schema import referred, step_to
 from specchat_engine.grammar.source import literal
 
 QUOTE: Final = '<|"|>'
@@ -128,20 +128,13 @@ class GemmaRules:
         """Returns the name of the rule for a place such as "#" or "#/properties/name"."""
         if place not in self._names:
             self._names[place] = name = f"{self._prefix}{len(self._names)}"
-            self.lines.append(f"{name}: {self._value(self._part(place), place)}")
+            self.lines.append(f"{name}: {self._value(referred(place, self._schema), place)}")
         return self._names[place]
-
-    def _part(self, place: str) -> Any:
-        part = self._schema
-        for step in place.split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
-            part = part[int(key)] if isinstance(part, list) and key.isdecimal() else part.get(key)
-        return part
 
     def _value(self, part: Any, place: str) -> str:
         if not isinstance(part, dict):
             return "gemma_value"
-        if isinstance(target := part.get("$ref"), str) and target.startswith("#"):
+        if isinstance(target := part.get("$ref"), str) and referred(target, self._schema) is not None:
             return self.of(target)
         for key in ("enum", "const"):
             if key in part:

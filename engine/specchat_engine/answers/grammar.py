@@ -12,10 +12,10 @@ from typing import Any, Final
 from specchat_engine.answers import gemma, harmony
 from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.answers.notations import NOTATIONS, Parameters, Written, rule_of
-from specchat_engine.answers.parameter_types import kinds_of, listed
+from specchat_engine.answers.parameter_types import kinds_of, options_of, properties_of, required_of
 from specchat_engine.errors import SettingError
 from specchat_engine.grammar.awaited import GrammarStart
-from specchat_engine.grammar.schema import check_schema, lenient, part_of, prepared, step_to
+from specchat_engine.grammar.schema import check_schema, lenient, part_of, prepared, referred
 from specchat_engine.grammar.source import literal, named
 from specchat_engine.prompt.messages import function_of
 
@@ -32,9 +32,9 @@ def tool_grammar(
 ) -> str:
     """The grammar, in Lark, of answers that call one of the `tools`, or only the one that `choice` names.
 
-    The model may think before. With `thinking` the prompt has opened the reasoning, so that the answer begins in it.
-    With `parallel` it may call several tools, unless there is a choice. What a grammar cannot express of a schema is
-    left out, such as the bounds of numbers, unless the function is `strict`.
+    The model may think before if it `thinks` by its format. With `thinking` the prompt has opened the reasoning, so
+    that the answer begins in it. With `parallel` it may call several tools, unless there is a choice. What a grammar
+    cannot express of a schema is left out, such as the bounds of numbers, unless the function is `strict`.
 
     Raises SettingError for tools that aren't functions, for a choice that isn't one of them, and for a strict schema
     that cannot become a grammar.
@@ -43,7 +43,9 @@ def tool_grammar(
     if not functions:
         missing = "there are no tools" if choice is None else f"there is no tool {choice!r} to call"
         raise SettingError(f"a call is required and {missing}: name one that is given")
-    return _ToolGrammar(answer_format).text(functions, thinking=thinking, several=parallel and choice is None)
+    calls = _Calls(answer_format)
+    answer = calls.of(functions, several=parallel and choice is None)
+    return _after_thought(answer, calls.rules, answer_format, opened=thinking)
 
 
 def calls_start(answer_format: AnswerFormat, *, thinking: bool) -> GrammarStart | None:
@@ -55,20 +57,45 @@ def calls_start(answer_format: AnswerFormat, *, thinking: bool) -> GrammarStart 
     return GrammarStart(mark, answer_format.thinking, thinking) if mark else None
 
 
-def after_reasoning(grammar: str, answer_format: AnswerFormat, *, opened: bool) -> str:
+def can_choose_calls(answer_format: AnswerFormat) -> bool:
+    """Whether a grammar can leave it to the model to call or to answer: its calls do not begin like other text."""
+    return answer_format.calls == "harmony" or bool(_written(answer_format).mark)
+
+
+def after_reasoning(
+    grammar: str,
+    answer_format: AnswerFormat,
+    tools: Sequence[Mapping[str, Any]] = (),
+    *,
+    opened: bool,
+    parallel: bool = True,
+) -> str:
     """The grammar of answers whose text after the reasoning follows `grammar`, in any syntax: the model thinks freely.
 
-    `opened` says that the prompt ends inside the reasoning; otherwise there may be none. In harmony the reasoning is a
-    message of its own, and `grammar` is that of the final one. Raises SettingError for a grammar that cannot be read.
+    It may call one of the `tools` instead, or several if it may in `parallel`; see `can_choose_calls`.
+
+    `opened` says that the prompt ends inside the reasoning; otherwise there may be none, or has to be none if the model
+    does not think by its format. In harmony the reasoning is a message of its own, and `grammar` is that of the final
+    one. Raises SettingError for a grammar that cannot be read, and what `tool_grammar` raises.
     """
-    reasoning, *lines = _reasoning(answer_format, opened=opened)
     header = literal(harmony.FINAL) if answer_format.calls == "harmony" else ""
-    whole = "\n".join([f"start: {reasoning} {header} @{_ANSWER}", *lines])
+    calls, answer = _Calls(answer_format), f"{header} @{_ANSWER}"
+    if tools:
+        answer = f"{answer} | {calls.of([*map(function_of, tools)], several=parallel)}"
+    whole = _after_thought(answer, calls.rules, answer_format, opened=opened)
     return json.dumps({"grammars": [{"lark_grammar": whole}, named(grammar, _ANSWER)]})
+
+
+def _after_thought(answer: str, rules: Sequence[str], answer_format: AnswerFormat, *, opened: bool) -> str:
+    """The grammar of an expression, which may need rules, after the reasoning."""
+    reasoning, *lines = _reasoning(answer_format, opened=opened)
+    return "\n".join([f"start: {reasoning} ({answer})", *lines, *rules]) + "\n"
 
 
 def _reasoning(answer_format: AnswerFormat, *, opened: bool) -> list[str]:
     """What may or has to come before the rest of an answer, and the rules that this needs."""
+    if not (opened or answer_format.thinks):
+        return [""]
     if answer_format.calls == "harmony":
         opening, closing = harmony.THOUGHTS[0]
         return [f"({literal(opening)} thought {literal(harmony.START)})?", *_until(closing, "thought")]
@@ -87,31 +114,30 @@ def _written(answer_format: AnswerFormat) -> Written:
     return notation.written if notation and notation.written else Written(())
 
 
-class _ToolGrammar:
-    """Collects the rules."""
+class _Calls:
+    """Makes the expression of calls, and collects the rules that it needs."""
 
     def __init__(self, answer_format: AnswerFormat) -> None:
         self._harmony = answer_format.calls == "harmony"
-        self._format = answer_format
         self._written = _written(answer_format)
-        self._lines = [gemma.RULES] if self._written.gemma else []
+        self.rules: list[str] = []
 
-    def text(self, functions: Sequence[Mapping[str, Any]], *, thinking: bool, several: bool) -> str:
-        """The whole grammar."""
+    def of(self, functions: Sequence[Mapping[str, Any]], *, several: bool) -> str:
+        """The expression of a call of one of the functions, or of several."""
+        written = self._written
+        self.rules += [gemma.RULES] if written.gemma else []
         for number, function in enumerate(functions):
             try:
-                self._lines.append(f"call_{number}: {self._call(function, number)}")
+                self.rules.append(f"call_{number}: {self._call(function, number)}")
             except RecursionError:
                 name = function["name"]
                 raise SettingError(
                     f"the tool {name!r} is nested too deep: give the inner parts names in $defs"
                 ) from None
-        self._lines.append(f"call: {' | '.join(f'call_{number}' for number in range(len(functions)))}")
-        written = self._written
+        self.rules.append(f"call: {' | '.join(f'call_{number}' for number in range(len(functions)))}")
         more = f" ({written.between} call)*" if several and not self._harmony else ""
         begin, end = (literal(text) if text else "" for text in (written.begin, written.end))
-        reasoning, *lines = _reasoning(self._format, opened=thinking)
-        return "\n".join([f"start: {reasoning} {begin} call{more} {end}", *lines, *self._lines]) + "\n"
+        return f"{begin} call{more} {end}"
 
     def _call(self, function: Mapping[str, Any], number: int) -> str:
         name, written = function["name"], self._written
@@ -127,22 +153,21 @@ class _ToolGrammar:
     def _in_tags(self, function: Mapping[str, Any], number: int, tags: Parameters) -> str:
         """Parameters in tags of their own, strings without quotes."""
         schema = _schema(function)
-        required = listed(schema.get("required"))
+        required = required_of(schema)
         rules = []
-        for index, (key, part) in enumerate(schema.get("properties", {}).items()):
+        for index, (key, place) in enumerate(properties_of(schema).items()):
             name = f"arg_{number}_{index}"
+            part = referred(place, schema)
             kinds = kinds_of(part, schema)
             closes = literal(tags.around + tags.closes)
-            if kinds == {"string"} and (
-                values := [option for option in listed(part.get("enum")) if isinstance(option, str)]
-            ):
+            values = [option for option in options_of(part, schema) if isinstance(option, str)]
+            if kinds == {"string"} and values:
                 value = f"({' | '.join(map(literal, values))}) {closes}"
             elif "string" in kinds:
                 value = name
-                self._lines += _until(tags.closes, value)
+                self.rules += _until(tags.closes, value)
             else:
-                inner = part_of(schema, f"#/properties/{step_to(key)}")
-                value = f"{self._json(function, name, inner, {})} {closes}"
+                value = f"{self._json(function, name, part_of(schema, place), {})} {closes}"
             rule = f"{rule_of(tags.opens, key)} {value} {rule_of(tags.after, key)}"
             rules.append(rule if key in required else f"({rule})?")
         return " ".join(rules)
@@ -162,7 +187,7 @@ class _ToolGrammar:
                 strict = "is strict, but " * bool(function.get("strict"))
                 raise SettingError(f"the tool {function['name']!r} {strict}{error}") from None
             usable = prepared(otherwise)
-        self._lines.append(f"{name}: %json {json.dumps(usable)}")
+        self.rules.append(f"{name}: %json {json.dumps(usable)}")
         return name
 
     def _of_gemma(self, schema: Mapping[str, Any], prefix: str) -> str:
@@ -172,7 +197,7 @@ class _ToolGrammar:
             name = rules.of("#")
         except (LookupError, TypeError, ValueError, AttributeError):
             return "gemma_object"
-        self._lines += rules.lines
+        self.rules += rules.lines
         return name
 
 
@@ -184,4 +209,4 @@ def _schema(function: Mapping[str, Any]) -> Mapping[str, Any]:
     if not schema.get("properties") and schema.keys() <= {"type", "properties", "required", "additionalProperties"}:
         more = schema.get("additionalProperties", False)
         return {"type": "object", "additionalProperties": more}
-    return {"type": "object", **schema} if "properties" in schema else schema
+    return {"type": "object", **schema}

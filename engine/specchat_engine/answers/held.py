@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.answers import harmony
 from specchat_engine.answers.format import AnswerFormat
-from specchat_engine.answers.grammar import after_reasoning, calls_start, tool_grammar
+from specchat_engine.answers.grammar import after_reasoning, calls_start, can_choose_calls, tool_grammar
 from specchat_engine.answers.parser import AnswerParser
 from specchat_engine.grammar.constraint import GrammarState, GrammarVocabulary
 from specchat_engine.grammar.held import HeldGrammar
@@ -36,19 +36,23 @@ def held_to(
 ) -> HeldGrammar:
     """What an answer to this prompt is held to.
 
-    The grammar of the settings begins after the reasoning if the prompt has `opened` it, or if the model `thinks` by
-    its template. The grammar of calls begins where a call does, unless one has to be made: then it takes the place of
-    that of the settings. `piece` gives the bytes of a token, also of a mark.
+    Reasoning comes before a grammar if the prompt has `opened` it, and may come if the model `thinks` after it.
+    The grammar of calls begins where a call does. If a call has to be made, it takes the place of the grammar of the
+    settings; otherwise the model may call instead of following that one. `piece` gives the bytes of a token, also of a
+    mark.
     """
     own = text = settings.sampling.grammar
+    answer_format = replace(answer_format, thinks=thinks)
     shown, start = shown_tokens(prompt.shown, vocabulary), None
     if prompt.must_call:
         text = tool_grammar(answer_format, prompt.tools, thinking=opened, parallel=prompt.parallel_calls)
     elif prompt.tools and not text:
         start = calls_start(answer_format, thinking=opened)
-        text = tool_grammar(answer_format, prompt.tools) if start else ""
-    elif text and prompt.raw is None and (opened or thinks):
-        text = after_reasoning(text, answer_format, opened=opened)
+        text = tool_grammar(answer_format, prompt.tools, parallel=prompt.parallel_calls) if start else ""
+    elif text and prompt.raw is None:
+        tools = prompt.tools if can_choose_calls(answer_format) else ()
+        if tools or opened or thinks:
+            text = after_reasoning(text, answer_format, tools, opened=opened, parallel=prompt.parallel_calls)
     marks = shown_tokens(answer_format.reasoning_marks, vocabulary)
     if text != own:
         shown |= marks

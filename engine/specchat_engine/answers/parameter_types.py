@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
 
 from specchat_engine.answers.python_literals import literal_value
+from specchat_engine.grammar.schema import referred, step_to
 
 
 def as_json(value: str, schema: Any = True, root: Any = None) -> str:
@@ -41,22 +41,25 @@ def kinds_of(schema: Any, root: Any = None) -> set[str]:
 
     None if it says nothing about them. References are looked up in `root`, which is the schema itself if left out.
     """
-    return _kinds(schema, schema if root is None else root, frozenset())
+    return _kinds(schema, schema if root is None else root, {})
 
 
-def _kinds(schema: Any, root: Any, followed: frozenset[str]) -> set[str]:
+def _kinds(schema: Any, root: Any, known: dict[str, set[str]]) -> set[str]:
+    """The same; `known` has the types of the references that were followed, none for one that leads to itself."""
     if not isinstance(schema, Mapping):
         return set()
     reference = schema.get("$ref")
     if isinstance(reference, str):
-        known = reference in followed
-        return set() if known else _kinds(referred(reference, root), root, followed | {reference})
+        if reference not in known:
+            known[reference] = set()
+            known[reference] = _kinds(referred(reference, root), root, known)
+        return known[reference]
     named = schema.get("type")
     kinds = {named} if isinstance(named, str) else {kind for kind in listed(named) if isinstance(kind, str)}
     kinds = kinds or {_kind_of(value) for value in (*listed(schema.get("enum")), *_given(schema, "const"))}
     for part in listed(schema.get("allOf")):
-        kinds = _both(kinds, _kinds(part, root, followed))
-    either = [_kinds(part, root, followed) for key in ("anyOf", "oneOf") for part in listed(schema.get(key))]
+        kinds = _both(kinds, _kinds(part, root, known))
+    either = [_kinds(part, root, known) for key in ("anyOf", "oneOf") for part in listed(schema.get(key))]
     return _both(kinds, set().union(*either)) or {_kind_of(value) for value in _given(schema, "default")}
 
 
@@ -87,31 +90,49 @@ def _kind_of(value: Any) -> str:
     return "object"
 
 
-def referred(reference: str, root: Any) -> Any:
-    """The part of a schema that a reference such as `#/$defs/a` means, None if there is none."""
-    part = root
-    for key in reference.removeprefix("#").split("/")[1:] if reference.startswith("#") else [""]:
-        name = unquote(key).replace("~1", "/").replace("~0", "~")
-        part = part.get(name) if isinstance(part, Mapping) else None
-    return part
+def properties_of(schema: Any) -> dict[str, str]:
+    """The places of an object's properties, as JSON pointers, by their names.
+
+    They may stand in the schema, in what it refers to, and in parts and alternatives.
+    """
+    parts = _joined(schema, schema, "#", ("allOf", "anyOf", "oneOf"), set())
+    return {
+        name: f"{place}/properties/{step_to(name)}"
+        for place, part in parts
+        if isinstance(part.get("properties"), Mapping)
+        for name in part["properties"]
+    }
 
 
-def properties_of(schema: Any) -> dict[str, Any]:
-    """The schemas of an object's properties, also of those in references, parts and alternatives."""
-    return _properties(schema, schema, frozenset())
+def required_of(schema: Any) -> set[str]:
+    """The names of the properties that an object has to have, whatever alternatives there are."""
+    parts = _joined(schema, schema, "#", ("allOf",), set())
+    return {name for _, part in parts for name in listed(part.get("required")) if isinstance(name, str)}
 
 
-def _properties(schema: Any, root: Any, followed: frozenset[str]) -> dict[str, Any]:
-    if not isinstance(schema, Mapping):
-        return {}
-    found: dict[str, Any] = {}
+def options_of(schema: Any, root: Any) -> list[Any]:
+    """The values that a schema lists, also in what it refers to and in its parts; empty if it lists none."""
+    parts = _joined(schema, root, "", ("allOf",), set())
+    return next((part["enum"] for _, part in parts if listed(part.get("enum"))), [])
+
+
+def _joined(
+    schema: Any, root: Any, place: str, keys: tuple[str, ...], seen: set[str]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The schemas that describe a value together, with their places: what a schema refers to and has under the keys.
+
+    The schema itself comes last. No place comes twice.
+    """
+    if place in seen or not isinstance(schema, Mapping):
+        return
+    seen.add(place)
     reference = schema.get("$ref")
-    if isinstance(reference, str) and reference not in followed:
-        found |= _properties(referred(reference, root), root, followed | {reference})
-    for part in (part for key in ("allOf", "anyOf", "oneOf") for part in listed(schema.get(key))):
-        found |= _properties(part, root, followed)
-    properties = schema.get("properties")
-    return found | dict(properties) if isinstance(properties, Mapping) else found
+    if isinstance(reference, str):
+        yield from _joined(referred(reference, root), root, reference, keys, seen)
+    for key in keys:
+        for index, part in enumerate(listed(schema.get(key))):
+            yield from _joined(part, root, f"{place}/{key}/{index}", keys, seen)
+    yield place, schema
 
 
 def listed(value: Any) -> list[Any]:

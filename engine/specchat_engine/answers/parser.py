@@ -98,18 +98,20 @@ class AnswerParser:
         *,
         thinking: bool = False,
         continued: bool = False,
+        formatted: bool = False,
     ) -> None:
         """`tools`, in the form of OpenAI's chat API, are those that the model knows of; without any there are no
         calls. `thinking` says that the prompt opened the reasoning, see `Session.opens_reasoning`, and `continued` that
-        it ended with the beginning of the answer's content."""
+        it ended with the beginning of the answer's content. A `formatted` answer follows a grammar unless it calls."""
         harmony = answer_format.calls == "harmony"
+        knows = bool(tools) and not harmony
         self._first = (
             HarmonyParser(calls=bool(tools), continued=continued)
             if harmony
             else ReasoningParser(answer_format.thinking, opened=thinking)
         )
-        self._second = ToolCallParser(tools, continued=continued) if tools and not harmony else None
-        self._in_thought = ThoughtCalls(tools) if tools and not harmony else None
+        self._second = ToolCallParser(tools, continued=continued, formatted=formatted) if knows else None
+        self._in_thought = ThoughtCalls(tools) if knows else None
 
     @property
     def inside(self) -> bool | None:
@@ -169,8 +171,13 @@ class Answer:
 
 
 def parse_answer(
-    text: str, answer_format: AnswerFormat, tools: Sequence[Mapping[str, Any]] = (), *, thinking: bool = False
+    text: str,
+    answer_format: AnswerFormat,
+    tools: Sequence[Mapping[str, Any]] = (),
+    *,
+    thinking: bool = False,
+    formatted: bool = False,
 ) -> Answer:
     """The parts of a complete answer, see `AnswerParser`."""
-    parser = AnswerParser(answer_format, tools, thinking=thinking)
+    parser = AnswerParser(answer_format, tools, thinking=thinking, formatted=formatted)
     return Answer.of([*parser.feed(text), *parser.finish()])

@@ -27,6 +27,7 @@ from typing import Any, Final
 from specchat_engine.answers.json_calls import escaped
 from specchat_engine.answers.parameter_types import as_json, kinds_of, properties_of
 from specchat_engine.answers.parts import AnswerPart, CallState, PartKind, held_back
+from specchat_engine.grammar.schema import referred
 
 _MAY_BE_NAME: Final = re.compile(r"\s{0,8}[^<>\s]{0,128}\s{0,8}")
 
@@ -116,7 +117,7 @@ class TaggedCall:
         self._tags = tags
         self._functions = schemas
         self._schema: Any = None
-        self._schemas: Mapping[str, Any] = {}
+        self._places: Mapping[str, str] = {}
         self._named = self._in_text = False
         self._key: str | None = None
         self._count = 0
@@ -144,7 +145,7 @@ class TaggedCall:
         if match and not (match.lastindex == 2 and match[1] not in self._functions):
             self._named = True
             self._schema = self._functions.get(match[1])
-            self._schemas = properties_of(self._schema)
+            self._places = properties_of(self._schema)
             self.text = self.text[match.end() :]
             return [AnswerPart(PartKind.CALL, match[1]), _arguments("{")]
         if match or not self._tags.may_become(_MAY_BE_NAME, self.text):
@@ -169,8 +170,9 @@ class TaggedCall:
 
     def _value(self) -> list[AnswerPart] | None:
         """The beginning of a string, or any other value once it is complete."""
-        schema, around = self._schemas.get(self._key or "", True), self._tags.around
-        if schema is not True and kinds_of(schema, self._schema) == {"string"}:
+        place, around = self._places.get(self._key or ""), self._tags.around
+        schema = referred(place, self._schema) if place else True
+        if kinds_of(schema, self._schema) == {"string"}:
             if not self.text:
                 return None
             self._in_text, self.text = True, self.text.removeprefix(around)

@@ -21,11 +21,12 @@ class ToolCallParser:
     """Tells calls from the content around them. The space next to a call is dropped; content after it is in a new line.
 
     Without a mark before it, an object is a call only of one of the `tools`, and so is one in a block of code that is
-    all there is.
+    all there is. An answer in a format of its own calls only if it begins with a mark.
     """
 
-    def __init__(self, tools: Sequence[Mapping[str, Any]], *, continued: bool = False) -> None:
-        """`tools` are in the form of OpenAI's chat API. A `continued` answer has begun with content.
+    def __init__(self, tools: Sequence[Mapping[str, Any]], *, continued: bool = False, formatted: bool = False) -> None:
+        """`tools` are in the form of OpenAI's chat API. A `continued` answer has begun with content, and a `formatted`
+        one follows a grammar unless it calls.
 
         Raises SettingError for tools that are no functions.
         """
@@ -34,6 +35,7 @@ class ToolCallParser:
         self._ended = self._cut = False
         self._step = self._content if continued else self._begin
         self._called = self._parted = False
+        self._formatted = formatted
         self._said = continued
         self._head = self._doubtful = ""
         self._mark = ""
@@ -69,6 +71,10 @@ class ToolCallParser:
         if not self._ended and any(mark.startswith(text) for mark in marks):
             return None
         self._mark = ""
+        if self._formatted and not self._called:
+            may_call = any(text.startswith(mark) or mark.startswith(text) for mark in CALL_MARKS)
+            self._step = self._content if may_call else self._all
+            return []
         if self._called:
             self._text = text
             after = text.removeprefix(";").lstrip()
@@ -85,6 +91,11 @@ class ToolCallParser:
         else:
             self._step = self._content
         return []
+
+    def _all(self) -> list[AnswerPart] | None:
+        """In an answer that is content to its end."""
+        content, self._text = self._text, ""
+        return [AnswerPart(PartKind.CONTENT, content)] if content else None
 
     def _content(self) -> list[AnswerPart] | None:
         """In content, up to the next mark."""

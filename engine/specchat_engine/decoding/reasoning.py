@@ -11,7 +11,7 @@ from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
 from specchat_engine.decoding.stats import ReasoningStats
 
 _LOOKED_AT: Final = 16
-"""So many of a prompt's last tokens may open the reasoning."""
+"""So many of a prompt's last tokens may open or close the reasoning."""
 
 
 def opens_reasoning(answer_format: AnswerFormat, prompt: Sequence[int], piece: Callable[[int], bytes]) -> bool:
@@ -19,8 +19,16 @@ def opens_reasoning(answer_format: AnswerFormat, prompt: Sequence[int], piece: C
 
     `piece` gives the bytes of a token, also of a control token.
     """
-    end = b"".join(map(piece, prompt[-_LOOKED_AT:]))
-    return end.rstrip().endswith(answer_format.thinking[0].encode())
+    return _ends_in(answer_format.thinking[0], prompt, piece)
+
+
+def closes_reasoning(answer_format: AnswerFormat, prompt: Sequence[int], piece: Callable[[int], bytes]) -> bool:
+    """Whether a prompt's ids end with its closing tag: so some templates turn thinking off."""
+    return _ends_in(answer_format.thinking[1], prompt, piece)
+
+
+def _ends_in(tag: str, prompt: Sequence[int], piece: Callable[[int], bytes]) -> bool:
+    return b"".join(map(piece, prompt[-_LOOKED_AT:])).rstrip().endswith(tag.encode())
 
 
 class ReasoningCounter:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from jsonschema import exceptions, validators
 from referencing.exceptions import Unresolvable
 
-from specchat_engine.grammar.trial import run_apart
+from specchat_engine.grammar.apart import run_apart
 
 _CHECK: Final = f"import json; from {__name__} import flaw_here; sys.stdout.write(flaw_here(*json.load(sys.stdin)))"
 _LONGEST: Final = 120

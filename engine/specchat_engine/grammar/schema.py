@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 from specchat_engine.errors import SettingError
-from specchat_engine.grammar.trial import try_apart
+from specchat_engine.grammar.apart import try_apart
 
 OPTIONS: Final = "x-guidance"
 """The key of a schema under which llguidance finds its options."""
@@ -108,7 +109,23 @@ def refusal(schema: Any, error: str) -> str:
 
 def part_of(schema: Mapping[str, Any], pointer: str) -> dict[str, Any]:
     """The schema of the part at a JSON pointer such as "#/properties/name", with all that it may refer to."""
-    return {"$ref": f"{_WHOLE}{pointer[1:]}", "$defs": {"whole": _moved(schema)}}
+    return {"$ref": _WHOLE + quote(pointer[1:], safe="/%", errors="surrogatepass"), "$defs": {"whole": _moved(schema)}}
+
+
+def referred(pointer: str, schema: Any) -> Any:
+    """Returns what stands in a schema at a JSON pointer such as "#/$defs/a", or None if nothing does."""
+    start, *steps = pointer.split("/")
+    part = schema if start == "#" else None
+    for step in steps:
+        inner = {str(index): each for index, each in enumerate(part)} if isinstance(part, list) else part
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        part = inner.get(name) if isinstance(inner, Mapping) else None
+    return part
+
+
+def step_to(name: str) -> str:
+    """Returns the step of a JSON pointer to a property with this name."""
+    return name.replace("~", "~0").replace("/", "~1").replace("%", "%25")
 
 
 def may_explode(schema: Any) -> bool:
@@ -243,11 +260,6 @@ def _moved(schema: Any) -> Any:
         else _moved(value)
         for key, value in schema.items()
     }
-
-
-def step_to(name: str) -> str:
-    """Returns the step of a JSON pointer to a property with this name."""
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _excerpt(value: Any) -> str:

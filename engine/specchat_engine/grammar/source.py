@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from specchat_engine.errors import SettingError
+from specchat_engine.grammar.apart import try_apart
 from specchat_engine.grammar.schema import may_explode, parsed, prepared, refusal
-from specchat_engine.grammar.trial import try_apart
 
 if TYPE_CHECKING:
     from llguidance import LLParserLimits

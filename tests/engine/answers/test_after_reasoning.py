@@ -12,7 +12,8 @@ from specchat_engine.answers.grammar import after_reasoning
 from support.grammar_walks import allows
 from support.tiny_models import EngineFiles
 
-TAGS = AnswerFormat()
+TAGS = AnswerFormat(thinks=True)
+HARMONY = AnswerFormat("harmony", thinks=True)
 GRAMMAR = 'root ::= "{" root-2 "}" | [root] # the root\nroot-2 ::= "root" root?'
 
 
@@ -65,4 +66,4 @@ def test_a_text_that_mentions_the_root_is_not_renamed(engine: Engine) -> None:
     ],
 )
 def test_in_harmony_the_grammar_is_that_of_the_final_message(engine: Engine, text: str, allowed: bool) -> None:
-    assert follows(engine, after_reasoning(GRAMMAR, AnswerFormat("harmony"), opened=False), text) is allowed
+    assert follows(engine, after_reasoning(GRAMMAR, HARMONY, opened=False), text) is allowed

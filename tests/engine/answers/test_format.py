@@ -63,6 +63,11 @@ def test_the_tags_of_reasoning_are_recognised() -> None:
     assert AnswerFormat.of(GEMMA).thinking == ("<|channel>thought", "<channel|>")
 
 
+def test_a_model_thinks_if_its_template_has_the_tags() -> None:
+    assert all(AnswerFormat.of(template).thinks for template in (QWEN3, MINISTRAL, GEMMA, GPT_OSS))
+    assert not any(AnswerFormat.of(template).thinks for template in (FALLBACK, "", CODER, LLAMA32, NEMO, KIMI))
+
+
 def test_the_marks_are_what_the_parser_needs_to_see() -> None:
     assert {"<think>", "</think>", "<tool_call>", "</tool_call>"} <= {*AnswerFormat.of(QWEN3).marks}
     assert {"[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]"} <= {*AnswerFormat.of(MINISTRAL).marks}

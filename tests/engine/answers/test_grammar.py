@@ -10,9 +10,9 @@ import pytest
 
 from specchat_engine import SettingError
 from specchat_engine.answers.format import AnswerFormat
-from specchat_engine.answers.grammar import tool_grammar
+from specchat_engine.answers.grammar import after_reasoning, can_choose_calls, tool_grammar
 from specchat_engine.answers.notations import NOTATIONS
-from specchat_engine.answers.parser import parse_answer
+from specchat_engine.answers.parser import Answer, parse_answer
 from specchat_engine.llama.vocabulary import Vocabulary
 from support.grammar_walks import allows, random_text
 
@@ -75,6 +75,7 @@ def test_every_answer_is_a_call_that_the_parser_reads(vocabulary: Vocabulary, ca
 
 
 ROME = '{"city": "Rome", "where": {"x": true}}'
+WITH_MARK = '{"name": "weather", "arguments": "<tool_call>{}</tool_call>"}'
 IN_TAGS = (
     "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n"
     '<parameter=where>\n{"x": true}\n</parameter>\n</function>\n</tool_call>'
@@ -129,7 +130,7 @@ WRITTEN: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("calls", FORMATS)
 def test_what_models_write_is_allowed(vocabulary: Vocabulary, calls: str) -> None:
-    grammar = tool_grammar(AnswerFormat(calls), TOOLS)
+    grammar = tool_grammar(AnswerFormat(calls, thinks=True), TOOLS)
     for text in WRITTEN[calls]:
         assert allows(vocabulary, grammar, text)
         assert not allows(vocabulary, grammar, f"Sure! {text}")
@@ -199,6 +200,58 @@ def test_the_values_of_gemma_have_its_own_quotes(vocabulary: Vocabulary) -> None
         assert not allows(vocabulary, grammar, f"<|tool_call>call:f{{{value}}}<tool_call|>"), value
 
 
+TRIP = {
+    "$defs": {
+        "Mode": {"enum": ["rail", "<road>"], "type": "string"},
+        "Stop": {"properties": {"to": {"type": "string"}}, "required": ["to"]},
+        "Trip": {
+            "allOf": [{"$ref": "#/$defs/Stop"}],
+            "type": "object",
+            "properties": {"mode": {"$ref": "#/$defs/Mode"}, "fare_%": {"type": "integer"}},
+            "required": ["mode"],
+        },
+    },
+    "$ref": "#/$defs/Trip",
+}
+
+
+@pytest.mark.parametrize(
+    ("calls", "call"),
+    [
+        (
+            "qwen3-coder",
+            "<tool_call>\n<function=f>\n<parameter=to>\nRome\n</parameter>\n<parameter=mode>\nrail\n</parameter>\n"
+            "<parameter=fare_%>\n5\n</parameter>\n</function>\n</tool_call>",
+        ),
+        (
+            "glm",
+            "<tool_call>f<arg_key>to</arg_key><arg_value>Rome</arg_value><arg_key>mode</arg_key>"
+            "<arg_value>rail</arg_value><arg_key>fare_%</arg_key><arg_value>5</arg_value></tool_call>",
+        ),
+        (
+            "minicpm5",
+            '<function name="f"><param name="to">Rome</param><param name="mode">rail</param>'
+            '<param name="fare_%">5</param></function>',
+        ),
+    ],
+)
+def test_parameters_in_tags_may_be_described_anywhere(vocabulary: Vocabulary, calls: str, call: str) -> None:
+    grammar = tool_grammar(AnswerFormat(calls), as_tool(TRIP))
+    assert allows(vocabulary, grammar, call)
+    assert allows(vocabulary, grammar, call.replace("rail", "<road>"))
+    for said, wrong in (("rail", "sea"), ("5", "five"), ("Rome", "Rome</param></parameter></arg_value>")):
+        assert not allows(vocabulary, grammar, call.replace(said, wrong))
+    (read,) = parse_answer(call, AnswerFormat(calls), as_tool(TRIP)).tool_calls
+    assert json.loads(read.arguments) == {"to": "Rome", "mode": "rail", "fare_%": 5}
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "#/nowhere"}, {"$ref": "https://example.org/schema"}, {"allOf": [{}, {}]}])
+def test_arguments_are_an_object_whatever_the_schema_fails_to_say(vocabulary: Vocabulary, schema: object) -> None:
+    grammar = tool_grammar(AnswerFormat("gemma4"), as_tool(schema))
+    assert allows(vocabulary, grammar, "<|tool_call>call:f{a:[1]}<tool_call|>")
+    assert not allows(vocabulary, grammar, "<|tool_call>call:f[1]<tool_call|>")
+
+
 def test_several_calls_are_allowed_unless_they_may_not_be_parallel(vocabulary: Vocabulary) -> None:
     (one,) = WRITTEN["hermes"]
     assert allows(vocabulary, tool_grammar(AnswerFormat(), TOOLS), f"{one}\n{one}")
@@ -212,13 +265,56 @@ def test_several_calls_are_allowed_unless_they_may_not_be_parallel(vocabulary: V
 
 def test_reasoning_may_come_first_and_has_to_be_closed_if_the_prompt_opened_it(vocabulary: Vocabulary) -> None:
     (call,) = WRITTEN["hermes"]
-    closed, opened = (tool_grammar(AnswerFormat(), TOOLS, thinking=thinking) for thinking in (False, True))
+    closed, opened = (tool_grammar(AnswerFormat(thinks=True), TOOLS, thinking=thinking) for thinking in (False, True))
     assert allows(vocabulary, closed, f"<think>\nHm < 2.\n</think>\n\n{call}")
     assert not allows(vocabulary, closed, f"<think>\nHm.{call}")
     assert allows(vocabulary, opened, f"Hm.\n</think>\n\n{call}")
     assert not allows(vocabulary, opened, call)
-    gemma = tool_grammar(AnswerFormat("gemma4", ("<|channel>thought", "<channel|>")), TOOLS)
+    gemma = tool_grammar(AnswerFormat("gemma4", ("<|channel>thought", "<channel|>"), thinks=True), TOOLS)
     assert allows(vocabulary, gemma, f"<|channel>thought\nHm.\n<channel|>{WRITTEN['gemma4'][0]}")
+
+
+@pytest.mark.parametrize("calls", [calls for calls in FORMATS if can_choose_calls(AnswerFormat(calls))])
+@pytest.mark.parametrize(
+    ("grammar", "answers"),
+    [
+        ('{"properties": {"name": {"const": "weather"}, "arguments": {"type": "string"}}}', [WITH_MARK, "{}"]),
+        ("true", [WITH_MARK, '"<tool_call>"', "[1]"]),
+        ('root ::= "<b>" [a-z<]* "</b>" | "yes"', ["<b>to<</b>", "yes"]),
+    ],
+)
+def test_a_model_may_call_or_answer_in_a_format(
+    vocabulary: Vocabulary, calls: str, grammar: str, answers: list[str]
+) -> None:
+    written = AnswerFormat(calls, thinks=True)
+    both, alone = (after_reasoning(grammar, written, tools, opened=False) for tools in (TOOLS, ()))
+    header = "<|channel|>final<|message|>" * (calls == "harmony")
+    for answer in answers:
+        text = f"{header}{answer}"
+        assert allows(vocabulary, both, text)
+        assert allows(vocabulary, alone, text)
+        assert parse_answer(text, written, TOOLS, formatted=True) == Answer(answer)
+    for text in (*WRITTEN[calls], *([TWO[calls]] if calls in TWO else [])):
+        assert allows(vocabulary, both, text)
+        assert not allows(vocabulary, alone, text)
+        calls_in = [parse_answer(text, written, TOOLS, formatted=formatted).tool_calls for formatted in (False, True)]
+        assert calls_in[0] == calls_in[1] != ()
+    assert not allows(vocabulary, both, f"{header}Sure!")
+
+
+def test_one_call_may_stand_instead_of_a_format_if_several_may_not(vocabulary: Vocabulary) -> None:
+    (call,) = WRITTEN["hermes"]
+    grammar = after_reasoning("true", AnswerFormat(), TOOLS, opened=True, parallel=False)
+    assert allows(vocabulary, grammar, f"Hm.</think>{call}")
+    assert not allows(vocabulary, grammar, f"Hm.</think>{call}\n{call}")
+
+
+def test_a_model_that_does_not_think_calls_at_once(vocabulary: Vocabulary) -> None:
+    (call,) = WRITTEN["hermes"]
+    grammar = tool_grammar(AnswerFormat(), TOOLS)
+    assert allows(vocabulary, grammar, call)
+    assert not allows(vocabulary, grammar, f"<think>Hm.</think>{call}")
+    assert allows(vocabulary, tool_grammar(AnswerFormat(), TOOLS, thinking=True), f"Hm.</think>{call}")
 
 
 LOOSE = {

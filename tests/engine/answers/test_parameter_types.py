@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 
 from specchat_engine.answers.format import AnswerFormat
-from specchat_engine.answers.parameter_types import as_json, kinds_of
+from specchat_engine.answers.parameter_types import as_json, kinds_of, properties_of
 from specchat_engine.answers.parser import parse_answer
 from support.streamed_answers import JSON_VALUES
 
@@ -74,6 +75,17 @@ def test_a_value_without_a_schema_is_what_it_looks_like(value: object) -> None:
     if not isinstance(value, str):
         assert json.loads(as_json(json.dumps(value))) == value
         assert json.loads(as_json(json.dumps(value), {"type": "string"})) == json.dumps(value)
+
+
+def test_references_that_are_used_twice_at_each_of_many_levels_are_followed_once() -> None:
+    names = [f"level{number}" for number in range(80)]
+    levels: dict[str, Any] = {
+        name: {"anyOf": [{"$ref": f"#/$defs/{inner}"}, {"$ref": f"#/$defs/{inner}"}]} for name, inner in pairwise(names)
+    }
+    levels[names[-1]] = {"type": "string", "properties": {"x": True}}
+    schema = {"$ref": f"#/$defs/{names[0]}", "$defs": levels}
+    assert kinds_of(schema) == {"string"}
+    assert properties_of(schema) == {"x": "#/$defs/level79/properties/x"}
 
 
 def test_a_schema_that_says_nothing_of_types_has_none() -> None:

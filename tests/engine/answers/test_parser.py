@@ -468,6 +468,26 @@ def test_half_of_a_closing_mark_after_a_call_is_never_content() -> None:
     assert parsed(f"<tool_call>{OBJECT}\n</tool_ca") == Answer("", "", (CALL,))
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (f" {OBJECT}", Answer(f" {OBJECT}")),
+        (f"[{OBJECT}, '<tool_call>{OBJECT}</tool_call>']", Answer(f"[{OBJECT}, '<tool_call>{OBJECT}</tool_call>']")),
+        (f"```\n{OBJECT}\n```", Answer(f"```\n{OBJECT}\n```")),
+        (f"<think>Hm.</think>\n<tool_call>{OBJECT}</tool_call>", Answer("", "Hm.", (CALL,))),
+        (f"<tool_call>{OBJECT}</tool_call>\n<tool_call>{OBJECT}</tool_call>", Answer("", "", (CALL, CALL))),
+    ],
+)
+def test_an_answer_in_a_format_calls_only_from_its_beginning(text: str, answer: Answer) -> None:
+    assert Answer.of(parts_however_cut(text, [3, 12], HERMES, TOOLS, formatted=True)) == answer
+
+
+def test_an_answer_in_a_format_that_was_cut_off_shows_no_half_of_a_mark_at_its_beginning() -> None:
+    for text, content in (("<tool_ca", ""), ('{"a": "<tool_ca', '{"a": "<tool_ca')):
+        parser = AnswerParser(HERMES, TOOLS, formatted=True)
+        assert Answer.of([*parser.feed(text), *parser.finish(cut=True)]) == Answer(content)
+
+
 @pytest.mark.parametrize("answer_format", [HERMES, HARMONY])
 def test_a_continued_answer_goes_on_with_content(answer_format: AnswerFormat) -> None:
     parser = AnswerParser(answer_format, TOOLS, continued=True)

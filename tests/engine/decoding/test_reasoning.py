@@ -8,7 +8,7 @@ import pytest
 
 from specchat_engine import DraftedToken, Outcome, Round, TargetToken, TokenKind, TurnStats
 from specchat_engine.answers.format import AnswerFormat
-from specchat_engine.decoding.reasoning import ReasoningCounter, opens_reasoning
+from specchat_engine.decoding.reasoning import ReasoningCounter, closes_reasoning, opens_reasoning
 from specchat_engine.decoding.rounds import RoundTimes
 from specchat_engine.decoding.stats import ReasoningStats
 
@@ -95,7 +95,16 @@ def test_the_counts_stand_in_the_statistics_of_a_turn() -> None:
     assert told["num_tokens"] == 4
 
 
-@pytest.mark.parametrize(("end", "opened"), [("<think>", True), ("<think>\n", True), ("<think>\n\n</think>", False)])
-def test_a_prompt_may_end_inside_the_reasoning(end: str, opened: bool) -> None:
+@pytest.mark.parametrize(
+    ("end", "opened", "closed"),
+    [
+        ("<think>", True, False),
+        ("<think>\n", True, False),
+        ("<think>\n\n</think>\n\n", False, True),
+        ("</think>Well", False, False),
+    ],
+)
+def test_a_prompt_may_end_inside_the_reasoning_or_after_it(end: str, opened: bool, closed: bool) -> None:
     prompt = [*b"Hello", *end.encode()]
-    assert opens_reasoning(AnswerFormat(), prompt, lambda token: bytes([token])) is opened
+    for ends, expected in ((opens_reasoning, opened), (closes_reasoning, closed)):
+        assert ends(AnswerFormat(), prompt, lambda token: bytes([token])) is expected

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import validators
 
 from specchat_engine import SettingError
-from specchat_engine.grammar.schema import WHOLE, check_schema, lenient, part_of
+from specchat_engine.grammar.schema import WHOLE, check_schema, lenient, part_of, referred, step_to
 from specchat_engine.llama.vocabulary import Vocabulary
 from support.grammar_walks import allows, random_text
 
@@ -264,3 +264,16 @@ def test_a_part_of_a_schema_keeps_what_it_refers_to(vocabulary: Vocabulary) -> N
         part = part_of(schema, f"#/properties/{name}")
         assert follows(vocabulary, part, "3")
         assert not follows(vocabulary, part, "4")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_pointer_leads_to_a_property_of_any_name(name: str) -> None:
+    schema = {"anyOf": [{"properties": {name: {"const": 3}}}]}
+    pointer = f"#/anyOf/0/properties/{step_to(name)}"
+    assert referred(pointer, schema) == {"const": 3}
+    check_schema(part_of(schema, pointer))
+
+
+@pytest.mark.parametrize("pointer", ["#/anyOf/1", "#/anyOf/x", "#/anyOf/0/const/0", "#anyOf", "anyOf", ""])
+def test_a_pointer_to_nothing_gives_nothing(pointer: str) -> None:
+    assert referred(pointer, {"anyOf": [{"const": 3}], "": 1}) is None

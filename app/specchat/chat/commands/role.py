@@ -26,12 +26,12 @@ async def _run(chat: ChatController, ui: FrontEnd, role: StoredAction | None) ->
     match role.action:
         case "save":
             if not (system := chat.conversation.session.system):
-                raise ConfigError("there is no system message to save: /system TEXT sets one")
+                raise ConfigError("there is no system prompt to save: /system TEXT sets one")
             file = roles.save(role.name, system)
             ui.note(f"saved: /role {role.name} sets it; the file is {file}")
         case "forget":
             roles.forget(role.name)
-            ui.note(f"removed: {role.name}; the conversation keeps its system message")
+            ui.note(f"removed: {role.name}; the conversation keeps its system prompt")
         case "use":
             chat.change(system=roles.read(role.name))
             ui.note(f"role {role.name} from the next message on")
@@ -43,8 +43,8 @@ def _roles(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     known = tuple(sources.roles())
     return (
         *known,
-        (NONE, "no system message"),
-        (f"{SAVE} ", "NAME: stores the system message as it is now"),
+        (NONE, "no system prompt"),
+        (f"{SAVE} ", "NAME: stores the system prompt as it is now"),
         *forgettable(known),
     )
 
@@ -52,7 +52,7 @@ def _roles(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
 ROLE = Command(
     "role",
     "[save|forget] [NAME|none]",
-    "Stored system messages: list, use, save or remove them.",
+    "Stored system prompts: list, use, save or remove them.",
     _read,
     _run,
     order=150,

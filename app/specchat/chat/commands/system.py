@@ -26,7 +26,7 @@ async def _run(chat: ChatController, ui: FrontEnd, argument: str) -> None:
 SYSTEM = Command(
     "system",
     "[TEXT|none]",
-    "The system message that the model reads first.",
+    "The system prompt, which the model reads first.",
     text,
     _run,
     order=140,

@@ -91,13 +91,18 @@ class RawText:
 def parser_of(request: Generate, answer_format: AnswerFormat, *, thinking: bool) -> Parser:
     """Returns a parser for the parts of an answer; `thinking` says that the prompt opened the reasoning.
 
-    An answer that a grammar holds to a format has no calls of tools, unless one is required.
+    An answer that a grammar holds to a format calls tools only if it begins so, unless a call is required.
     """
     if request.prompt is not None:
         return RawText()
-    may_call = request.tools.required or not request.settings.sampling.grammar
-    tools = request.tools.functions if may_call else ()
-    return AnswerParser(answer_format, tools, thinking=thinking, continued=request.continues)
+    formatted = bool(request.settings.sampling.grammar) and not request.tools.required
+    return AnswerParser(
+        answer_format,
+        request.tools.functions,
+        thinking=thinking,
+        continued=request.continues,
+        formatted=formatted,
+    )
 
 
 class AnswerReader:

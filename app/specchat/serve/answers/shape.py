@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import time
@@ -32,7 +33,7 @@ class Shape(ABC):
     `body` is the request as it came, and `requests` has one to the engine for each answer.
 
     `add` is called for each delta, in order; then `end`, or `whole`. `figures` has those of each answer, once the first
-    delta was added.
+    delta was added, and `reports` says how it follows its schemas, once the last one was.
     """
 
     def __init__(self, body: Sampling, requests: Sequence[Generate], model: str, prefix: str) -> None:
@@ -43,10 +44,17 @@ class Shape(ABC):
         self.created = int(time.time())
         self.figures: list[AnswerFigures] = []
         self.answers = [AnswerSoFar() for _ in requests]
+        self.reports: list[dict[str, Any]] = [{} for _ in requests]
 
-    def add(self, number: int, delta: Delta) -> Iterable[bytes]:
-        """Adds a delta to an answer; returns the events that send it."""
-        self.answers[number].add(delta)
+    async def add(self, number: int, delta: Delta) -> Iterable[bytes]:
+        """Adds a delta to an answer; returns the events that send it.
+
+        The check of a complete answer may take seconds, so a thread waits for it.
+        """
+        answer = self.answers[number]
+        answer.add(delta)
+        if delta.finish:
+            self.reports[number] = await asyncio.to_thread(schema_report, self.requests[number], answer)
         return self.events(number, delta) if self.body.stream else ()
 
     @abstractmethod
@@ -74,7 +82,7 @@ class Shape(ABC):
     def own(self, lines: Iterable[Mapping[str, Any]], ended: Sequence[int] = ()) -> dict[str, Any]:
         """The lines of the trace, if the client wants them, and how answers that `ended` follow their schemas."""
         trace = [line for line in lines if line]
-        reports = [report for number in ended if (report := schema_report(self.requests[number], self.answers[number]))]
+        reports = [report for number in ended if (report := self.reports[number])]
         schema = {"schema": reports[0] if len(self.requests) == 1 else reports} if reports else {}
         own = ({"trace": trace} if trace else {}) | schema
         return {"specchat": own} if own else {}

@@ -60,7 +60,7 @@ async def test_the_last_message_is_stored_and_comes_back_with_its_words(ui: Reco
 async def test_the_system_message_is_stored_as_a_role_and_comes_back(ui: RecordingFrontEnd) -> None:
     await ui.give("/system Explain slowly.", "/role save tutor")
     assert saved_roles().name_of("Explain slowly.") == "tutor"
-    assert "no system message to save" in await ui.give("/role none", "/role save other")
+    assert "no system prompt to save" in await ui.give("/role none", "/role save other")
     await ui.give("/role tutor")
     assert ui.chat.conversation.session.system == "Explain slowly."
     assert "role tutor" in await ui.give("/system")

@@ -141,6 +141,16 @@ def test_an_answer_in_a_format_is_content_after_a_thought_and_where_it_looks_lik
     assert not choice.message.tool_calls
 
 
+def test_a_model_may_call_a_tool_before_it_answers_in_a_format(client: openai.OpenAI, engine: ScriptedEngine) -> None:
+    call = '<tool_call>{"name": "weather", "arguments": {"city": "Rome"}}</tool_call>'
+    engine.scripts = [Script([made_round(0, (), call), made_round(1, (), "")])]
+    form: Any = {"type": "json_object"}
+    asked = {"model": "m", "messages": MESSAGES, "tools": TOOLS, "response_format": form}
+    choice = client.chat.completions.create(**asked).choices[0]
+    assert (choice.message.content, choice.finish_reason) == (None, "tool_calls")
+    assert [each.function.name for each in choice.message.tool_calls or ()] == ["weather"]
+
+
 @pytest.mark.parametrize(
     ("choice", "required", "names"),
     [

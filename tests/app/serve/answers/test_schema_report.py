@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
@@ -67,3 +68,18 @@ def test_a_format_and_a_call_that_is_required_are_taken_and_the_call_wins(
     answer = posted(http, engine, CALL, tools=tools, tool_choice="required", response_format=in_format(DIFFERENT))
     assert answer["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "f"
     assert answer["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_a_check_that_takes_long_keeps_nobody_waiting(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    endless = {"type": "array", "items": {"pattern": "^(a+)+$"}, "uniqueItems": True}
+    text, answered = f'["{"a" * 64}b"]', 0
+    engine.scripts = [Script((made_round(0, (), text),))]
+    body = {"messages": MESSAGES, "response_format": in_format(endless), "stream": True}
+    with ThreadPoolExecutor() as pool, http.stream("POST", "/v1/chat/completions", json=body) as response:
+        lines = response.iter_lines()
+        assert any("aab" in line for line in lines)
+        checked = pool.submit("".join, lines)
+        while not checked.done():
+            answered += http.get("/health").status_code == 200
+    assert "it cannot be checked: a pattern takes too long" in checked.result()
+    assert answered > 5, "only those that came before the check"
