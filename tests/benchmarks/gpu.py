@@ -30,7 +30,7 @@ _LEAST_S = 5.0
 """With less time than this no part is begun."""
 
 _WIDTHS = r"^ *(1|2|5|9|17|33) tokens|copy|\["
-_ARMS = r"^(all kinds|Use )|^ {11}\w[^▒]*$"
+_ARMS = r"^(all kinds|Use )|^ {11}\w[^▒]* {15,}\d"
 """The lines that tell of passes by width, and of the arms of `specchat bench`."""
 
 NOISE = {"90": 0.0, "75": 0.16, "60": 0.22}
@@ -137,7 +137,8 @@ def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]
         words = ("-m", "specchat", "verify", *_pair(files), "--kind", "facts", "--prompts", "1", "-n", "48")
         yield Part("verify", 120, words, "answers|noise|unexplained")
         if server:
-            yield Part("parallel", 90, ("-m", "benchmarks.parallel", *_pair(files), "--server", str(server)), "│")
+            beside = ("--server", str(server), "--servers", "plain", "draft 4", "--clients", "1", "8", "--blocks", "2")
+            yield Part("parallel", 90, ("-m", "benchmarks.parallel", *_pair(files), *beside), "│")
     if files := pairs.get("mixture"):
         for experts in ("0", "-1"):
             words = ("-m", "specchat", "bench", *_pair(files), "-ncmoe", experts, "-n", tokens, "--repeats", "1")
