@@ -138,7 +138,7 @@ def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]
         yield Part("verify", 120, words, "answers|noise|unexplained")
         if server:
             beside = ("--server", str(server), "--servers", "plain", "draft 4", "--clients", "1", "8", "--blocks", "2")
-            yield Part("parallel", 90, ("-m", "benchmarks.parallel", *_pair(files), *beside), "│")
+            yield Part("parallel", 90, ("-m", "benchmarks.parallel", *_pair(files), *beside, "-n", tokens), "│")
     if files := pairs.get("mixture"):
         for experts in ("0", "-1"):
             words = ("-m", "specchat", "bench", *_pair(files), "-ncmoe", experts, "-n", tokens, "--repeats", "1")
