@@ -47,6 +47,8 @@ class Part:
     telling: str = ""
     beside: bool = False
     """Whether it runs beside the part before it."""
+    needed: bool = False
+    """Whether the parts after it depend on what it writes."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]
     for quantisation in ("Q8_0", "BF16"):
         grown = f"grow-{quantisation}"
         size = ("--target-size", sizes.middle, "--draft-share", sizes.share(sizes.middle))
-        yield Part(grown, 120, (*writing(sizes, folder / "models", quantisation), *size))
+        yield Part(grown, 120, (*writing(sizes, folder / "models", quantisation), *size), needed=True)
         for model in listed(folder, grown)[:1]:
             yield Part(f"widths-{quantisation}", 30, ("-m", "benchmarks.widths", "-m", model, *depths[:2]), _WIDTHS)
     tests = ("-m", "pytest", "-q", "-n", "8", "tests/engine", "--ignore", "tests/engine/training")
@@ -253,6 +255,8 @@ def run_all(parts: Iterable[Part], folder: Path, end: float, patience: int) -> l
             ended.append(Ended(part, 0.0, "left out: the time is over"))
         else:
             running.append(Running(part, folder, min(patience * part.limit_s, left)))
+        if part.needed:
+            wait()
     wait()
     return ended
 
