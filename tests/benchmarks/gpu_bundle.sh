@@ -12,7 +12,7 @@ libraries=$(realpath "$1"); mkdir -p "$2"; out=$(realpath "$2"); shift 2
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 pack=$work/specchat-gpu; mkdir -p "$pack"/{lib,wheels,site}
 
-git archive HEAD app engine tests pyproject.toml assets/specchat_assets ':(exclude,glob)tests/**/__snapshots__/**' | tar -C "$pack" -xf -
+git archive HEAD app engine tests docs pyproject.toml assets/specchat_assets assets/recipe ':(exclude,glob)tests/**/__snapshots__/**' | tar -C "$pack" -xf -
 # The weights in eight bits: half the size, and models that are grown from them guess as well.
 models=$pack/assets/specchat_assets/models
 for model in "$models"/*18m.gguf "$models"/*2m.gguf; do
