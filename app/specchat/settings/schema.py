@@ -330,6 +330,7 @@ class Config:
         "Layers by -ngl and -ngld; auto: by the time of each model on the GPU and on the CPU",
         "--placement",
         of=(LoadOptions, "placement"),
+        steps=Steps(label="placement"),
     )
     device: tuple[str, ...] = setting(
         SettingGroup.LOADING,
