@@ -28,13 +28,17 @@ tried("usage of a stream", chunks[-1].usage.completion_tokens > 0, chunks[-1])
 
 question = [{"role": "user", "content": "What is the weather in Rome?"}]
 tools = [{"type": "function", "function": WEATHER}]
-asked = chat.create(model=model, messages=question, tools=tools, tool_choice="required").choices[0]
+asked = chat.create(
+    model=model, messages=question, tools=tools, tool_choice="required", parallel_tool_calls=False
+).choices[0]
 (call,) = asked.message.tool_calls
 tried("call", asked.finish_reason == "tool_calls" and call.function.name == "get_weather", asked)
 result = {"role": "tool", "tool_call_id": call.id, "content": "sunny"}
 last = chat.create(model=model, messages=[*question, asked.message, result], tools=tools, max_tokens=64)
 answered("result", last.choices[0].message.content, DONE)
-with chat.stream(model=model, messages=question, tools=tools, tool_choice="required") as stream:
+with chat.stream(
+    model=model, messages=question, tools=tools, tool_choice="required", parallel_tool_calls=False
+) as stream:
     (call,) = stream.get_final_completion().choices[0].message.tool_calls
 tried(
     "call in a stream",
@@ -51,7 +55,7 @@ with responses.stream(model=model, input="Say hello.", max_output_tokens=64) as 
     answered("responses stream", stream.get_final_response().output_text)
 items = [{"role": "user", "content": "What is the weather in Rome?"}]
 tools = [{"type": "function", "strict": False, **WEATHER}]
-asked = responses.create(model=model, input=items, tools=tools, tool_choice="required")
+asked = responses.create(model=model, input=items, tools=tools, tool_choice="required", parallel_tool_calls=False)
 (call,) = (item for item in asked.output if item.type == "function_call")
 tried("responses call", call.name == "get_weather", call)
 items += [*asked.output, {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}]

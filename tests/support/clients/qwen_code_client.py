@@ -1,6 +1,7 @@
 """Qwen Code: an answer, and a command that it runs for the model."""
 
 import json
+import os
 from pathlib import Path
 
 from tries import API, DONE, answered, noted, run, tried
@@ -12,6 +13,8 @@ def qwen(prompt: str) -> dict:
     return json.loads(run("qwen", *server, "--yolo", "-o", "json", prompt))[-1]
 
 
+# Reading its instructions of 15,000 tokens may take a CPU longer than it waits by default.
+os.environ |= {"QWEN_STREAM_IDLE_TIMEOUT_MS": "0", "QWEN_CODE_API_TIMEOUT_MS": "0"}
 settings = Path.home() / ".qwen" / "settings.json"
 settings.parent.mkdir()
 settings.write_text(json.dumps({"privacy": {"usageStatisticsEnabled": False}, "general": {"disableAutoUpdate": True}}))
