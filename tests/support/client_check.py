@@ -194,6 +194,10 @@ def main() -> int:
     parser.add_argument("--model", type=Path, help="a real model that answers")
     parser.add_argument("--only", default="", help="how the names of the scripts that run begin")
     options = parser.parse_args()
+    names = {client.script.partition("_client")[0]: client for client in CLIENTS}
+    chosen = {name: client for name, client in names.items() if name.startswith(options.only)}
+    if not chosen:
+        parser.error(f"no client is called {options.only!r}: there are {', '.join(names)}")
     well = True
     with tempfile.TemporaryDirectory() as work:
         model = options.model or write_calling_model(Path(work) / "scripted.gguf", _ANSWERS, _WRITTEN)
@@ -201,13 +205,11 @@ def main() -> int:
         with real_server("-m", model, "-c", _CONTEXT, *threads) as server:
             scripted = str(int(options.model is None))
             told = {"SERVER": server.url, "SCRIPTED": scripted, "HELLO": HELLO, "DONE": DONE}
-            for client in CLIENTS:
-                name = client.script.partition("_client")[0]
-                if name.startswith(options.only):
-                    version, tried, outcome = row(Environment(client, options.folder.absolute() / name), told)
-                    listed = f"{tried}: " if tried else ""
-                    print(f"{client.package:22}{version:11}{listed}{outcome}", flush=True)  # noqa: T201
-                    well &= not outcome.startswith("FAILED")
+            for name, client in chosen.items():
+                version, tried, outcome = row(Environment(client, options.folder.absolute() / name), told)
+                listed = f"{tried}: " if tried else ""
+                print(f"{client.package:22}{version:11}{listed}{outcome}", flush=True)  # noqa: T201
+                well &= not outcome.startswith("FAILED")
     return 0 if well else 1
 
 
