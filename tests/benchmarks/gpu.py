@@ -31,7 +31,7 @@ _LEAST_S = 5.0
 
 _WIDTHS = r"^ *(1|2|5|9|17|33) tokens|copy|\["
 _ARMS = r"^(all kinds|Use )|^ {11}\w[^▒]* {15,}\d"
-"""The lines that tell of passes by width, and of the arms of `specchat bench`."""
+"""Patterns of the lines for the table: passes by width, and the arms of `specchat bench`."""
 
 NOISE = {"90": 0.0, "75": 0.16, "60": 0.22}
 """Relative to the spread of the draft's weights, by the α in per cent that it leaves on the benchmark's prompts."""
@@ -86,24 +86,25 @@ def listed(folder: Path, name: str) -> list[str]:
     return [line.split("\t")[0] for line in lines if line.count("\t") == 2]
 
 
-def writing(sizes: Sizes, models: Path, quantisation: str = "Q4_K_M") -> tuple[str, ...]:
-    """The program that writes a pair, without its sizes."""
+def writing(
+    sizes: Sizes, models: Path, target: str, quantisation: str = "Q4_K_M", share: str | None = None
+) -> tuple[str, ...]:
+    """Returns the program that writes a target of this size with a draft, of the usual size if no `share` is given."""
     base = ("-m", "benchmarks.scaled_pair", "--out", str(models), "--type", quantisation)
-    return (*base, "--vocabulary", str(sizes.vocabulary))
+    pair = ("--target-size", target, "--draft-share", share or sizes.share(target))
+    return (*base, "--vocabulary", str(sizes.vocabulary), *pair)
 
 
 def growing(sizes: Sizes, models: Path) -> Iterator[Part]:
     """The parts that write the models."""
-    base = writing(sizes, models)
-    middle = ("--target-size", sizes.middle, "--draft-share", sizes.share(sizes.middle))
-    large = ("--target-size", sizes.large, "--draft-share", sizes.share(sizes.large))
-    mixture = ("--target-size", sizes.mixture, "--draft-share", "0.1", "--experts", "16")
+    middle, large = (writing(sizes, models, target) for target in (sizes.middle, sizes.large))
+    mixture = (*writing(sizes, models, sizes.mixture, share="0.1"), "--experts", "16")
     head = ("--head", *(str(path) for path in builtin_heads() if "eagle3" in path.name))
-    yield Part("grow-90", 120, (*base, *middle, *head))
-    yield Part("grow-large", 120, (*base, *large), beside=True)
-    yield Part("grow-mixture", 120, (*base, *mixture), beside=True)
+    yield Part("grow-90", 120, (*middle, *head))
+    yield Part("grow-large", 120, large, beside=True)
+    yield Part("grow-mixture", 120, mixture, beside=True)
     for index, alpha in enumerate([*NOISE][1:]):
-        yield Part(f"grow-{alpha}", 60, (*base, *middle, "--draft-noise", str(NOISE[alpha])), beside=index > 0)
+        yield Part(f"grow-{alpha}", 60, (*middle, "--draft-noise", str(NOISE[alpha])), beside=index > 0)
 
 
 def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]:
@@ -149,8 +150,7 @@ def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]
     yield Part("app", 120, ("-m", "benchmarks.drawing", *_pair(pairs.get("90", [])), *short), "^[|] ")
     for quantisation in ("Q8_0", "BF16"):
         grown = f"grow-{quantisation}"
-        size = ("--target-size", sizes.middle, "--draft-share", sizes.share(sizes.middle))
-        yield Part(grown, 120, (*writing(sizes, folder / "models", quantisation), *size), needed=True)
+        yield Part(grown, 120, writing(sizes, folder / "models", sizes.middle, quantisation), needed=True)
         for model in listed(folder, grown)[:1]:
             yield Part(f"widths-{quantisation}", 30, ("-m", "benchmarks.widths", "-m", model, *depths[:2]), _WIDTHS)
     tests = ("-m", "pytest", "-q", "-n", "8", "tests/engine", "--ignore", "tests/engine/training")
@@ -164,7 +164,7 @@ def _pair(files: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a part ended after some seconds, and the lines of its output that tell most."""
+    """How a part ended after some seconds, and the most telling lines of its output."""
 
     part: Part
     seconds: float
