@@ -39,7 +39,7 @@ from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vision import Vision, projector_for
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ModelInfo
+from specchat_engine.load_options import GIVEN, NORMED, Head, LoadOptions, MemoryUse, ModelInfo
 from specchat_engine.loaded import info_of, is_base, machine, recommended_by, template_of, versions
 from specchat_engine.memory.placement import fit_context
 from specchat_engine.memory.snapshots import restore, save
@@ -493,15 +493,15 @@ class Engine:
     def identity(self) -> str:
         """What the record of a pair belongs to: the files, the build, the devices and the machine."""
         options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=0, threads_draft=0, mmproj=AUTO)
-        options = replace(options, placement="given")
+        options = replace(options, placement=GIVEN)
         infos = (self.target, self.draft)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
             models.append(repr(self.head))
         identity = repr((models, llama_version(), self._processors, options, self._target.attention.flash))
-        # Threads are no part of it. Older versions wrote "auto" for that, and their records have to be found again.
+        # Records of older versions, which wrote "auto" for threads and knew no placement, have to be found again.
         older = identity.replace("threads=0, threads_draft=0", "threads='auto', threads_draft='auto'")
-        return older.replace("placement='given', ", "")
+        return older.replace(f"placement={GIVEN!r}, ", "")
 
     def use_threads(self, target: int, draft: int) -> None:
         """Changes the thread counts, as in LoadOptions, from the next pass on; any thread may call it.

@@ -18,7 +18,9 @@ THREADS_LIMIT: Final = 512
 CONTEXT_LIMIT: Final = 2**24
 PARALLEL_LIMIT: Final = 64
 FLASH_ATTENTION: Final = ("auto", "on", "off")
-PLACEMENTS: Final = ("given", AUTO)
+GIVEN: Final = "given"
+"""The placement by the numbers of layers in the options."""
+PLACEMENTS: Final = (GIVEN, AUTO)
 CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q4_1", "q4_0")
 """The types in which the cache can hold keys and values, by llama.cpp's names."""
 PLAIN_CACHE_TYPES: Final = frozenset({"f32", "f16", "bf16"})
@@ -80,7 +82,7 @@ class LoadOptions:
     n_ctx: int = setting(0, Range(0, CONTEXT_LIMIT, "0 is the model's own", whole=True))
     gpu_layers: int = setting(-1, _LAYERS)
     gpu_layers_draft: int = setting(-1, _LAYERS)
-    placement: str = setting("given", OneOf(PLACEMENTS))
+    placement: str = setting(GIVEN, OneOf(PLACEMENTS))
     devices: tuple[str, ...] = ()
     devices_draft: tuple[str, ...] = ()
     tensor_split: tuple[float, ...] = ()
