@@ -8,6 +8,7 @@ import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions
+from specchat_engine.errors import SettingError
 from specchat_engine.gguf import read_model
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.timed_placement import PlaceTimes, fastest, timed_placement
@@ -80,6 +81,12 @@ def test_of_a_target_that_is_too_large_for_the_gpu_as_many_layers_as_fit_are_tim
     _, because = timed_placement(LoadOptions(n_ctx=512), target, None, machine(size))
     assert f" of {target[1].layers} layers on the GPU" in because
     assert "draft" not in because
+
+
+def test_tensors_of_the_target_that_stay_elsewhere_do_so_while_it_is_timed() -> None:
+    target = builtin_pair()[0], read_model(builtin_pair()[0])
+    with pytest.raises(SettingError, match="there is no device 'NOWHERE'"):
+        timed_placement(LoadOptions(tensor_overrides=("ffn=NOWHERE",)), target, None, machine(ROOM))
 
 
 def test_a_placement_that_was_chosen_finds_the_records_of_the_same_layers() -> None:
