@@ -29,7 +29,7 @@ _ALL, _NONE = -1, 0
 """Numbers of layers on the GPU."""
 
 _ALPHA: Final = 0.75
-"""The α that placements are compared at: that of a fair draft model on prose."""
+"""The α for comparing placements. A fair draft model has it on prose."""
 
 _N_CTX, _REPEATS = 256, 3
 

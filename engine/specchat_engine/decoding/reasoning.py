@@ -11,7 +11,7 @@ from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
 from specchat_engine.decoding.stats import ReasoningStats
 
 _LOOKED_AT: Final = 16
-"""So many of a prompt's last tokens may open or close the reasoning."""
+"""The number of a prompt's last tokens in which the tag is looked for."""
 
 
 def opens_reasoning(answer_format: AnswerFormat, prompt: Sequence[int], piece: Callable[[int], bytes]) -> bool:
