@@ -67,6 +67,15 @@ def test_without_a_gpu_nothing_is_timed_and_nothing_said() -> None:
         assert engine.notices == ()
 
 
+def test_the_engine_loads_the_models_there_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.engine.this_machine", lambda: machine(ROOM))
+    with Engine.load(*builtin_pair(), LoadOptions(placement="auto", n_ctx=512)) as engine:
+        (notice,) = engine.notices
+        assert notice.startswith("Placed by the time of a token: the target on the ")
+        assert {engine.options.gpu_layers, engine.options.gpu_layers_draft} <= {GPU, CPU}
+        assert ("the target on the GPU" in notice) is (engine.options.gpu_layers == GPU)
+
+
 def test_both_models_are_timed_in_both_places() -> None:
     target, draft = ((path, read_model(path)) for path in builtin_pair())
     options = LoadOptions(n_ctx=512)
