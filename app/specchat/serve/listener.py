@@ -80,9 +80,16 @@ class _Connection(H11Protocol):
         self.made = self.loop.time()
         self.waits = self.loop.call_later(FIRST_S, transport.close)
         if len(self.connections) > most_connections():
-            idle = (each for each in self.connections if isinstance(each, _Connection) and each.idle)
-            if oldest := min(idle, key=lambda each: each.made, default=None):
-                oldest.transport.close()
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Closes the idle connection that is open for longest, if too many are open."""
+        connections = (each for each in self.connections if isinstance(each, _Connection))
+        still_open = [each for each in connections if not each.transport.is_closing()]
+        idle = (each for each in still_open if each.idle)
+        oldest = min(idle, key=lambda each: each.made, default=None)
+        if oldest and len(still_open) > most_connections():
+            oldest.transport.close()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

@@ -57,6 +57,7 @@ def healthy(url: str) -> bool:
 
 def test_connections_without_a_request_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "most_connections", lambda: 3)
+    monkeypatch.setattr(listener, "FIRST_S", 600)
     with on_loopback(scripted_app(ScriptedEngine())) as url, ExitStack() as opened:
         idle = [opened.enter_context(connected(url)) for _ in range(5)]
         assert healthy(url)
