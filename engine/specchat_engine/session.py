@@ -312,10 +312,10 @@ class Session:
         self._turn = turn = Turn(number, seed, prompt, given, self._empty_transcript())
         self._note_thinking(turn)
         began = perf_counter_ns()
-        tell = partial(pair.passed, turn.notices) if pair.passed else None
+        on_passes = partial(pair.passed, turn.notices) if pair.passed else None
         with pair.lock, pair.answering():
             self._follow_drafts()
-            times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
+            times = PassTimes(pair.target, pair.drafting, on_passes, on_cpu=pair.on_cpu)
             fitted = self._fit(turn.prompt)
             turn.prompt_ids, turn.images = fitted.tokens, fitted.images
             opened = self._opens_reasoning(fitted.tokens)

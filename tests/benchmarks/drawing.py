@@ -198,8 +198,8 @@ def report(k: str, found: Mapping[str, Mapping[tuple[str, int], Answered]]) -> N
         whole = f"{median(spent for spent, _ in drawn) * 1e3:.0f}" if drawn else ""
         token = f"{median(spent / tokens for spent, tokens in drawn) * 1e6:.0f}" if drawn else ""
         same = sum(answers[key].text == found[BASE][key].text for key in answers)
-        told = (k, name, f"{median(speeds[name].values()):.0f}", f"{ratio.value:.3f}" if ratio else "", sure)
-        print("|", " | ".join((*told, whole, token, f"{same} of {len(answers)}")), "|", flush=True)
+        cells = (k, name, f"{median(speeds[name].values()):.0f}", f"{ratio.value:.3f}" if ratio else "", sure)
+        print("|", " | ".join((*cells, whole, token, f"{same} of {len(answers)}")), "|", flush=True)
 
 
 def main() -> None:

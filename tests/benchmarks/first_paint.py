@@ -93,7 +93,7 @@ class Window:
                 return time.perf_counter() - self._begin
         raise TimeoutError(f"{shown!r} was not written")
 
-    def tell(self, command: str) -> None:
+    def send(self, command: str) -> None:
         """Sends a command to tmux."""
         assert self._control.stdin is not None
         self._control.stdin.write(command.encode() + b"\n")
@@ -101,7 +101,7 @@ class Window:
 
     def close(self) -> None:
         """Quits the program and ends the terminal."""
-        self.tell("send-keys C-q")
+        self.send("send-keys C-q")
         time.sleep(_CALM)
         subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True, check=False)
         self._control.communicate()
@@ -115,8 +115,8 @@ def launch(command: Sequence[str], environment: Mapping[str, str], size: str, *,
         painted = window.seconds_until(_SIGN)
         answered = None
         if ask:
-            window.tell(f"send-keys -l {shlex.quote(_QUESTION)}")
-            window.tell("send-keys Enter")
+            window.send(f"send-keys -l {shlex.quote(_QUESTION)}")
+            window.send("send-keys Enter")
             answered = window.seconds_until(_ANSWER)
         time.sleep(_CALM)
         return Launched(painted, answered)

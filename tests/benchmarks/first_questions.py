@@ -41,9 +41,9 @@ class Judge:
     def right(self, answer: str) -> bool:
         """True if the answer is right."""
         text = answer.lower()
-        told = all(any(choice.lower() in text for choice in part) for part in self.key)
+        whole = all(any(choice.lower() in text for choice in part) for part in self.key)
         return (
-            told and not any(word.lower() in text for word in self.wrong) and (not self.tests or self._passes(answer))
+            whole and not any(word.lower() in text for word in self.wrong) and (not self.tests or self._passes(answer))
         )
 
     def _passes(self, answer: str) -> bool:

@@ -39,12 +39,12 @@ NOISE = {"90": 0.0, "75": 0.16, "60": 0.22}
 
 @dataclass(frozen=True)
 class Part:
-    """A program, its arguments and its limit in seconds. `telling` matches the lines of its output for the table."""
+    """A program, its arguments and its limit in seconds. `pattern` matches the lines of its output for the table."""
 
     name: str
     limit_s: int
     words: Sequence[str]
-    telling: str = ""
+    pattern: str = ""
     beside: bool = False
     """Whether it runs beside the part before it."""
     needed: bool = False
@@ -183,10 +183,10 @@ class Ended:
         return f"| {self.part.name} | {self.seconds:.0f} s | {self.how} | {lines} |"
 
 
-def _telling(out: Path, telling: str) -> list[str]:
+def _matching(out: Path, pattern: str) -> list[str]:
     """Returns the lines of an output that match, without the strokes that would end a cell of a table."""
-    lines = out.read_text(errors="replace").splitlines() if telling else []
-    return [re.sub(r" *[|│] *", "  ", line).strip() for line in lines if re.search(telling, line)]
+    lines = out.read_text(errors="replace").splitlines() if pattern else []
+    return [re.sub(r" *[|│] *", "  ", line).strip() for line in lines if re.search(pattern, line)]
 
 
 class Running:
@@ -214,7 +214,7 @@ class Running:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             ended = f"stopped after {self._limit_s:.0f} s"
-        return Ended(self.part, time.monotonic() - self._begun, ended, _telling(self._out, self.part.telling))
+        return Ended(self.part, time.monotonic() - self._begun, ended, _matching(self._out, self.part.pattern))
 
 
 def main() -> int:

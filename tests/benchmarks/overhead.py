@@ -146,10 +146,10 @@ def main() -> None:
         each_us = median(1000 * stats.other_ms / stats.num_rounds for stats in all_stats)
         speed = median(stats.tokens_per_second or 0.0 for stats in all_stats)
         print(f"T {temperature:<3g} {way:10} {share:5.2f} %  {each_us:6.0f} µs per round  {speed:7.1f} tokens/s")
-    told, peak = sum(filter(None, astuple(use))), peak_memory_bytes()
-    rest = peak - told
+    reported, peak = sum(filter(None, astuple(use))), peak_memory_bytes()
+    rest = peak - reported
     print(
-        f"peak {peak / _MEGABYTE:.1f} MB, models, caches and buffers {told / _MEGABYTE:.1f} MB, "
+        f"peak {peak / _MEGABYTE:.1f} MB, models, caches and buffers {reported / _MEGABYTE:.1f} MB, "
         f"the rest {rest / _MEGABYTE:.1f} MB, of which {begun / _MEGABYTE:.1f} MB before loading"
     )
 

@@ -116,8 +116,8 @@ def measure(asked: argparse.Namespace, results: Path) -> None:
                     if time.monotonic() > end:
                         return
                     print(f"{session}: {sitting[0].kind}, {' '.join(key)}", file=sys.stderr)
-                    told = {"session": session, "name": key[1]}
-                    lines = [json.dumps(line | told) for line in answered(configurations[key], sitting)]
+                    labels = {"session": session, "name": key[1]}
+                    lines = [json.dumps(line | labels) for line in answered(configurations[key], sitting)]
                     with results.open("a") as file:
                         file.write("\n".join(lines) + "\n")
 

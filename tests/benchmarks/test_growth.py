@@ -97,14 +97,14 @@ def test_a_grown_pair_says_what_the_small_pair_says_and_accepts_as_much(tmp_path
     draft = write_tiny_model(tmp_path / "draft.gguf", seed=2, like=1, width=256, layers=1, sharpness=0.1)
     grow(tmp_path / "large.gguf", target, ALL, "F16")
     grow(tmp_path / "little.gguf", draft, {"width": 512, "layers": 2, "vocabulary": PADDED}, "F16")
-    told = []
+    answers = []
     for pair in ((target, draft), (tmp_path / "large.gguf", tmp_path / "little.gguf")):
         with Engine.load(*pair, LoadOptions(n_ctx=256, threads=1)) as engine:
             session = engine.session(settings=Settings(k=3, drafter="model", sampling=GREEDY, max_tokens=24), seed=5)
             rounds = list(session.generate("hello there"))
-            told.append((session.text, [[token.id for token in one.drafted] for one in rounds]))
-    assert told[0] == told[1]
-    assert len(told[0][1]) > 5
+            answers.append((session.text, [[token.id for token in one.drafted] for one in rounds]))
+    assert answers[0] == answers[1]
+    assert len(answers[0][1]) > 5
 
 
 def test_a_mixture_computes_the_small_ones_logits_whatever_its_router_chooses(

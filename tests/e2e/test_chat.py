@@ -118,8 +118,8 @@ def test_killing_the_engine_loses_the_rest_of_one_answer_and_control_c_twice_qui
     said = first_row_of_the_answer(terminal)
     os.kill(terminal.engine(), signal.SIGKILL)
     terminal.keys("C-End")
-    for told in ("SIGKILL", "the answer broke off", "next message starts the engine again"):
-        terminal.wait_for(told)
+    for words in ("SIGKILL", "the answer broke off", "next message starts the engine again"):
+        terminal.wait_for(words)
     terminal.wait_for("! the engine stopped")
     assert first_row_of_the_answer(terminal) == said
     terminal.type("Go on")

@@ -45,10 +45,10 @@ def test_an_answer_survives_an_editor_suspension_and_resizing(specchat: Specchat
     streaming(terminal)
     terminal.keys("-l", "draft")
     endings = (("fail", "ended with exit code 1"), ("C-c", "ended by signal 2|ended with exit code 130"))
-    for times, (leave, told) in enumerate(endings, 1):
+    for times, (leave, words) in enumerate(endings, 1):
         in_the_editor(terminal, times)
         terminal.type(leave) if leave == "fail" else terminal.keys(leave)
-        terminal.wait_for(told, absent="the editor has")
+        terminal.wait_for(words, absent="the editor has")
         terminal.wait_for("› draft\n")
     in_the_editor(terminal, 3)
     terminal.type("written outside")

@@ -181,7 +181,7 @@ def test_a_second_turn_reads_only_what_is_new_and_a_cancelled_one_leaves_the_ses
 @pytest.mark.parametrize("drafter", ["model", "lookup"])
 def test_verify_finds_no_bug(environment: dict[str, str], pair: tuple[Path, Path], drafter: str) -> None:
     flags = ("-m", str(pair[0]), "-d", str(pair[1]), "--drafter", drafter, "-k", "3", "-c", "1024", "-t", "1")
-    told = output(environment, "verify", "--prompts", "1", "--kind", "python", "-n", "24", "--json", *flags)
-    *cases, audited = map(json.loads, told.splitlines())
+    report = output(environment, "verify", "--prompts", "1", "--kind", "python", "-n", "24", "--json", *flags)
+    *cases, audited = map(json.loads, report.splitlines())
     assert audited["answers"] == len(cases) > 0
     assert audited["unexplained"] == 0

@@ -71,7 +71,7 @@ def test_a_thought_of_gpt_oss_is_counted_also_if_nobody_asked_to_see_its_marks(h
     assert session.stats.reasoning.num_tokens == 20
 
 
-def test_a_model_whose_template_thinks_does_so_before_a_grammar_without_being_told(thinker: Engine) -> None:
+def test_a_model_whose_template_thinks_does_so_before_a_grammar_without_being_asked(thinker: Engine) -> None:
     _, answer = answered(thinker, sampling=WORD)
     assert (bool(answer.reasoning), answer.content) == (True, "yes")
     _, silent = answered(thinker, sampling=WORD, thinking="off")

@@ -55,28 +55,28 @@ def test_times_of_rounds_after_a_pause_are_passed_on_to_nobody(
     hold = partial(clock.pass_by, HELD_MS) if rests else lambda: None
     controller = knowing(0.05, 0.05)
     seen = [controller.target.seen(width) for width in range(1, 9)]
-    told: list[object] = []
+    reported: list[object] = []
     for k in ("auto", 0):
         session = speaking(hold, controller, k)
         session.settings = replace(session.settings, max_tokens=40)
-        session.pair.passed = lambda _, passes: told.extend(passes)
+        session.pair.passed = lambda _, passes: reported.extend(passes)
         rounds = list(session.generate("hello hello hello"))
         assert len(rounds) > 1
     assert controller.learned, "what was accepted counts"
     assert ([controller.target.seen(width) for width in range(1, 9)] == seen) is rests
-    assert (told == []) is rests
+    assert (reported == []) is rests
     assert (session.stats.plain_ms is None) is rests
 
 
 def test_a_pause_affects_only_the_round_after_it(clock: Clock) -> None:
     session = speaking(partial(clock.pass_by, HELD_MS), knowing(0.05, 0.05), 0)
     session.settings = replace(session.settings, max_tokens=40)
-    told: list[object] = []
-    session.pair.passed = lambda _, passes: told.extend(passes)
+    reported: list[object] = []
+    session.pair.passed = lambda _, passes: reported.extend(passes)
     for event in session.generate("hello"):
         if event.index == 3:
             session.hold = None
-    assert len(told) > 30
+    assert len(reported) > 30
 
 
 def test_what_is_set_while_an_answer_is_held_counts_for_the_next_round() -> None:

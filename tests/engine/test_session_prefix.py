@@ -74,7 +74,7 @@ def test_another_token_leads_elsewhere_and_k_does_not_matter(seed: int, k: int, 
     assert len(texts) == 1
 
 
-def test_rounds_hold_only_what_is_new_and_the_start_line_tells_the_prefix() -> None:
+def test_rounds_hold_only_what_is_new_and_the_start_line_has_the_prefix() -> None:
     session = conversation(saying("one two three"), saying("one two three"))
     prefix = tuple(b"one t")
     rounds = list(session.answer(ASKED, 0, 0, prefix))

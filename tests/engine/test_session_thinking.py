@@ -97,7 +97,7 @@ def test_the_reasoning_has_figures_of_its_own() -> None:
     assert 0 < reasoning["decode_ms"] < session.stats.decode_ms
 
 
-def test_reasoning_that_the_template_opened_is_counted_and_told_in_the_trace() -> None:
+def test_reasoning_that_the_template_opened_is_counted_and_reported_in_the_trace() -> None:
     session = conversation(saying("<think>well</think>yes"), template=OPENING, thinking="on")
     answer(session)
     assert session.start_line()["opens_reasoning"] is True

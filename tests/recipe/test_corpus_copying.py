@@ -158,9 +158,9 @@ def test_meaningful_texts_are_stories_and_passages_and_code_of_the_library() -> 
     heroes = read_sections("story_words.txt")["hero"]
     stories = 0
     for _ in range(50):
-        told = prose(sensible).text
-        story = any(hero in told for hero in heroes)
-        assert story or any(told.startswith(passage) for passage in passages())
+        text = prose(sensible).text
+        story = any(hero in text for hero in heroes)
+        assert story or any(text.startswith(passage) for passage in passages())
         stories += story
         snippet = snippets.renamable_code(sensible)
         definition = ast.parse(snippet.text).body[0]

@@ -55,13 +55,13 @@ def test_strings_are_long_and_hold_few_different_tokens(strings: list[list[int]]
 
 
 def test_the_previous_token_rarely_determines_the_next(strings: list[list[int]]) -> None:
-    foretold = total = 0
+    determined = total = 0
     for string in strings:
         pairs = list(pairwise(string))
         followers = Counter(first for first, _ in set(pairs))
-        foretold += sum(followers[first] == 1 for first, _ in pairs)
+        determined += sum(followers[first] == 1 for first, _ in pairs)
         total += len(pairs)
-    assert foretold < 0.25 * total
+    assert determined < 0.25 * total
 
 
 def test_in_a_third_of_the_strings_some_tokens_are_far_commoner_than_others(strings: list[list[int]]) -> None:

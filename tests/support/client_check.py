@@ -159,14 +159,14 @@ def _last_line(text: str) -> str:
     return lines[-1].strip()[:300] if lines else "it printed no error"
 
 
-def check(environment: Environment, told: Mapping[str, str]) -> tuple[str, str]:
+def check(environment: Environment, values: Mapping[str, str]) -> tuple[str, str]:
     """Runs the script of a client. Returns what was tried, and "ok" or the line that failed."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as work:
         home, project = Path(work) / "home", Path(work) / "project"
         home.mkdir()
         project.mkdir()
         variables = {name: value for name, value in os.environ.items() if name not in _HIDDEN} | _QUIET
-        variables |= {f"CLIENT_CHECK_{name}": value for name, value in told.items()}
+        variables |= {f"CLIENT_CHECK_{name}": value for name, value in values.items()}
         variables |= {"CLIENT_CHECK_PROGRAMS": str(environment.programs), "HOME": str(home), "PWD": str(project)}
         try:
             done = subprocess.run(
@@ -178,13 +178,13 @@ def check(environment: Environment, told: Mapping[str, str]) -> tuple[str, str]:
     return tried, "ok" if done.returncode == 0 else f"FAILED: {_last_line(done.stderr)}"
 
 
-def row(environment: Environment, told: Mapping[str, str]) -> tuple[str, str, str]:
+def row(environment: Environment, values: Mapping[str, str]) -> tuple[str, str, str]:
     """Installs and checks a client. Returns its version, what was tried, and how it ended."""
     try:
         environment.install()
     except NotTried as error:
         return "", "", f"not tried: {error}"
-    return (environment.version, *check(environment, told))
+    return (environment.version, *check(environment, values))
 
 
 def main() -> int:
@@ -204,9 +204,9 @@ def main() -> int:
         threads = () if options.model else ("-t", "1")
         with real_server("-m", model, "-c", _CONTEXT, *threads) as server:
             scripted = str(int(options.model is None))
-            told = {"SERVER": server.url, "SCRIPTED": scripted, "HELLO": HELLO, "DONE": DONE}
+            values = {"SERVER": server.url, "SCRIPTED": scripted, "HELLO": HELLO, "DONE": DONE}
             for name, client in chosen.items():
-                version, tried, outcome = row(Environment(client, options.folder.absolute() / name), told)
+                version, tried, outcome = row(Environment(client, options.folder.absolute() / name), values)
                 listed = f"{tried}: " if tried else ""
                 print(f"{client.package:22}{version:11}{listed}{outcome}", flush=True)  # noqa: T201
                 well &= not outcome.startswith("FAILED")

@@ -28,7 +28,7 @@ class EngineThread:
     said: queue.Queue[tuple[int, Event]] = field(default_factory=queue.Queue)
     rest: bytes = b""
 
-    def tell(self, number: int, *commands: Command) -> None:
+    def send(self, number: int, *commands: Command) -> None:
         """Sends commands with this number."""
         for command in commands:
             self.commands.write(encode(command, number))
@@ -72,9 +72,9 @@ def serving(
         engine_server = Server(commands, process, keep_every_s, quiet_s)  # type: ignore[arg-type]
         server = threading.Thread(target=engine_server.run)
         server.start()
-        process.tell(LOADING, Load(str(models.target), str(models.draft), options, serves=serves))
+        process.send(LOADING, Load(str(models.target), str(models.draft), options, serves=serves))
         process.loaded = process.next(Loaded)
         yield process
-        process.tell(0, Quit())
+        process.send(0, Quit())
         server.join(60)
         assert not server.is_alive()

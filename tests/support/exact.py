@@ -71,7 +71,7 @@ class Proposer:
     k: int
     point: bool = False
     stops: Stop = lambda *_: False
-    told: Rowed | None = None
+    reported: Rowed | None = None
     """The q that it reports, if different from the one it draws from."""
 
     def draft(self, context: Text, chance: Branch) -> tuple[Text, list[Candidates]]:
@@ -83,7 +83,9 @@ class Proposer:
             if self.stops(tuple(tokens), row):
                 break
             token = row.best(1)[0][0] if self.point else chance.draw(len(tokens), row)
-            rows.append((self.told or self.q)((*context, *tokens)) if self.told or not self.point else sure(token))
+            rows.append(
+                (self.reported or self.q)((*context, *tokens)) if self.reported or not self.point else sure(token)
+            )
             tokens.append(token)
         return tuple(tokens), rows
 

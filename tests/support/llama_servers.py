@@ -59,7 +59,7 @@ def wait_until_healthy(url: str, process: subprocess.Popen[bytes], seconds: floa
     raise RuntimeError("the server does not start")
 
 
-def told(url: str, *, key: str = "") -> Any:
+def json_at(url: str, *, key: str = "") -> Any:
     """The JSON that a GET gives."""
     return json.loads(page_of(url, key=key))
 

@@ -250,14 +250,14 @@ def check(context: LlamaContext) -> None:
 _ROUNDED = 0.01 * 2**20
 
 
-def tells_weights(told: int | None, size: int) -> bool:
+def weights_agree(reported: int | None, size: int) -> bool:
     """Whether F16 weights of `size` bytes are reported correctly, to a hundredth of a MiB.
 
     The report may lie between one and two sizes if llama.cpp keeps a second copy: a repacked one on some processors,
     and on a GPU one of embeddings that are used at the input and at the output.
     """
-    if told is None:
+    if reported is None:
         return False
     if "F16" in this_machine().repacked or has_gpu():
-        return size - _ROUNDED < told < 2 * size + _ROUNDED
-    return abs(told - size) < _ROUNDED
+        return size - _ROUNDED < reported < 2 * size + _ROUNDED
+    return abs(reported - size) < _ROUNDED

@@ -24,24 +24,26 @@ _COUNTER = re.compile(r"^\w+:spec_decode_(\w+?)_total(?:\{[^}]*\})? ([0-9.e+]+)$
 
 @dataclass(frozen=True)
 class Outcome:
-    """What some answers did: `shown` by their rounds, `told` in their last events, `counted` by the server.
+    """What some answers did: `shown` by their rounds, `reported` in their last events, `counted` by the server.
 
     `unequal` are the answers whose text is not that of their rounds.
     """
 
     answers: int
     shown: Counter[str]
-    told: Counter[str]
+    reported: Counter[str]
     counted: Counter[str]
     unequal: int = 0
 
     @property
     def agrees(self) -> bool:
         """Whether all three are the same, and all texts."""
-        return self.shown == self.told == self.counted and not self.unequal
+        return self.shown == self.reported == self.counted and not self.unequal
 
     def __str__(self) -> str:
-        figures = "  ".join(f"{name} {self.shown[name]}/{self.told[name]}/{self.counted[name]}" for name in COUNTERS)
+        figures = "  ".join(
+            f"{name} {self.shown[name]}/{self.reported[name]}/{self.counted[name]}" for name in COUNTERS
+        )
         return f"{self.answers} answers  {figures}  {self.unequal} other texts"
 
 
@@ -99,14 +101,14 @@ def totals(events: Sequence[Event]) -> tuple[Counter[str], Counter[str]]:
 def one_by_one(url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
     """Answers prompts one after the other."""
     before = counters(url)
-    shown, told, unequal = Counter[str](), Counter[str](), 0
+    shown, reported, unequal = Counter[str](), Counter[str](), 0
     with connected(url) as client:
         for prompt in prompts:
             events = list(ask(client, [ChatMessage("user", prompt)], settings))
             ours, theirs = totals(events)
-            shown, told = shown + ours, told + theirs
+            shown, reported = shown + ours, reported + theirs
             unequal += "".join(event.text for event in rounds_of(events)) != getattr(events[-1], "text", None)
-    return Outcome(len(prompts), shown, told, counters(url) - before, unequal)
+    return Outcome(len(prompts), shown, reported, counters(url) - before, unequal)
 
 
 def several_at_once(url: str, prompts: Sequence[str], settings: Settings) -> Outcome:
@@ -116,5 +118,5 @@ def several_at_once(url: str, prompts: Sequence[str], settings: Settings) -> Out
     with ThreadPoolExecutor(AT_ONCE) as pool:
         results = [*pool.map(lambda part: one_by_one(url, part, settings), parts)]
     shown = sum((one.shown for one in results), Counter[str]())
-    told = sum((one.told for one in results), Counter[str]())
-    return Outcome(len(prompts), shown, told, counters(url) - before, sum(one.unequal for one in results))
+    reported = sum((one.reported for one in results), Counter[str]())
+    return Outcome(len(prompts), shown, reported, counters(url) - before, sum(one.unequal for one in results))

@@ -39,8 +39,8 @@ def _greedy(url: str) -> tuple[str, ...]:
 def run_knows(url: str, home: Path, engine: str) -> bool:
     """Whether the trace of `specchat run --json` names the engine and its version, and has drafts and known tokens."""
     (trace,) = read_trace(_said(("run", _QUESTION, "--json", *_greedy(url)), home).stdout.splitlines())
-    told = trace.start["engine"]
-    return told["kind"] == engine and bool(told["version"]) and _is_whole(trace)
+    engine_info = trace.start["engine"]
+    return engine_info["kind"] == engine and bool(engine_info["version"]) and _is_whole(trace)
 
 
 def _is_whole(trace: Trace) -> bool:

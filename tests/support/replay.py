@@ -131,7 +131,7 @@ class Answer:
         spent, place, unread = 0.0, 0, self.prompt
         controller.begin(self.kind)
         while place < self.length:
-            match, foretold = self.matches[place]
+            match, matching = self.matches[place]
             prospects = {MODEL: Prospect(unread=unread), LOOKUP: Prospect(match=match)}
             now = Situation(self.prompt + place, self.length - place - 1, prospects, tree=most)
             decision = controller.decide(now)
@@ -153,7 +153,7 @@ class Answer:
                     branches, replaced = len(tree) - drafted, drafted_tree.accepted(tree) - min(right, drafted)
                 draft_ms += machine.draft * machine.read * (unread - 1)
             elif decision.drafter is LOOKUP:
-                drafted, right = decision.k, foretold
+                drafted, right = decision.k, matching
             accepted = min(right, drafted)
             emitted = min(accepted + 1 + replaced, self.length - place)
             verify_ms = machine.verify(drafted + branches + 1)
@@ -171,7 +171,7 @@ class Answer:
                 draft_ms=draft_ms,
                 other_ms=0.0,
                 confidence=confidence,
-                matched={LOOKUP: [i < foretold for i in range(min(emitted, foretold + 1))]} if match else {},
+                matched={LOOKUP: [i < matching for i in range(min(emitted, matching + 1))]} if match else {},
             )
             controller.learn(now, decision, outcome)
             spent += verify_ms + draft_ms
@@ -211,8 +211,8 @@ class DraftedTree:
             return 1
         self._read.add(best.path)
         depth, after = self._after(best.path)
-        told = self._answer.confidence[after] if after < self._answer.length else ()
-        self._branch = Alternative((*best.path, depth), told[depth], runner_up=False) if depth < len(told) else None
+        sure = self._answer.confidence[after] if after < self._answer.length else ()
+        self._branch = Alternative((*best.path, depth), sure[depth], runner_up=False) if depth < len(sure) else None
         self._others += [self._branch] if self._branch else []
         return 2
 

@@ -92,8 +92,8 @@ UNKNOWN = (
 
 def remote_trace(**start: Any) -> Trace:
     """The turn of a server."""
-    told = {"schema": 2, "source": "remote", "draft": None, "verifier": "", "lossless": None} | start
-    return sample_trace(UNKNOWN, **told)._replace(rounds=UNKNOWN)
+    fields = {"schema": 2, "source": "remote", "draft": None, "verifier": "", "lossless": None} | start
+    return sample_trace(UNKNOWN, **fields)._replace(rounds=UNKNOWN)
 
 
 def encoded(trace: Trace) -> list[str]:
@@ -110,10 +110,14 @@ _ids = st.integers(0, 2**31)
 _shares = st.none() | st.floats(0, 1)
 _times = st.just(0.0) | st.floats(1e-6, 1e6)
 """Milliseconds, in whole nanoseconds as from a clock."""
-_told = st.none() | _ids
-_drafted = st.builds(DraftedToken, _told, _texts, _shares, _shares, st.sampled_from(Outcome))
+_maybe_id = st.none() | _ids
+_drafted = st.builds(DraftedToken, _maybe_id, _texts, _shares, _shares, st.sampled_from(Outcome))
 _tokens = st.builds(
-    TargetToken, _told, _texts, _shares, st.sampled_from([kind for kind in TokenKind if kind is not TokenKind.NONE])
+    TargetToken,
+    _maybe_id,
+    _texts,
+    _shares,
+    st.sampled_from([kind for kind in TokenKind if kind is not TokenKind.NONE]),
 ) | st.just(TargetToken(None, "", None, TokenKind.NONE))
 _rounds = st.builds(
     Round,

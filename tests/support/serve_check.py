@@ -106,13 +106,13 @@ def is_loaded(tools: Path, url: str, work: Path, tokenizer: Path) -> bool:
     sizes = ("--synthetic-input-tokens-mean", "64", "--output-tokens-mean", "32", "--ui", "none")
     words = ("profile", "--model", _MODEL, "--url", url, "--tokenizer", tokenizer.name, *how, *sizes)
     run(work, str(tools / "aiperf"), *words, "--extra-inputs", "k:4")
-    told = read_only(work / "artifacts", "profile_export_aiperf.json")
+    profile = read_only(work / "artifacts", "profile_export_aiperf.json")
     counted = counters(url) - before
-    drafted, accepted = told["total_draft_tokens"]["avg"], told["total_accepted_draft_tokens"]["avg"]
+    drafted, accepted = profile["total_draft_tokens"]["avg"], profile["total_accepted_draft_tokens"]["avg"]
     both = (counted["num_draft_tokens"], counted["num_accepted_tokens"])
-    answers = told["request_count"]["avg"]
+    answers = profile["request_count"]["avg"]
     print(f"  {answers:g} answers, drafted and accepted: {drafted:g} {accepted:g} told, {both} counted")  # noqa: T201
-    return answers == _REQUESTS and not told["error_summary"] and (drafted, accepted) == both and drafted > 0
+    return answers == _REQUESTS and not profile["error_summary"] and (drafted, accepted) == both and drafted > 0
 
 
 def main() -> int:

@@ -32,8 +32,8 @@ def parts_however_cut(
 
     def parts(pieces: Sequence[str]) -> list[AnswerPart]:
         parser = AnswerParser(answer_format, tools, thinking=thinking, formatted=formatted)
-        told = [part for piece in pieces for part in parser.feed(piece)]
-        return merged([*told, *parser.finish()])
+        parsed = [part for piece in pieces for part in parser.feed(piece)]
+        return merged([*parsed, *parser.finish()])
 
     whole = parts([text])
     places = [0, *sorted({min(cut, len(text)) for cut in cuts}), len(text)]

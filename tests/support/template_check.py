@@ -95,11 +95,11 @@ def tried(source: str) -> Tried:
     if "weather" not in asked:
         return Tried(answer_format.calls, switch, "the tool is not in the prompt")
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(asked, after, strict=False)))
-    told = after.rpartition(_QUESTION)[2]
-    said = [text.partition(_RESULT)[0].partition(_ENDS)[0] for text in (after[common:], told)]
+    reply = after.rpartition(_QUESTION)[2]
+    said = [text.partition(_RESULT)[0].partition(_ENDS)[0] for text in (after[common:], reply)]
     calls = [parse_answer(text, answer_format, _TOOLS).tool_calls for text in said]
     found = any([(call.name, call.arguments) for call in one] == [(_CALL.name, _CALL.arguments)] for one in calls)
-    wrong = "" if found else f"the call is not read: {told.strip()[:60]!r}"
+    wrong = "" if found else f"the call is not read: {reply.strip()[:60]!r}"
     return Tried(answer_format.calls, switch, wrong, tuple(lost_shapes(template)))
 
 

@@ -138,7 +138,7 @@ def _bar(ratio: Estimate, arm: Arm, left: float, top: float, unit: float) -> Ite
     outline = ' class="auto"' if arm.k == AUTO else ""
     yield (
         f'<rect x="{left}" y="{y}" width="{ratio.value * unit:.1f}" height="{_BAR}" rx="2" fill="{_colour(arm)}" '
-        f'fill-opacity="{_strength(arm)}"{outline}><title>{escape(_told(ratio, arm))}</title></rect>'
+        f'fill-opacity="{_strength(arm)}"{outline}><title>{escape(_tooltip(ratio, arm))}</title></rect>'
     )
     if ratio.interval:
         low, high = (left + end * unit for end in ratio.interval)
@@ -149,7 +149,7 @@ def _bar(ratio: Estimate, arm: Arm, left: float, top: float, unit: float) -> Ite
     yield _text(left + max(1.0, _end(ratio)) * unit + 6, y + _BAR - 2, f"{ratio.value:.2f}", "value small")
 
 
-def _told(ratio: Estimate, arm: Arm) -> str:
+def _tooltip(ratio: Estimate, arm: Arm) -> str:
     return f"{arm.label}: {ratio.words}, {ratio.pairs} pairs"
 
 

@@ -80,7 +80,7 @@ class ChatTools:
             left_out = [f"{line}: it is left out." for line in toolbox.turn_on(name)]
         else:
             toolbox.turn_off(name)
-        return [*left_out, *toolbox.told(name)]
+        return [*left_out, *toolbox.summary_lines(name)]
 
     def allow_file(self, path: Path) -> str:
         """Lets the model read a file in this conversation, with the built-in tool for it. Says so.

@@ -55,7 +55,7 @@ def show(json: Json = False, debug: Debug = False) -> None:
             print_json(*(_as_json(learned, history) for learned, history in known))
             return
         say(f"learning is {'on' if learning.is_on else 'off'}")
-        rows = ((learned.base.name, learned.in_use(history).name, history.told()) for learned, history in known)
+        rows = ((learned.base.name, learned.in_use(history).name, history.summary()) for learned, history in known)
         print_rows(("draft", "in use", "learned"), rows)
         for learned, history in known:
             print_lines(f"\n{learned.base.name}", partial(learned_lines, history))

@@ -120,7 +120,7 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
     try:
         for result in _timed(path, chosen, config, seconds):
             results.append(result)
-            _tell(result)
+            _report(result)
             _keep(path, results)
     except KeyboardInterrupt:
         stopped = True
@@ -187,7 +187,7 @@ def _keep(target: Path, results: list[_Result]) -> None:
     )
 
 
-def _tell(result: _Result) -> None:
+def _report(result: _Result) -> None:
     name = result.candidate.entry.name
     say(f"{name}: {result.timed.words}" if result.timed else f"{name} was not timed: {result.trouble}")
 

@@ -134,11 +134,11 @@ def _size(file: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """One file of the bundle. `told` says what it is; `left_out` says what was removed, and may be empty."""
+    """One file of the bundle. `description` says what it is; `left_out` says what was removed, and may be empty."""
 
     name: str
     text: str
-    told: str
+    description: str
     left_out: str = ""
 
 
@@ -168,12 +168,12 @@ def pack(file: Path, *, with_conversation: bool) -> list[BundleFile]:
 def print_packed(file: Path, parts: list[BundleFile], *, as_json: bool) -> None:
     """Prints what was packed and what was left out."""
     if as_json:
-        packed = [{name: value for name, value in asdict(part).items() if name != "text"} for part in parts]
+        packed = [{"name": part.name, "told": part.description, "left_out": part.left_out} for part in parts]
         sys.stdout.write(json.dumps({"type": "bundle", "file": str(file), "parts": packed}) + "\n")
         return
     sys.stdout.write(f"{clean_line(str(file))}, {file.stat().st_size / 1e3:.0f} kB, holds\n")
     for part in parts:
-        sys.stdout.write(f"  {part.name:<18} {part.told}\n")
+        sys.stdout.write(f"  {part.name:<18} {part.description}\n")
         if part.left_out:
             sys.stdout.write(f"  {'':<18} without {part.left_out}\n")
     sys.stdout.write("Look through it before you send it: it is plain text.\n")
@@ -210,12 +210,12 @@ def _parts(with_conversation: bool) -> Iterator[BundleFile]:
         )
 
 
-def _json(name: str, value: Any, told: str, left_out: str = "") -> BundleFile:
-    return BundleFile(name, json.dumps(hidden(value), indent=2, ensure_ascii=False) + "\n", told, left_out)
+def _json(name: str, value: Any, description: str, left_out: str = "") -> BundleFile:
+    return BundleFile(name, json.dumps(hidden(value), indent=2, ensure_ascii=False) + "\n", description, left_out)
 
 
 def _listing(parts: list[BundleFile], with_conversation: bool) -> Iterator[str]:
     yield f"A bug report made by specchat {__version__} (specchat doctor --bundle)."
     yield "It holds the last conversation, as asked." if with_conversation else "It holds nothing that was said."
     for part in parts:
-        yield f"{part.name}: {part.told}{f', without {part.left_out}' if part.left_out else ''}"
+        yield f"{part.name}: {part.description}{f', without {part.left_out}' if part.left_out else ''}"

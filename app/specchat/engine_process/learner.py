@@ -78,7 +78,7 @@ class ChatLearning:
                 engine.exchange_draft(current, self._learned_name)
             else:
                 self._learned_name = engine.add_draft(current)
-            notify(f"The draft model has learned, and drafts as {self._learned_name}: {learned.told()}.")
+            notify(f"The draft model has learned, and drafts as {self._learned_name}: {learned.summary()}.")
         return learned
 
     def _learn(self, learned: Learned, session: Session, command: Generate) -> None:

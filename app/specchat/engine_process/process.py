@@ -134,17 +134,17 @@ class ProcessLog:
 def describe_death(returncode: int, log: Path, offset: int) -> str:
     """One line: how the process ended, and the most telling line of its log after `offset`."""
     reason = f"{ENDED} ({_ending(returncode)})"
-    last_words = telling_line(_tail(log, offset))
+    last_words = relevant_line(_tail(log, offset))
     return f"{reason}; its log says: {last_words}" if last_words else reason
 
 
-def telling_line(tail: str) -> str:
+def relevant_line(tail: str) -> str:
     """llama.cpp's failed assertion, else the last complaint, else the last line; empty for an empty log."""
     lines = [line.strip() for line in tail.splitlines() if line.strip()]
     for words in (_ASSERTIONS, _COMPLAINTS, ("",)):
-        telling = [line for line in lines if any(word in line for word in words)]
-        if telling:
-            return _BUILD_FOLDER.sub("", telling[-1])[:300]
+        matches = [line for line in lines if any(word in line for word in words)]
+        if matches:
+            return _BUILD_FOLDER.sub("", matches[-1])[:300]
     return ""
 
 

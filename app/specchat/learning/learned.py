@@ -66,7 +66,7 @@ class LearningHistory:
         """The adoptions that were undone, until another one takes their place."""
         return self.adoptions[self.used :]
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """What was learned so far, in one line."""
         adopted = self.in_force
         if not adopted:
@@ -159,9 +159,9 @@ class Learned:
         self._change(lambda history: replace(history, used=max(0, history.used - 1)))
         return self.current
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """What was learned so far, in one line."""
-        return self.history.told()
+        return self.history.summary()
 
     def claim(self) -> None:
         """Notes whose folder it is, so that `Learning` finds it."""

@@ -36,7 +36,7 @@ def learned_page(learning: Learning, target: Path, draft: Path | None, width: in
     if draft is None:
         return wrapped(_NO_DRAFT, width, Style.QUIET)
     history, is_on = learning.of(target, draft).history, learning.is_on
-    lines = wrapped(f"Learning is {'on' if is_on else 'off'}: {history.told()}.", width, Style.STRONG)
+    lines = wrapped(f"Learning is {'on' if is_on else 'off'}: {history.summary()}.", width, Style.STRONG)
     if not is_on and not history.seen:
         return lines + wrapped(_OFF, width, Style.QUIET)
     curve = learned_lines(history, width)

@@ -67,7 +67,7 @@ class PlainFrontEnd:
         self._pages: dict[str, Callable[..., Awaitable[None] | None]] = {
             "edit answer": self._edit_answer,
             "explain": self._explain,
-            "help": PlainHelp(paper).tell,
+            "help": PlainHelp(paper).show,
             "learning": lambda: self.note(change_learning(chat.session.options, "show")),
             "paste": self.files.paste,
             "regen": self._regenerate,

@@ -19,7 +19,7 @@ class PlainHelp:
         self._search: ManualSearch | None = None
         self._found: list[Hit] = []
 
-    def tell(self, about: str | None = None) -> None:
+    def show(self, about: str | None = None) -> None:
         """`about` is a command, the number of a result, words to search for, or None for all commands."""
         if about is None:
             self._list()

@@ -48,7 +48,7 @@ class PlainTools:
             with stops_on_interrupt(tools.stop):
                 lines = tools.turn_on_or_off(name, on=on)
         else:
-            lines = [*tools.opened().told()]
+            lines = [*tools.opened().summary_lines()]
         for line in lines:
             self._paper.say(line)
         self._say_no_calls()
@@ -67,7 +67,7 @@ class PlainTools:
         with stops_on_interrupt(turn.stop):
             results = list(turn.results(calls))
         for call, result in zip(calls, results, strict=True):
-            self._paper.say(_told(call, result))
+            self._paper.say(_outcome_line(call, result))
             self._chat.add_result(call, result)
 
     def _ask(self, tool: Tool, call: ToolCall) -> ConsentAnswer:
@@ -80,7 +80,7 @@ class PlainTools:
         return _VERDICTS.get(self._source.readline().strip().lower(), ConsentAnswer.NO)
 
 
-def _told(call: ToolCall, result: ToolResult) -> str:
+def _outcome_line(call: ToolCall, result: ToolResult) -> str:
     return f"{call.name} {'failed' if result.failed else 'returned'}: {_short(result.text)}"
 
 

@@ -27,7 +27,7 @@ def steps_of(groups: Sequence[int], drafting: Drafting) -> list[list[ServerStep]
     The first token comes from reading the prompt, without a draft. Where a server does not tell which one-token steps
     had a draft, the first ones did.
     """
-    reported = _told(drafting)
+    reported = _reported_drafts(drafting)
     drafts = _following(groups, drafting) if reported is None else reported
     if drafts is None:
         return None
@@ -60,7 +60,7 @@ def _filled(number: int, waiting: list[ServerStep], *, first: bool, last: bool) 
         left -= step.emitted
 
 
-def _told(drafting: Drafting) -> list[tuple[int, int]] | None:
+def _reported_drafts(drafting: Drafting) -> list[tuple[int, int]] | None:
     """The drafted and accepted tokens of each draft, as the server told them."""
     if drafting.num_drafts == 0:
         return []

@@ -79,40 +79,40 @@ def refusal(address: Address, status: int, content: bytes, headers: Mapping[str,
 
 def streamed_error(address: Address, value: Any) -> RemoteError:
     """The error that a message in the middle of a stream tells."""
-    message = address.without_key(clean_line(_told(value).message))[:_LONGEST]
+    message = address.without_key(clean_line(_error_details(value).message))[:_LONGEST]
     return RemoteError(f"{clean_line(address.host)} ended the answer with an error{_after(message)}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _ErrorDetails:
     """The message of an error, empty if it is not told, and what its `type` and `code` say."""
 
     message: str = ""
     kinds: tuple[str, ...] = ()
 
 
-def _error(content: bytes) -> _Told:
+def _error(content: bytes) -> _ErrorDetails:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
         message = content.decode("utf-8", "replace")
-        return _Told("" if "<html" in message.lower() else message)
-    return _told(value.get("error", value) if isinstance(value, dict) else value)
+        return _ErrorDetails("" if "<html" in message.lower() else message)
+    return _error_details(value.get("error", value) if isinstance(value, dict) else value)
 
 
-def _told(value: Any) -> _Told:
+def _error_details(value: Any) -> _ErrorDetails:
     """An error as OpenAI, FastAPI and older servers write it."""
     if isinstance(value, str):
-        return _Told(value)
+        return _ErrorDetails(value)
     if not isinstance(value, dict):
-        return _Told()
+        return _ErrorDetails()
     if isinstance(value.get("message"), str):
-        return _Told(value["message"], (text(value.get("type")), text(value.get("code"))))
+        return _ErrorDetails(value["message"], (text(value.get("type")), text(value.get("code"))))
     detail = value.get("detail")
     if isinstance(detail, list) and detail and isinstance(detail[0], dict):
         field_path = ".".join(str(part) for part in detail[0].get("loc", ()) if part != "body")
-        return _Told(f"{field_path}: {detail[0].get('msg', '')}")
-    return _Told(text(detail))
+        return _ErrorDetails(f"{field_path}: {detail[0].get('msg', '')}")
+    return _ErrorDetails(text(detail))
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:

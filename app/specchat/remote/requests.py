@@ -69,7 +69,7 @@ def request_body(
         **sampling,
         **steering,
         **thinking,
-        **_telling(server.engine),
+        **_reporting_options(server.engine),
     }
     if settings.max_tokens:
         body["max_tokens"] = settings.max_tokens
@@ -101,7 +101,7 @@ def _message(message: ChatMessage, *, needed: bool) -> dict[str, Any]:
     return {**sent.to_json(), "content": [*parts, {"type": "text", "text": content}]}
 
 
-def _telling(engine: EngineKind) -> dict[str, Any]:
+def _reporting_options(engine: EngineKind) -> dict[str, Any]:
     """What has the server tell its rounds, as far as it can."""
     match engine:
         case EngineKind.LLAMA_SERVER:

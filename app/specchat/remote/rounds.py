@@ -41,13 +41,13 @@ class TraceReader:
 
     def __init__(self) -> None:
         self._others = GroupReader(speculates=False)
-        self._told = False
+        self._has_rounds = False
 
     def take(self, chunk: Chunk, arriving: Sequence[Token], t_ms: float) -> list[Round]:
         """The rounds of the chunk."""
         rounds = [event for event in map(sound, chunk.rounds) if event is not None]
-        self._told = self._told or bool(rounds)
-        return rounds if self._told else self._others.take(chunk, arriving, t_ms)
+        self._has_rounds = self._has_rounds or bool(rounds)
+        return rounds if self._has_rounds else self._others.take(chunk, arriving, t_ms)
 
     def finish(self) -> list[Round]:
         """Nothing."""
@@ -55,7 +55,7 @@ class TraceReader:
 
     def recount(self, drafting: Drafting | None) -> list[Round] | None:
         """Nothing is to be changed in rounds that were told."""
-        return None if self._told else self._others.recount(drafting)
+        return None if self._has_rounds else self._others.recount(drafting)
 
 
 class CounterReader:

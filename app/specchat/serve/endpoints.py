@@ -100,7 +100,7 @@ class Endpoints:
         body: Answerable = read_as(kind, given)
         requests = await self._requests(request, body)
         answer_format = self.runner.engine.info.answer_format
-        readers = [AnswerReader(each, answer_format, traces=body.tells_rounds) for each in requests]
+        readers = [AnswerReader(each, answer_format, traces=body.sends_rounds) for each in requests]
         shape = shape_of(body, requests, self.offer.model)
         shape.figures = [reader.figures for reader in readers]
         events = self._events(request.url.path, given, shape, self.runner.run(requests, readers))

@@ -111,7 +111,7 @@ class AdviceHistory:
 
     answers: int = 0
     seen: Mapping[Cause, int] = field(default_factory=dict)
-    told: Mapping[Cause, Reported] = field(default_factory=dict)
+    reported: Mapping[Cause, Reported] = field(default_factory=dict)
 
 
 def advise(causes: Mapping[Cause, Advice], memory: AdviceHistory) -> tuple[Advice | None, AdviceHistory]:
@@ -121,10 +121,10 @@ def advise(causes: Mapping[Cause, Advice], memory: AdviceHistory) -> tuple[Advic
     due = [
         advice
         for cause, advice in causes.items()
-        if _worth_telling(advice, seen[cause]) and not _silent(advice, memory.told.get(cause), answers)
+        if _worth_reporting(advice, seen[cause]) and not _silent(advice, memory.reported.get(cause), answers)
     ]
     chosen = max(due, key=lambda advice: advice.gain, default=None)
-    reported = {**memory.told, chosen.cause: Reported(answers, chosen.gain)} if chosen else memory.told
+    reported = {**memory.reported, chosen.cause: Reported(answers, chosen.gain)} if chosen else memory.reported
     return chosen, AdviceHistory(answers, {cause: times for cause, times in seen.items() if times}, reported)
 
 
@@ -135,7 +135,7 @@ def _times_seen(advice: Advice | None, before: int) -> int:
     return before + 1 if advice.gain >= WORTH else before
 
 
-def _worth_telling(advice: Advice, seen: int) -> bool:
+def _worth_reporting(advice: Advice, seen: int) -> bool:
     return advice.gain >= AT_ONCE or (advice.gain >= WORTH and seen >= _ANSWERS)
 
 

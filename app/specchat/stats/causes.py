@@ -171,13 +171,13 @@ def _comparison(prediction: WhatIf, best: Point) -> Iterator[str]:
     yield f"{chain.num_tested} drafted tokens were compared: α {chain.alpha:.2f}, by position {shares}."
     yield "Tokens/s at k = (1 + Σ a₁⋯aᵢ) / (C(k+1) + k · draft step + rest), with aᵢ by position."
     if prediction.ran != AUTO and prediction.ran < len(prediction.points):
-        yield _told(prediction, prediction.points[prediction.ran])
+        yield _prediction_line(prediction, prediction.points[prediction.ran])
     else:
         yield f"k {prediction.ran}: {prediction.now:.0f} tok/s, from its own rounds at these costs."
-    yield _told(prediction, best)
+    yield _prediction_line(prediction, best)
 
 
-def _told(prediction: WhatIf, point: Point) -> str:
+def _prediction_line(prediction: WhatIf, point: Point) -> str:
     width, step_ms = point.k + 1, prediction.step_ms
     pass_ms, basis = prediction.curve.at(width), prediction.curve.basis(width).name.lower()
     time = f"({pass_ms:.2f} + {point.k} · {step_ms:.2f} + {prediction.between_ms:.2f}) ms"

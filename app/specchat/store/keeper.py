@@ -164,19 +164,19 @@ class Keeper:
             if self._store is not None and not may_go_on(error):
                 self._store.close()
                 self._store = None
-            self._tell(str(error))
+            self._report(str(error))
             return False
         except Exception as error:  # noqa: BLE001 - an error of the work itself, which its caller gets
             _log.warning("something could not be saved: %s", error)
             with suppress(InvalidStateError):
                 job.done.set_exception(error)
             return True
-        self._tell(None)
+        self._report(None)
         with suppress(InvalidStateError):
             job.done.set_result(result)
         return True
 
-    def _tell(self, trouble: str | None) -> None:
+    def _report(self, trouble: str | None) -> None:
         """Reports trouble, or its end, if that has changed."""
         if trouble == self._trouble:
             return

@@ -134,10 +134,12 @@ class Collections:
         with self._locked(name):
             shutil.rmtree(folder)
 
-    def update(self, name: str, key: str, tokenize: Tokenize, tell: Callable[[int, int], object] = max) -> Collection:
+    def update(
+        self, name: str, key: str, tokenize: Tokenize, on_progress: Callable[[int, int], object] = max
+    ) -> Collection:
         """Makes the index for a tokenizer anew, unless its texts are as they were.
 
-        `tell` hears how many of how many texts were read.
+        `on_progress` gets the number of texts that were read and the number of all texts.
 
         Raises LibraryError if it cannot be written, TextStoreError for too much text.
         """
@@ -148,7 +150,7 @@ class Collections:
                 return collection
             unfinished = folder / f".{key}.unfinished"
             try:
-                tokens = write_suffixes(unfinished, _documents(texts, tokenize, tell))
+                tokens = write_suffixes(unfinished, _documents(texts, tokenize, on_progress))
                 unfinished.replace(folder / f"{key}.suffixes")
             finally:
                 unfinished.unlink(missing_ok=True)
@@ -162,7 +164,7 @@ class Collections:
                 with suppress(OSError):  # it was just deleted, or the disk is full
                     replace_text(collection.folder / _HITS, str(collection.hits + hits[collection.name]))
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """All collections in one line."""
         known = self.all()
         if not known:
@@ -208,13 +210,13 @@ def vocabulary_key(header: GgufHeader) -> str:
 
 
 def _documents(
-    texts: Mapping[str, Callable[[], str]], tokenize: Tokenize, tell: Callable[[int, int], object]
+    texts: Mapping[str, Callable[[], str]], tokenize: Tokenize, on_progress: Callable[[int, int], object]
 ) -> Iterator[Sequence[int]]:
     for done, read in enumerate(texts.values(), 1):
         text = read()
         if text:
             yield tokenize(text)
-        tell(done, len(texts))
+        on_progress(done, len(texts))
 
 
 def _files(source: Path) -> Iterator[Path]:

@@ -23,7 +23,10 @@ _HERE: Final = "part of specchat"
 
 
 class Toolbox:
-    """The tools of one chat. Call it from one thread at a time, except for `tools`, `told`, `stop` and `close`."""
+    """The tools of one chat.
+
+    Call it from one thread at a time, except for `tools`, `summary_lines`, `stop` and `close`.
+    """
 
     def __init__(self, servers: Iterable[ToolServer] = (), built_ins: BuiltIns | None = None) -> None:
         self.built_ins = built_ins or BuiltIns()
@@ -70,7 +73,7 @@ class Toolbox:
         self._connection(server).close()
         self._offered = {name: tools for name, tools in self._offered.items() if name != server}
 
-    def told(self, only: str = "") -> tuple[str, ...]:
+    def summary_lines(self, only: str = "") -> tuple[str, ...]:
         """A line for each server and for the built-in tools, or for the `only` one: what it offers, or off."""
         offers = (offer for offer in self.offers() if only in ("", offer[0]))
         return tuple(f"{name} ({where}): {offered}" for name, where, offered in offers)

@@ -125,7 +125,7 @@ class SpecchatApp(ThemedApp):
         super().__init__(appearance, background)
         self._options = options
         self.client = client
-        self._archive = Archive(sessions_db(), self._tell_trouble)
+        self._archive = Archive(sessions_db(), self._report_trouble)
         self.downloads = LazyDownloads()
         self.unfinished: list[tuple[str, float]] = []
         """Downloads that were running when the app ended, each with the per cent that are stored."""
@@ -179,7 +179,7 @@ class SpecchatApp(ThemedApp):
         self._archive.close()
         self.client.close()
 
-    def _tell_trouble(self, trouble: str | None) -> None:
+    def _report_trouble(self, trouble: str | None) -> None:
         """Takes the news that conversations cannot be stored, or can be again, from the thread that writes."""
         self.call_later(self._show_trouble, trouble)
 

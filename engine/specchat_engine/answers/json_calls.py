@@ -138,7 +138,7 @@ class JsonCall:
         self._name: str | None = None
         self._value = ""
         self._arguments = ""
-        self._told = self._failed = self._doubled = False
+        self._announced = self._failed = self._doubled = False
         self._closing = False
         """Whether the second brace at the end has to follow."""
 
@@ -154,12 +154,12 @@ class JsonCall:
                 continue
             self._follow(character)
             if self._failed:
-                self.state = "complete" if self._told else "failed"
+                self.state = "complete" if self._announced else "failed"
             elif self._object.complete and self._doubled:
                 self._closing = True
             elif self._object.complete:
                 self.state, self.text = "complete", ""
-            parts += self._tell()
+            parts += self._new_parts()
             if self.state != "open":
                 self.text += text[index + 1 :]
                 break
@@ -167,8 +167,8 @@ class JsonCall:
 
     def finish(self) -> list[AnswerPart]:
         """Ends the call where the text ends."""
-        self.state = "complete" if self._told else "failed"
-        self.text = "" if self._told else self.text
+        self.state = "complete" if self._announced else "failed"
+        self.text = "" if self._announced else self.text
         return []
 
     @property
@@ -189,14 +189,14 @@ class JsonCall:
                 self._arguments += value.repaired(character)
         elif was_in_value:
             self._end_value()
-        if value.complete and not self._told:
+        if value.complete and not self._announced:
             self._complete()
         self._failed |= value.broken
 
     def _begin_value(self, character: str) -> None:
         key = self._key
         usual = {"name": '"', "arguments": '{"'}.get(key, character)
-        is_known = key in _KEYS or self._told  # some models write what they expect of the call after its arguments
+        is_known = key in _KEYS or self._announced  # some models write what they expect of the call after its arguments
         self._failed |= not is_known or key in self._seen or character not in usual
         self._seen.add(key)
         self._value = ""
@@ -215,13 +215,13 @@ class JsonCall:
             self._arguments = "{}"
         self._failed |= not (self._name and self._arguments)
 
-    def _tell(self) -> list[AnswerPart]:
+    def _new_parts(self) -> list[AnswerPart]:
         """Returns what is certain and was not returned before."""
         if self._name is None or not self._arguments or self._failed:
             return []
-        parts = [] if self._told else [AnswerPart(PartKind.CALL, self._name)]
+        parts = [] if self._announced else [AnswerPart(PartKind.CALL, self._name)]
         parts.append(AnswerPart(PartKind.ARGUMENTS, self._arguments))
-        self._told, self._arguments, self.text = True, "", ""
+        self._announced, self._arguments, self.text = True, "", ""
         return parts
 
 

@@ -24,7 +24,7 @@ class PythonCalls:
         self.text = ""
         self.state: CallState = "open"
         self._objects: CallReader | None = None
-        self._told = False
+        self._announced = False
         self._depth = 0
         self._piece = ""
         """What came since the last bracket or comma of the list or of a call."""
@@ -43,14 +43,14 @@ class PythonCalls:
             return self._taken(self._objects, text)
         parts: list[AnswerPart] = []
         for index, character in enumerate(text):
-            if character == "{" and self._depth == 1 and not (self._told or self._piece.strip()):
+            if character == "{" and self._depth == 1 and not (self._announced or self._piece.strip()):
                 self._objects = JsonCalls()
                 return self._taken(self._objects, "[" + text[index:])
             self.text += character
             try:
                 parts += self._follow(character)
             except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-                self.state = "complete" if self._told else "failed"
+                self.state = "complete" if self._announced else "failed"
             if self.state != "open":
                 self.text += text[index + 1 :]
                 break
@@ -60,7 +60,7 @@ class PythonCalls:
         """Ends the calls where the text ends."""
         if self._objects:
             return self._taken(self._objects, "", ended=True)
-        self.state = "complete" if self._told else "failed"
+        self.state = "complete" if self._announced else "failed"
         return []
 
     def _taken(self, objects: CallReader, text: str, *, ended: bool = False) -> list[AnswerPart]:
@@ -111,7 +111,7 @@ class PythonCalls:
             _require(_NAME.fullmatch(name) is not None)
             self._name, self._arguments = name, {}
             return
-        _require(self._told and not name and character in ",]")
+        _require(self._announced and not name and character in ",]")
         if character == "]":
             self.state, self.text = "complete", ""
 
@@ -126,7 +126,7 @@ class PythonCalls:
             return []
         _require(character == ")")
         arguments = json.dumps(self._arguments, ensure_ascii=False, allow_nan=False)
-        self._told, self.text = True, ""
+        self._announced, self.text = True, ""
         return [AnswerPart(PartKind.CALL, self._name), AnswerPart(PartKind.ARGUMENTS, whole_characters(arguments))]
 
 

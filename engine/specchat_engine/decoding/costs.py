@@ -148,15 +148,15 @@ class PassTimes:
     """The times of one answer's passes, except those of rounds after a pause.
 
     `plain` has its plain passes: those of plain rounds that follow a plain round, since a pass right after a draft
-    takes longer. `share` is the processor time that all of its rounds got. `tell` gets all passes, several short ones
-    at once: the tokens and the milliseconds of each target pass, and the milliseconds of the draft before it.
+    takes longer. `share` is the processor time that all of its rounds got. `on_passes` gets all passes, several short
+    ones at once: the tokens and the milliseconds of each target pass, and the milliseconds of the draft before it.
     """
 
     def __init__(
         self,
         target: SessionModel,
         drafting: Sequence[SessionModel],
-        tell: Callable[[Sequence[tuple[int, float, float]]], None] | None = None,
+        on_passes: Callable[[Sequence[tuple[int, float, float]]], None] | None = None,
         *,
         on_cpu: bool = True,
     ) -> None:
@@ -168,7 +168,7 @@ class PassTimes:
         self.share = CpuShare()
         self._target = target
         self._drafting = drafting
-        self._tell = tell
+        self._on_passes = on_passes
         self._on_cpu = on_cpu
         self._after_plain = False
         self._threads: set[int] = set()
@@ -188,13 +188,13 @@ class PassTimes:
             if plain and self._after_plain:
                 self.plain.observe(event.ms.verify, wanted, computed)
         self._after_plain = plain
-        if after_pause or not self._tell:
+        if after_pause or not self._on_passes:
             return
         self._unreported.append((1 + len(event.drafted), event.ms.verify, event.ms.draft))
         took = sum(verify + draft for _, verify, draft in self._unreported)
         if len(self._unreported) == _REPORTED_PASSES or took > _REPORTED_MS:
             unreported, self._unreported = self._unreported, []
-            self._tell(unreported)
+            self._on_passes(unreported)
 
     def wanted(self, times: RoundTimes) -> float:
         """The milliseconds of processor time that a round's threads want while nothing else uses the processors."""

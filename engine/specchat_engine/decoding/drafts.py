@@ -238,7 +238,7 @@ class Drafter:
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Learns the verdict on its draft; the context already holds what was kept."""
 
-    def foretold(self, k: int) -> tuple[int, ...]:
+    def match_continuation(self, k: int) -> tuple[int, ...]:
         """Returns up to k tokens that followed its last match; none without a match."""
         return ()
 

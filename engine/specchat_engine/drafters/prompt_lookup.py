@@ -201,7 +201,7 @@ class PromptLookupDrafter(Drafter):
                 break
         return tuple(tokens)
 
-    def foretold(self, k: int) -> tuple[int, ...]:
+    def match_continuation(self, k: int) -> tuple[int, ...]:
         """Up to k tokens that followed the last match; none without one."""
         return self.continuation(self._match, k) if self._match else ()
 

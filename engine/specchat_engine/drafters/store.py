@@ -81,7 +81,7 @@ class StoreDrafter(Drafter):
         )
         return Draft(continuation.tokens[:ending], source=self.name, alternatives=alternatives)
 
-    def foretold(self, k: int) -> tuple[int, ...]:
+    def match_continuation(self, k: int) -> tuple[int, ...]:
         """Up to k tokens that followed the last match most often; none without one."""
         if self._found is None:
             return ()

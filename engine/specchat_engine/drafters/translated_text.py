@@ -91,7 +91,7 @@ class DraftedText:
     If the target has begun a character, the draft owes its bytes: it has to begin with them.
     """
 
-    __slots__ = ("_begun", "_data", "_sure", "_told", "complete", "ended", "text")
+    __slots__ = ("_begun", "_counted", "_data", "_sure", "complete", "ended", "text")
 
     def __init__(self, begun: bytes) -> None:
         self.text = ""
@@ -100,7 +100,7 @@ class DraftedText:
         self._begun = begun
         self._data = b""
         self._sure: list[tuple[int, float]] = []
-        self._told = 0
+        self._counted = 0
 
     @property
     def owed(self) -> bytes:
@@ -124,9 +124,9 @@ class DraftedText:
     def confidence(self, length: int) -> float:
         """How sure the draft was of the tokens that begin in the first `length` bytes, without those asked before."""
         product = 1.0
-        while self._told < len(self._sure) and self._sure[self._told][0] < length:
-            product *= self._sure[self._told][1]
-            self._told += 1
+        while self._counted < len(self._sure) and self._sure[self._counted][0] < length:
+            product *= self._sure[self._counted][1]
+            self._counted += 1
         return product
 
 

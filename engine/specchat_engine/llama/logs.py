@@ -78,7 +78,7 @@ class LastWords:
 
     def __init__(self) -> None:
         self._about: tuple[Path, ...] = ()
-        self._tell: Callable[[str], None] = _to_stderr
+        self._report: Callable[[str], None] = _to_stderr
         self._exit_code: int | None = None
         self._callback: Any = abort_callback(self._receive)
 
@@ -90,9 +90,9 @@ class LastWords:
         """Says which files llama.cpp works on from now on."""
         self._about = models
 
-    def end_with(self, tell: Callable[[str], None], exit_code: int) -> None:
+    def end_with(self, report: Callable[[str], None], exit_code: int) -> None:
         """Lets a program report the failure in its own way and exit with a code instead of being aborted."""
-        self._tell, self._exit_code = tell, exit_code
+        self._report, self._exit_code = report, exit_code
 
     def line(self, message: str) -> str:
         """What failed, in one line."""
@@ -101,7 +101,7 @@ class LastWords:
         return f"llama.cpp cannot use {names}: {assertion}; try the file with another download or build"
 
     def _receive(self, message: bytes | None) -> None:
-        self._tell(self.line((message or b"").decode("utf-8", "replace")))
+        self._report(self.line((message or b"").decode("utf-8", "replace")))
         if self._exit_code is not None:
             sys.stdout.flush()
             os._exit(self._exit_code)

@@ -225,7 +225,7 @@ class Planner:
             other_ms=0.0 if shared_pass.answers else max(0.0, times.other + times.rollback - self._thinking_ms),
             confidence=draft.confidence,
             matched={
-                traits: followed(emitted, self.drafters[traits.name].foretold(len(emitted)))
+                traits: followed(emitted, self.drafters[traits.name].match_continuation(len(emitted)))
                 for traits, prospect in situation.prospects.items()
                 if prospect.match
             },
@@ -317,8 +317,8 @@ class Planner:
         """Learns from the compared tokens of a round. Only a lossless rule that couples shows the target's draw."""
         plan, draft = step.plan, step.draft
         drafter = draft.source
-        tells_draw = plan.verifier.couples and plan.verifier.lossless
-        if not (draft.rows and tells_draw and self.drafters[drafter].traits.sharpens):
+        shows_draw = plan.verifier.couples and plan.verifier.lossless
+        if not (draft.rows and shows_draw and self.drafters[drafter].traits.sharpens):
             return
         sharpness, begin = self._controller.sharpness(drafter), len(context.tokens) - step.num_emitted
         compared, _ = along_the_chain(draft, step.verdict)

@@ -176,7 +176,7 @@ class Training:
             pace.other_rate,
             save_every_seconds=60.0,
         )
-        Trainer(self._pupil.model, self._source, self._pupil.objective, plan, self._tell).run()
+        Trainer(self._pupil.model, self._source, self._pupil.objective, plan, self._report_progress).run()
         self._look()
         self._pupil.model.load_state_dict(self._best[1])
         self._pupil.model.to("cpu")
@@ -218,7 +218,7 @@ class Training:
             tokens += len(drawn[-1].ids)
         return drawn
 
-    def _tell(self, line: Mapping[str, Any]) -> None:
+    def _report_progress(self, line: Mapping[str, Any]) -> None:
         if time.monotonic() > self._next_look:
             self._look()
         progress = Progress(self._spent, line["step"], line["seconds"], line["tokens"], line["loss"], self._alphas)

@@ -108,14 +108,14 @@ class Trainer:
         source: BatchSource,
         objective: Objective,
         plan: TrainingPlan,
-        tell: Callable[[Mapping[str, Any]], object] = id,
+        report: Callable[[Mapping[str, Any]], object] = id,
     ) -> None:
-        """`tell` gets each line of the log."""
+        """`report` gets each line of the log."""
         self._device = next(model.parameters()).device
         self._model = model
         self._source = source
         self._objective = objective
-        self._tell = tell
+        self._report = report
         self._plan = plan
         self._optimizer = PairedOptimizer(model, plan.muon_rate, plan.adam_rate)
         self._step = 0
@@ -177,7 +177,7 @@ class Trainer:
         )
 
     def _log(self, line: dict[str, Any]) -> None:
-        self._tell(line)
+        self._report(line)
         with (self._plan.folder / "progress.log").open("a", encoding="utf-8") as log:
             log.write(json.dumps(line) + "\n")
 

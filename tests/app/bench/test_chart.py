@@ -43,10 +43,10 @@ def test_a_bar_is_as_long_as_its_ratio_and_ends_where_its_number_says() -> None:
     root = read(RUN)
     lines = [line for line in root.iter(f"{SVG}line") if line.get("class") == "plain"]
     for bar in bars(root):
-        told = re.search(r": ([\d.]+) × plain", bar.findtext(f"{SVG}title") or "")
-        assert told
+        tooltip = re.search(r": ([\d.]+) × plain", bar.findtext(f"{SVG}title") or "")
+        assert tooltip
         unit = float(lines[0].get("x1", 0)) - float(bar.get("x", 0))
-        assert float(bar.get("width", 0)) == pytest.approx(float(told[1]) * unit, abs=0.01 * unit)
+        assert float(bar.get("width", 0)) == pytest.approx(float(tooltip[1]) * unit, abs=0.01 * unit)
 
 
 def test_drafters_have_the_colours_of_the_palette() -> None:

@@ -49,7 +49,7 @@ def test_what_only_one_of_them_measured_is_counted_and_left_out() -> None:
     assert (found.only_a, found.only_b) == (10, 1)
 
 
-def test_conditions_that_differ_are_told() -> None:
+def test_conditions_that_differ_are_reported() -> None:
     second = replace(FIRST, conditions=replace(CONDITIONS, arms=(PLAIN, MODEL), machine={"threads": 8}, seed=2))
     assert compare(FIRST, second).differences == {"machine.threads": (2, 8), "seed": (1, 2)}
 

@@ -26,7 +26,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     assert again.pair == "guide 18M ⇠ draft 2M", "as everywhere"
 
 
-def test_the_document_tells_where_and_how_it_was_measured_and_every_sample() -> None:
+def test_the_document_has_every_sample_and_says_where_and_how_it_was_measured() -> None:
     document = json.loads(json.dumps(RUN.to_json(), allow_nan=False))
     assert (document["type"], document["schema"], document["complete"]) == ("bench", SCHEMA, True)
     assert document["machine"] == {"threads": 2}

@@ -57,7 +57,7 @@ def test_what_not_every_arm_has_answered_does_not_count() -> None:
     assert compared(cell("facts", plain=[100], model=[200], own=[200])) == {}
 
 
-def test_nothing_is_told_where_nothing_adaptive_was_measured() -> None:
+def test_nothing_is_reported_where_nothing_adaptive_was_measured() -> None:
     assert hindsight(cell("facts", plain=[100.0], model=[200.0], lookup=[90.0]), (PLAIN, MODEL, LOOKUP), 0.0) == []
 
 

@@ -167,14 +167,14 @@ def sentence(**values: float) -> str:
     return in_words(choice)
 
 
-def test_the_best_arm_and_the_best_fixed_k_are_told_in_one_sentence() -> None:
+def test_the_best_arm_and_the_best_fixed_k_are_named_in_one_sentence() -> None:
     assert sentence(plain=1.0, model4=1.2, lookup8=1.1, auto=1.4) == (
         "Use --drafter hybrid -k auto: 1.40 × plain (95 % 1.30 to 1.50) over all kinds, from 9 pairs of answers; "
         "the best fixed k is --drafter model -k 4 with 1.20 × plain (95 % 1.10 to 1.30)."
     )
 
 
-def test_a_fixed_k_is_told_once_if_it_is_best_and_not_at_all_if_none_gains() -> None:
+def test_a_fixed_k_is_named_once_if_it_is_best_and_not_at_all_if_none_gains() -> None:
     assert sentence(plain=1.0, model4=1.2, lookup8=1.5, auto=1.4) == (
         "Use --drafter lookup -k 8: 1.50 × plain (95 % 1.40 to 1.60) over all kinds, from 9 pairs of answers."
     )

@@ -65,5 +65,5 @@ def test_every_drafted_and_own_token_of_a_thought_is_named() -> None:
     rounds = [sample_round([("a", "<think>"), ("a", "so"), ("r", "x")], (TokenKind.CORRECTION, "</think>"))]
     rounds.append(sample_round([("a", "Yes")], (TokenKind.BONUS, ".")))
     trace = sample_trace(rounds)
-    told = [["thought" in one.paragraphs[-1] for one in explained_round(trace, place, {})] for place in (0, 1)]
-    assert told == [[True, True, False, True], [False, False]]
+    mentions = [["thought" in one.paragraphs[-1] for one in explained_round(trace, place, {})] for place in (0, 1)]
+    assert mentions == [[True, True, False, True], [False, False]]

@@ -172,10 +172,10 @@ def test_the_context_counts_the_prompt_as_soon_as_it_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "words"),
     [("drop", "oldest turns go next"), ("summarise", "a summary is next"), ("stop", "stops next")],
 )
-def test_the_header_tells_what_happens_when_the_context_is_nearly_full(value: str, told: str) -> None:
+def test_the_header_says_what_happens_when_the_context_is_nearly_full(value: str, words: str) -> None:
     session = ready()
     assert session.loaded is not None
     assert session.settings is not None
@@ -183,7 +183,7 @@ def test_the_header_tells_what_happens_when_the_context_is_nearly_full(value: st
     session.settings = replace(session.settings, context_full=value)
     session.started({"prompt_tokens": int(0.9 * room) - 10})
     assert session.header(5).when_full == ""
-    assert session.header(15).when_full == told
+    assert session.header(15).when_full == words
     session.loaded = replace(session.loaded, server=ServerInfo("vLLM", "host"))
     assert session.header(15).when_full == ""
 
@@ -296,7 +296,7 @@ def test_a_narrow_header_names_the_model_and_the_host_of_a_server() -> None:
     assert narrow(session, 70) == f"Qwen2.5-Coder-7B-In… at {host} {chip}"
 
 
-def test_the_length_of_a_prompt_may_be_told_at_the_end() -> None:
+def test_the_length_of_a_prompt_may_arrive_at_the_end() -> None:
     session = ready()
     say(session, "x", 3, replace(ended(script("> x")), stats=ended(script("> x")).stats | {"prompt_tokens": 40}))
     assert session.used == 43

@@ -159,9 +159,9 @@ def test_how_much_to_think_is_in_the_trace_and_a_model_without_a_switch_says_so(
 ) -> None:
     monkeypatch.setenv("SPECCHAT_THINKING", "low")
     assert main(["run", "x", *pair, "--json", "--think", "off"]) == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out.splitlines()[0])["params"]["thinking"] == "off"
-    assert "specchat: thinking is off, which has no effect" in told.err
+    output = capsys.readouterr()
+    assert json.loads(output.out.splitlines()[0])["params"]["thinking"] == "off"
+    assert "specchat: thinking is off, which has no effect" in output.err
 
 
 def test_an_answer_follows_the_schema(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:

@@ -17,9 +17,9 @@ from specchat.store import Store
 def test_files_are_imported_with_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(SAMPLES / "conversations.json"), str(SAMPLES / "open-webui.json")]
     assert main(["sessions", "import", *files]) == 0
-    told = capsys.readouterr()
-    assert told.out == "conversations.json: 1 imported, 1 empty\nopen-webui.json: 1 imported\n"
-    assert told.err == ""
+    output = capsys.readouterr()
+    assert output.out == "conversations.json: 1 imported, 1 empty\nopen-webui.json: 1 imported\n"
+    assert output.err == ""
     with Store.open(sessions_db()) as store:
         assert {session.title for session in store.sessions()} == {"Rounds and drafts", "Drafts in Open WebUI"}
 
@@ -39,9 +39,9 @@ def test_what_cannot_be_read_is_a_line_and_the_rest_is_imported(
     partly = tmp_path / "partly.json"
     partly.write_text(json.dumps([json.loads((SAMPLES / "conversations.json").read_text())[0], *range(30)]))
     assert main(["sessions", "import", str(tmp_path / "empty"), str(damaged), str(partly)]) == 1
-    told = capsys.readouterr()
-    assert told.out == "partly.json: 1 imported, 30 unreadable\n"
-    lines = told.err.splitlines()
+    output = capsys.readouterr()
+    assert output.out == "partly.json: 1 imported, 30 unreadable\n"
+    lines = output.err.splitlines()
     assert "no conversations.json" in lines[0]
     assert lines[1].startswith(f"specchat: {damaged}: it is not valid JSON")
     assert lines[2].startswith(f"specchat: {partly}: conversation 2: it is no export")
@@ -51,5 +51,5 @@ def test_what_cannot_be_read_is_a_line_and_the_rest_is_imported(
 
 def test_the_numbers_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sessions", "import", "--json", str(SAMPLES / "conversations.json")]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["type"], told["new"], told["present"], told["empty"]) == ("import", 1, 0, 1)
+    record = json.loads(capsys.readouterr().out)
+    assert (record["type"], record["new"], record["present"], record["empty"]) == ("import", 1, 0, 1)

@@ -102,9 +102,9 @@ def test_a_large_draft_learns_through_adapters_and_drafts_better(
     monkeypatch.setattr(draft_pupils, "LARGE", 10_000)
     learned = recorded(pair, 22)
     assert train(pair, "0.05") == 0
-    told = capsys.readouterr().err
-    assert "draft.gguf learns through adapters from" in told
-    assert "draft-1.gguf is in use from now on" in told
+    errors = capsys.readouterr().err
+    assert "draft.gguf learns through adapters from" in errors
+    assert "draft-1.gguf is in use from now on" in errors
     (adopted,) = learned.adoptions
     assert adopted.after > adopted.before + 0.005
     assert read_model(learned.current).quantisation == read_model(pair[1]).quantisation == "F16"
@@ -148,8 +148,8 @@ def test_past_chats_and_files_are_learned_in_one_go_without_a_recorded_turn(
     for number, text in enumerate(texts[:8]):
         (tmp_path / "texts" / f"{number}.txt").write_text(text)
     assert train(pair, "0.02", "--data", "chats", "--data", str(tmp_path / "texts")) == 0
-    told = capsys.readouterr().err
-    assert "draft-1.gguf is used once learning is on: specchat learn on" in told
+    errors = capsys.readouterr().err
+    assert "draft-1.gguf is used once learning is on: specchat learn on" in errors
     (learned,) = Learning().all()
     assert len(learned.adoptions) == 1
     assert main(["learn", "forget"]) == 0

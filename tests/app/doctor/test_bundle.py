@@ -103,7 +103,7 @@ def every_byte(file: Path) -> bytes:
 
 
 @pytest.mark.usefixtures("used_machine")
-def test_no_byte_of_the_bundle_tells_what_was_said(tmp_path: Path) -> None:
+def test_no_byte_of_the_bundle_reveals_what_was_said(tmp_path: Path) -> None:
     file = tmp_path / "report.zip"
     assert main(["doctor", "--bundle", str(file)]) == 0
     everything = every_byte(file)
@@ -162,7 +162,7 @@ def test_nothing_of_what_was_kept_is_changed(tmp_path: Path) -> None:
     assert paths.sessions_db().read_bytes() == before
 
 
-def test_a_wrong_configuration_is_told_without_its_values(tmp_path: Path) -> None:
+def test_a_wrong_configuration_is_reported_without_its_values(tmp_path: Path) -> None:
     paths.config_file().parent.mkdir(parents=True)
     paths.config_file().write_text(f'system = ["{SECRET}"]\n')
     file = tmp_path / "report.zip"

@@ -40,7 +40,7 @@ def test_what_looks_like_a_secret_is_hidden(text: str) -> None:
     assert not any(part in shown for part in ("SECRET", "12345678"))
 
 
-def test_names_of_secrets_are_told_from_counts_of_tokens() -> None:
+def test_names_of_secrets_are_distinguished_from_counts_of_tokens() -> None:
     assert all(is_secret_name(name) for name in ("hf_token", "API_KEY", "apikey", "password", "client_secret"))
     assert not any(is_secret_name(name) for name in ("max_tokens", "cache_type_k", "author", "k", "draft"))
 
@@ -64,8 +64,8 @@ specchat_engine.errors.DecodeError: my secret words
 
 
 def test_native_lines_and_frames_stay_and_messages_go() -> None:
-    told = [*filtered(LOG.splitlines())]
-    assert told == [
+    lines = [*filtered(LOG.splitlines())]
+    assert lines == [
         "llama_model_loader: failed to load '…' from file",
         "ggml.c:123: GGML_ASSERT(n_rows > 0) failed",
         "Traceback (most recent call last):",

@@ -29,8 +29,8 @@ def test_it_ends_in_one_line_that_names_the_file_and_another_pair_can_be_loaded(
 
 def test_a_death_without_a_word_names_what_was_being_loaded() -> None:
     killed = TaskFailed("the engine's process ended (SIGKILL: killed from outside)", died=True)
-    told = named(killed, Load("/m/t.gguf", "/m/d.gguf", OPTIONS)).message
-    assert told == f"{killed.message}; it was loading /m/t.gguf and /m/d.gguf"
+    message = named(killed, Load("/m/t.gguf", "/m/d.gguf", OPTIONS)).message
+    assert message == f"{killed.message}; it was loading /m/t.gguf and /m/d.gguf"
     known = TaskFailed(f"{killed.message}: /m/t.gguf is cut short", died=True)
     refused = TaskFailed("out of memory")
     assert [named(one, Load("/m/t.gguf", None, OPTIONS)) for one in (known, refused)] == [known, refused]

@@ -29,7 +29,7 @@ def test_the_engine_gets_the_bytes_of_the_files(tmp_path: Path) -> None:
     assert message.content == "Hi"
 
 
-def test_a_target_that_sees_nothing_is_told_of_earlier_images_and_refuses_the_last(tmp_path: Path) -> None:
+def test_a_target_that_sees_nothing_gets_a_note_on_earlier_images_and_refuses_the_last(tmp_path: Path) -> None:
     talk = [ChatMessage("user", "Look", images=shown(tmp_path, 1, 2)), ChatMessage("assistant", "Yes")]
     first, _, last = messages_of([*talk, ChatMessage("user", "And?")], "it is blind")
     assert (first.images, first.content) == ((), f"{UNSEEN}\n{UNSEEN}\nLook")

@@ -31,7 +31,7 @@ def test_turns_are_recorded_from_the_answer_after_the_switch_on(own: LocalClient
     learned = Learning().of(tiny_models.target, tiny_models.draft)
     (turn,) = learned.recorded.turns()
     assert len(turn.best) == 8
-    assert "8 tokens recorded" in learned.told()
+    assert "8 tokens recorded" in learned.summary()
     Learning().turn(on=False)
     list(answer(own))
     assert len([*learned.recorded.turns()]) == 1

@@ -133,9 +133,9 @@ def test_a_draft_with_another_vocabulary_drafts_through_text_and_says_why(
     assert last.refusal is None
     assert last.draft is not None
     assert "vocabularies differ from token 260 on" in last.translated_because
-    told = list(answer(client, replace(SHORT, drafter="model", k=4)))
-    assert isinstance(told[-1], Ended)
-    assert "translated" in {event.source for event in told if isinstance(event, Round)}
+    events = list(answer(client, replace(SHORT, drafter="model", k=4)))
+    assert isinstance(events[-1], Ended)
+    assert "translated" in {event.source for event in events if isinstance(event, Round)}
 
 
 def test_a_file_that_is_no_model_fails_and_the_process_lives_on(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.engine_process.process import describe_death, telling_line
+from specchat.engine_process.process import describe_death, relevant_line
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ def test_the_signal_or_the_exit_code_is_named(tmp_path: Path, returncode: int, w
 
 def test_a_failed_assertion_is_the_reason_whatever_follows_it() -> None:
     tail = "loading\n/tmp/build/x/llama-context.cpp:178: GGML_ASSERT(n <= m) failed\nwarning: no such error\n\n"
-    assert telling_line(tail) == "llama-context.cpp:178: GGML_ASSERT(n <= m) failed"
+    assert relevant_line(tail) == "llama-context.cpp:178: GGML_ASSERT(n <= m) failed"
 
 
 def test_the_last_complaint_comes_before_the_last_line() -> None:
-    assert telling_line("MemoryError: no room\nbye\n") == "MemoryError: no room"
-    assert telling_line("hello\nbye\n") == "bye"
+    assert relevant_line("MemoryError: no room\nbye\n") == "MemoryError: no room"
+    assert relevant_line("hello\nbye\n") == "bye"
 
 
 def test_what_an_earlier_process_wrote_is_not_the_reason(tmp_path: Path) -> None:

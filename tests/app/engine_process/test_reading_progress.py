@@ -16,37 +16,37 @@ def reading(progress: PromptProgress | None) -> Session:
     return cast(Session, SimpleNamespace(prompt_progress=progress))
 
 
-def test_the_progress_is_told_again_and_again_and_not_once_the_answer_has_begun() -> None:
-    told, thrice = list[PromptProgress](), threading.Event()
+def test_the_progress_is_reported_again_and_again_and_not_once_the_answer_has_begun() -> None:
+    reported, thrice = list[PromptProgress](), threading.Event()
 
-    def tell(progress: PromptProgress) -> None:
-        told.append(progress)
-        if len(told) == 3:
+    def report(progress: PromptProgress) -> None:
+        reported.append(progress)
+        if len(reported) == 3:
             thrice.set()
 
-    with progress_reported(reading(PROGRESS), tell, seconds=0.0, pause=0.001) as end:
+    with progress_reported(reading(PROGRESS), report, seconds=0.0, pause=0.001) as end:
         assert thrice.wait(30)
         end()
-        count = len(told)
+        count = len(reported)
         threading.Event().wait(0.02)
-    assert told == [PROGRESS] * count
+    assert reported == [PROGRESS] * count
 
 
-def test_nothing_is_told_of_a_prompt_that_is_read_soon_or_of_none() -> None:
-    told = list[PromptProgress]()
-    with progress_reported(reading(PROGRESS), told.append, seconds=60.0):
+def test_nothing_is_reported_for_a_prompt_that_is_read_soon_or_for_none() -> None:
+    reported = list[PromptProgress]()
+    with progress_reported(reading(PROGRESS), reported.append, seconds=60.0):
         pass
-    with progress_reported(reading(None), told.append, seconds=0.0, pause=0.001):
+    with progress_reported(reading(None), reported.append, seconds=0.0, pause=0.001):
         threading.Event().wait(0.02)
-    assert told == []
+    assert reported == []
 
 
 def test_a_reader_who_has_gone_ends_nothing() -> None:
     tried = threading.Event()
 
-    def tell(_: PromptProgress) -> None:
+    def report(_: PromptProgress) -> None:
         tried.set()
         raise BrokenPipeError
 
-    with progress_reported(reading(PROGRESS), tell, seconds=0.0, pause=0.001):
+    with progress_reported(reading(PROGRESS), report, seconds=0.0, pause=0.001):
         assert tried.wait(30)

@@ -30,7 +30,7 @@ from specchat_engine.decoding.rounds import Outcome, Round
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.sampling.params import SamplingParams
-from support.memory_models import tells_weights
+from support.memory_models import weights_agree
 from support.tiny_models import TinyModels
 
 HELLO = (ChatMessage("user", "What is speculative decoding?"),)
@@ -157,9 +157,9 @@ def test_before_a_model_is_loaded_nothing_can_be_asked(fresh: LocalClient, tmp_p
     assert not kept.ok
 
 
-def test_the_end_tells_costs_and_the_load_tells_memory(client: LocalClient, tiny_models: TinyModels) -> None:
+def test_the_end_reports_costs_and_the_load_reports_memory(client: LocalClient, tiny_models: TinyModels) -> None:
     last = load(client, tiny_models)
-    assert tells_weights(last.memory.target_weights, last.target.size_bytes)
+    assert weights_agree(last.memory.target_weights, last.target.size_bytes)
     assert last.memory.target_cache
     assert last.memory.compute
     costs = end_of(answer(client, settings=replace(SETTINGS, k="auto"))).costs

@@ -42,12 +42,12 @@ def process(tiny_models: TinyModels) -> Iterator[EngineThread]:
 def test_what_is_being_written_is_read_ahead(process: EngineThread, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     monkeypatch.setattr(Session, "prepare", lambda _, asked, __: read.append(asked.messages[-1].content))
-    process.tell(1, Prepare(WRITTEN, seed=1, settings=SETTINGS))
+    process.send(1, Prepare(WRITTEN, seed=1, settings=SETTINGS))
     wait_until(lambda: read == ["what is being writ"])
 
 
 def test_what_an_answer_taught_is_kept_for_the_next_start(process: EngineThread) -> None:
-    process.tell(1, ASKED)
+    process.send(1, ASKED)
     wait_until(lambda: any(record["acceptance"] for record in records()))
 
 
@@ -55,7 +55,7 @@ def test_what_was_measured_is_kept_although_nothing_was_asked_and_other_threads_
     process: EngineThread,
 ) -> None:
     wait_until(lambda: [[*record["target"]] for record in records()] == [["1"]])
-    process.tell(0, Threads(2, 1))
+    process.send(0, Threads(2, 1))
     wait_until(lambda: [[*record["target"]] for record in records()] == [["1", "2"]])
     assert [[*record["drafts"]["model"]] for record in records()] == [["1"]]
 
@@ -66,7 +66,7 @@ def test_passes_that_were_disturbed_are_measured_again_after_an_answer(
     wait_until(lambda: bool(records()))
     measured: list[int] = []
     monkeypatch.setattr(Engine, "measuring", lambda _: iter(measured.append(1) or ()))
-    process.tell(1, ASKED)
+    process.send(1, ASKED)
     wait_until(lambda: measured == [1])
 
 
@@ -76,7 +76,7 @@ def test_why_memory_shortened_a_context_goes_out_with_the_loaded_pair(
     path = write_tiny_model(tmp_path / "long.gguf", n_ctx=2**24)
     small = Machine((DeviceMemory("CPU", "cpu", 2**28, 2**28),))
     monkeypatch.setattr("specchat_engine.engine.this_machine", lambda: small)
-    process.tell(1, Load(str(path), None, LoadOptions(threads=1)))
+    process.send(1, Load(str(path), None, LoadOptions(threads=1)))
     assert process.next(Loaded, 1).notices[0].startswith("The context has ")
 
 

@@ -39,7 +39,7 @@ def process(tiny_models: TinyModels) -> Iterator[EngineThread]:
 def test_an_error_that_nobody_foresaw_fails_one_request_in_one_line_and_empties_its_place(
     process: EngineThread, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    process.tell(1, asking("hello"))
+    process.send(1, asking("hello"))
     expected = process.next(Ended)
     answer = Session.answer
 
@@ -50,14 +50,14 @@ def test_an_error_that_nobody_foresaw_fails_one_request_in_one_line_and_empties_
                 raise ZeroDivisionError("several\nlines")
 
     monkeypatch.setattr(Session, "answer", failing)
-    process.tell(2, asking("hello", ENDLESS, seed=99))
-    process.tell(3, asking("hello"))
+    process.send(2, asking("hello", ENDLESS, seed=99))
+    process.send(3, asking("hello"))
     failed = process.next(TaskFailed, 2)
     assert failed == TaskFailed("an unexpected ZeroDivisionError: several lines; the engine's log has more")
     assert "Traceback" in capfd.readouterr().err
     assert process.next(Ended, 3).text == expected.text
     for number in (4, 5):
-        process.tell(number, asking("hello"))
+        process.send(number, asking("hello"))
         assert process.next(Ended, number).text == expected.text
 
 
@@ -69,43 +69,43 @@ def test_a_failure_of_the_engine_is_not_the_requests_fault(
 
     with monkeypatch.context() as patch:
         patch.setattr(Session, "answer", failing)
-        process.tell(1, asking("hello"))
+        process.send(1, asking("hello"))
         assert process.next(TaskFailed) == TaskFailed("llama.cpp could not read 1 tokens")
-    process.tell(2, asking("hello"))
+    process.send(2, asking("hello"))
     assert process.next(Ended, 2)
 
 
 def test_more_requests_than_places_fail_at_once(process: EngineThread) -> None:
     for number in (1, 2, 3):
-        process.tell(number, asking("hello", ENDLESS))
+        process.send(number, asking("hello", ENDLESS))
     assert process.next(TaskFailed, 3) == TaskFailed("all places are taken: 2 answers can be given at a time")
-    process.tell(1, Cancel())
-    process.tell(2, Cancel())
+    process.send(1, Cancel())
+    process.send(2, Cancel())
     process.next(Ended)
     process.next(Ended)
-    process.tell(4, asking("hello"))
+    process.send(4, asking("hello"))
     assert process.next(Ended, 4).text
 
 
 def test_with_one_place_a_count_and_a_cancel_wait_for_no_answer(tiny_models: TinyModels) -> None:
     with serving(tiny_models, replace(OPTIONS, parallel=1)) as process:
-        process.tell(1, asking("hello", ENDLESS))
+        process.send(1, asking("hello", ENDLESS))
         process.next(Round, 1)
-        process.tell(2, Count(asking("hello")))
+        process.send(2, Count(asking("hello")))
         assert process.next(TokenCount, 2).tokens
-        process.tell(3, asking("hello", ENDLESS))
-        process.tell(3, Cancel())
-        process.tell(1, Cancel())
+        process.send(3, asking("hello", ENDLESS))
+        process.send(3, Cancel())
+        process.send(1, Cancel())
         assert process.next(Ended, 1).text
         cancelled = process.next(Ended, 3)
         assert (cancelled.reason, cancelled.text) == ("cancelled", "")
-        process.tell(4, asking("hello"))
+        process.send(4, asking("hello"))
         assert process.next(Ended, 4).text
 
 
 def test_whoever_leaves_at_once_is_hardly_answered(process: EngineThread) -> None:
-    process.tell(1, asking("hello", ENDLESS), Cancel(), Cancel())
-    process.tell(77, Cancel())
+    process.send(1, asking("hello", ENDLESS), Cancel(), Cancel())
+    process.send(77, Cancel())
     finished = process.next(Ended)
     assert finished.reason == "cancelled"
     assert finished.stats["num_rounds"] <= 1
@@ -132,10 +132,10 @@ def test_whoever_leaves_before_the_prompt_is_read_is_not_answered(
 ) -> None:
     held = Held()
     monkeypatch.setattr(Session, "answer", held.before(Session.answer))
-    process.tell(1, asking("hello", ENDLESS, seed=1))
+    process.send(1, asking("hello", ENDLESS, seed=1))
     assert held.reached.get(timeout=60)
-    process.tell(1, Cancel())
-    process.tell(2, asking("hello", seed=2))
+    process.send(1, Cancel())
+    process.send(2, asking("hello", seed=2))
     assert held.reached.get(timeout=60), "so the one before was heard"
     held.go_on.set()
     finished = process.next(Ended, 1)
@@ -147,10 +147,10 @@ def test_whoever_leaves_while_the_prompt_is_tokenized_has_nothing_read(
 ) -> None:
     held = Held()
     monkeypatch.setattr(answers, "tokens_of", held.before(tokens_of))
-    process.tell(1, asking("hello", ENDLESS))
+    process.send(1, asking("hello", ENDLESS))
     assert held.reached.get(timeout=60)
-    process.tell(1, Cancel())
-    process.tell(2, Count(asking("hello")))
+    process.send(1, Cancel())
+    process.send(2, Count(asking("hello")))
     assert held.reached.get(timeout=60), "so the one before was heard"
     held.go_on.set()
     finished = process.next(Ended, 1)
@@ -175,9 +175,9 @@ def test_a_request_that_cannot_be_read_fails(process: EngineThread) -> None:
 
 
 def test_other_models_replace_those_that_were_loaded(process: EngineThread, tiny_models: TinyModels) -> None:
-    process.tell(1, Load(str(tiny_models.target), None, OPTIONS, serves=True))
+    process.send(1, Load(str(tiny_models.target), None, OPTIONS, serves=True))
     assert process.next(Loaded, 1).draft is None
-    process.tell(2, asking("hello"))
+    process.send(2, asking("hello"))
     assert process.next(Ended, 2).text
 
 
@@ -186,7 +186,7 @@ def test_a_head_that_drafts_for_one_answer_at_a_time_is_left_out_with_a_reason(t
         assert process.loaded
         assert process.loaded.refusal
         assert process.loaded.draft
-        process.tell(1, asking("hello", replace(SHORT, drafter="model")))
+        process.send(1, asking("hello", replace(SHORT, drafter="model")))
         assert process.next(Ended).stats["num_draft_tokens"]
 
 
@@ -198,7 +198,7 @@ def test_what_many_answers_taught_is_kept_once_and_recalled_at_the_next_start(
     monkeypatch.setattr(Record, "write", lambda record: (kept.append(record), write(record)))
     with serving(tiny_models) as process:
         for number in range(1, 7):
-            process.tell(number, asking("hello"))
+            process.send(number, asking("hello"))
             process.next(Ended, number)
         assert not kept
     assert len(kept) == 1
@@ -213,7 +213,7 @@ def test_all_places_answer_with_what_was_learned_before_the_start_and_learn_more
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(tiny_models) as process:
-        process.tell(1, asking("hello"))
+        process.send(1, asking("hello"))
         process.next(Ended)
     (before,) = records()
     known: list[Any] = []
@@ -226,11 +226,11 @@ def test_all_places_answer_with_what_was_learned_before_the_start_and_learn_more
 
     monkeypatch.setattr(Session, "answer", noting)
     with serving(tiny_models) as process:
-        process.tell(1, asking("hello", ENDLESS))
+        process.send(1, asking("hello", ENDLESS))
         process.next(Round)
-        process.tell(2, asking("hello"))
+        process.send(2, asking("hello"))
         process.next(Ended, 2)
-        process.tell(1, Cancel())
+        process.send(1, Cancel())
         process.next(Ended, 1)
     assert known[0] == before["acceptance"]
     assert before["acceptance"].keys() <= known[1].keys()
@@ -243,15 +243,15 @@ def test_what_was_learned_is_kept_while_the_server_runs(
     kept: queue.Queue[Record] = queue.Queue()
     with serving(tiny_models, keep_every_s=0.0, quiet_s=3600.0) as process:
         monkeypatch.setattr(Engine, "measuring", lambda _: iter(()))
-        process.tell(1, asking("hello"))
+        process.send(1, asking("hello"))
         process.next(Ended)
         monkeypatch.setattr(Record, "write", lambda record: kept.put(record))
-        process.tell(2, asking("hello", ENDLESS))
+        process.send(2, asking("hello", ENDLESS))
         process.next(Round)
-        process.tell(3, asking("hello"))
+        process.send(3, asking("hello"))
         process.next(Ended, 3)
         assert kept.get(timeout=60), "although another answer still runs"
-        process.tell(2, Cancel())
+        process.send(2, Cancel())
         process.next(Ended, 2)
 
 
@@ -279,11 +279,11 @@ def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answe
     monkeypatch.setattr(Session, "answer", watched)
     monkeypatch.setattr(Engine, "measuring", measuring)
     for number in range(1, 4):
-        process.tell(number, asking("hello"))
+        process.send(number, asking("hello"))
         process.next(Ended, number)
         assert begun.get(timeout=60)
-    process.tell(8, asking("hello"))
-    process.tell(9, asking("hello"))
+    process.send(8, asking("hello"))
+    process.send(9, asking("hello"))
     process.next(Ended)
     process.next(Ended)
     assert seen
@@ -309,7 +309,7 @@ def test_nothing_is_measured_until_nothing_was_asked_for_a_while(
     with serving(tiny_models, quiet_s=3600.0) as process:
         assert to_measure.get(timeout=60)
         for number in range(1, 4):
-            process.tell(number, asking("hello"))
+            process.send(number, asking("hello"))
             process.next(Ended, number)
             assert to_measure.get(timeout=60)
         assert not measured
@@ -338,7 +338,7 @@ def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
     monkeypatch.setattr(Engine, "measuring", measuring)
     with serving(tiny_models, quiet_s=0.0) as process:
         for number in range(1, 6):
-            process.tell(number, Count(asking("hello")))
+            process.send(number, Count(asking("hello")))
             assert held.reached.get(timeout=60)
         held.go_on.set()
         for _ in range(5):

@@ -28,12 +28,12 @@ async def begun_of(shared: SharedClient, request: Generate) -> Started:
 
 
 async def test_a_raw_prompt_takes_no_template_and_may_be_ids(shared: SharedClient) -> None:
-    told = replace(continuing("Once upon a time"), echo=True)
-    begun = await begun_of(shared, told)
+    echoed = replace(continuing("Once upon a time"), echo=True)
+    begun = await begun_of(shared, echoed)
     assert "".join(position.token.text for position in begun.prompt) == "Once upon a time"
     ids = tuple(position.token.id for position in begun.prompt)
     assert len(ids) == begun.line["prompt_tokens"]
-    assert await text_of(shared, continuing(ids)) == await text_of(shared, told)
+    assert await text_of(shared, continuing(ids)) == await text_of(shared, echoed)
 
 
 async def test_log_probabilities_change_nothing_and_belong_to_the_tokens_of_the_rounds(shared: SharedClient) -> None:
@@ -51,11 +51,11 @@ async def test_log_probabilities_change_nothing_and_belong_to_the_tokens_of_the_
             check_likeliest(position, 3)
     assert any(len(part.positions) > 1 for part in made if isinstance(part, Scored))
     plain = await parts_of(shared, replace(request, settings=replace(SHORT, drafter="none"), logprobs=3))
-    told, expected_logprobs = (
+    logprobs, expected_logprobs = (
         [position.token.logprob for part in parts if isinstance(part, Scored) for position in part.positions]
         for parts in (made, plain)
     )
-    assert told == pytest.approx(expected_logprobs, abs=0.01), "whatever drafts"
+    assert logprobs == pytest.approx(expected_logprobs, abs=0.01), "whatever drafts"
     _, first, *_ = await parts_of(shared, replace(request, logprobs=0))
     assert isinstance(first, Scored)
     assert first.positions[0].token.logprob < 0
@@ -74,8 +74,8 @@ def check_likeliest(position: Position, count: int) -> None:
 
 async def test_each_token_has_its_own_bytes_also_inside_a_character(shared: SharedClient) -> None:
     prompt = "\U0001f9ff 日本"
-    told = replace(continuing(prompt), echo=True, logprobs=2)
-    positions = (await begun_of(shared, told)).prompt
+    echoed = replace(continuing(prompt), echo=True, logprobs=2)
+    positions = (await begun_of(shared, echoed)).prompt
     assert b"".join(bytes(position.token.octets) for position in positions) == prompt.encode()
     assert any("\ufffd" in position.token.text for position in positions), "characters in pieces"
     for position in positions[1:]:
@@ -125,7 +125,7 @@ async def test_a_prediction_is_drafted_from_for_one_answer(shared: SharedClient)
     assert len(await parts_of(shared, request)) == len(plain)
 
 
-async def test_the_start_tells_whether_the_prompt_opened_the_reasoning(shared: SharedClient) -> None:
+async def test_the_start_says_whether_the_prompt_opened_the_reasoning(shared: SharedClient) -> None:
     assert shared.info.answer_format.thinking == ("<think>", "</think>")
     for prompt, thinking in (("hello <think>\n", True), ("hello", False)):
         assert (await begun_of(shared, continuing(prompt))).line.get("opens_reasoning", False) is thinking

@@ -48,5 +48,5 @@ def test_an_earlier_thought_is_for_the_template_and_no_content(thinker: LocalCli
     asked = (ChatMessage("user", "hello"), earlier, ChatMessage("user", "<think>and</think>"))
     started = next(iter(thinker.generate(Generate(asked, turn=1, seed=7, settings=replace(SHORT, drafter="lookup")))))
     assert isinstance(started, Started)
-    told = [(message["content"], message.get("reasoning_content")) for message in started.line["messages"]]
-    assert told == [("hello", None), ("Yes.", "zebra"), ("<think>and</think>", None)]
+    messages = [(message["content"], message.get("reasoning_content")) for message in started.line["messages"]]
+    assert messages == [("hello", None), ("Yes.", "zebra"), ("<think>and</think>", None)]

@@ -28,11 +28,11 @@ def titles(path: Path) -> list[str]:
 
 def refused(path: Path) -> str:
     """The one line that is said about a file."""
-    with pytest.raises(UnreadableExport) as told:
+    with pytest.raises(UnreadableExport) as caught:
         list(read_export(path))
-    assert str(told.value).startswith(f"{path}: ")
-    assert "\n" not in str(told.value)
-    return str(told.value)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["conversations.json", "open-webui.json", "1726000000000.conversation.json"])

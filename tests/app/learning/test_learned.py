@@ -57,7 +57,7 @@ def test_drafts_are_adopted_and_undone_one_after_the_other(learned: Learned, tmp
     learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
     learned.adopt(trained(tmp_path, "third"), 0.6, 0.7)
     assert learned.current.read_text() == "third"
-    assert "adopted 2 ×, α on later turns 0.50 → 0.60 → 0.70" in learned.told()
+    assert "adopted 2 ×, α on later turns 0.50 → 0.60 → 0.70" in learned.summary()
     assert learned.back().read_text() == "second"
     assert learned.back().read_text() == "the first draft"
     learned.adopt(trained(tmp_path, "another second"), 0.5, 0.65)
@@ -229,5 +229,5 @@ def test_tokens_that_are_counted_meanwhile_lose_no_adoption(learned: Learned, tm
         learned.adopt(trained(tmp_path, str(number)), 0.5, 0.6)
     assert process.wait() == 0
     assert len(learned.adoptions) == 40
-    assert learned.told().startswith("300 tokens recorded")
+    assert learned.summary().startswith("300 tokens recorded")
     assert sum(one.num_accepted_tokens for one in learned.history.alphas) == 600

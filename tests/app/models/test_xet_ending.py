@@ -103,7 +103,7 @@ def test_a_process_that_waits_for_the_storage_does_not_outlive_its_parent(
 
 
 @pytest.mark.parametrize(("flags", "by_https"), [(["--no-xet"], True), ([], False)])
-def test_a_pull_uses_xet_unless_it_is_told_not_to(
+def test_a_pull_uses_xet_unless_it_is_turned_off(
     hub: Hub, storage: Hub, tiny: Repository, flags: list[str], by_https: bool
 ) -> None:
     assert main(["models", "pull", REPOSITORY, *flags]) == 0

@@ -26,7 +26,7 @@ def measured(**speeds: dict[tuple[str, str], float]) -> Measured:
 BOTH = measured(code={OURS: 100, FAST: 200, SLOW: 90}, story={OURS: 100, FAST: 30, SLOW: 95})
 
 
-def test_a_configuration_is_told_as_a_share_of_the_base_by_kind_and_over_all_kinds() -> None:
+def test_a_configuration_is_given_as_a_share_of_the_base_by_kind_and_over_all_kinds() -> None:
     ours, fast, slow = standings(BOTH, OURS, 0.0)
     assert ours.kinds == pytest.approx({"code": 1, "story": 1})
     assert fast.kinds == pytest.approx({"code": 2, "story": 0.3})

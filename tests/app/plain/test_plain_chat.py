@@ -116,12 +116,12 @@ def test_nothing_moves_a_cursor_or_has_a_colour(chat: Chat) -> None:
 def test_a_figure_is_explained_in_words(chat: Chat) -> None:
     chat.client.rounds = script("> one| two~bad~/late/> three")
     chat("/explain alpha", "Hi", "/explain alpha", "/explain", "/explain nothing")
-    told = chat.notes.getvalue()
-    assert "alpha is the share of compared tokens that were accepted." in told
-    assert "Of 2 drafted tokens that were compared with the target, 1 was accepted: 50 %." in told
-    assert "More: /help acceptance" in told
-    assert "/explain and a name explains a figure: speed, speedup, accepted, alpha" in told
-    assert "there is no figure 'nothing'" in told
+    notes = chat.notes.getvalue()
+    assert "alpha is the share of compared tokens that were accepted." in notes
+    assert "Of 2 drafted tokens that were compared with the target, 1 was accepted: 50 %." in notes
+    assert "More: /help acceptance" in notes
+    assert "/explain and a name explains a figure: speed, speedup, accepted, alpha" in notes
+    assert "there is no figure 'nothing'" in notes
 
 
 def test_a_backslash_continues_the_message(chat: Chat) -> None:
@@ -217,8 +217,8 @@ def test_rejected_tokens_are_listed_only_on_request(chat: Chat) -> None:
     chat("Hi")
     assert "three" not in chat.answers.getvalue() + chat.notes.getvalue()
     chat("Hi", "/replay")
-    told = chat.notes.getvalue().splitlines()[-3:]
-    assert told == [
+    notes = chat.notes.getvalue().splitlines()[-3:]
+    assert notes == [
         "Round 2: not “three” but “four”, 1 more discarded.",
         "Round 3: not a new line but “six”.",
         "1 accepted and 2 rejected in 3 rounds.",
@@ -280,7 +280,7 @@ def test_no_part_of_an_answer_is_lost_however_it_is_divided(text: str, cuts: lis
     assert "".join(written_as(*pieces)).removesuffix("\n") == whole.removesuffix("\n")
 
 
-def test_rounds_that_are_counted_again_are_those_that_are_told(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounds_that_are_counted_again_are_those_that_are_reported(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     generate = chat.client.generate
 
     def recounted(*given: Any, **how: Any) -> Iterator[Event]:
@@ -298,13 +298,13 @@ def test_a_server_lists_its_models_and_says_what_it_cannot_do(chat: Chat) -> Non
     server = ServerInfo("vLLM", "host:8000", models=("small", "large"))
     chat.client.load_events = (replace(LOADED, drafters=("remote",), server=server),)
     chat("/models", "/k 3", "/learn")
-    told = chat.notes.getvalue().splitlines()
+    notes = chat.notes.getvalue().splitlines()
     assert (
-        "specchat, builtin-guide 18M with the draft builtin-draft 2M, vLLM at host:8000. /help lists commands." in told
+        "specchat, builtin-guide 18M with the draft builtin-draft 2M, vLLM at host:8000. /help lists commands." in notes
     )
-    assert told[1:4] == ["The models of vLLM at host:8000:", "small", "large"]
-    assert "vLLM at host:8000 drafts as it was started: no request changes that" in told
-    assert "learning from chats needs a model on this machine: start specchat without --remote" in told
+    assert notes[1:4] == ["The models of vLLM at host:8000:", "small", "large"]
+    assert "vLLM at host:8000 drafts as it was started: no request changes that" in notes
+    assert "learning from chats needs a model on this machine: start specchat without --remote" in notes
 
 
 def test_a_shell_command_runs_when_it_is_confirmed_and_goes_with_the_next_message(

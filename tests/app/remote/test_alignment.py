@@ -16,8 +16,8 @@ def drafting(steps: list[ServerStep], *, each: bool = True) -> Drafting:
     """What a server tells about these steps."""
     drafts = [step for step in steps if step.drafted]
     drafted, accepted = tuple(step.drafted for step in drafts), tuple(step.accepted for step in drafts)
-    told = {"drafted": drafted, "accepted": accepted} if each else {}
-    return Drafting(len(drafts), sum(drafted), sum(accepted), max(drafted, default=0), **told)
+    each_draft = {"drafted": drafted, "accepted": accepted} if each else {}
+    return Drafting(len(drafts), sum(drafted), sum(accepted), max(drafted, default=0), **each_draft)
 
 
 @st.composite
@@ -69,13 +69,13 @@ def test_a_plain_step_before_a_rejected_draft_is_taken_for_it() -> None:
     ],
     ids=["every step had a draft", "the last is shorter", "the first are taken for drafts", "the end cut the last"],
 )
-def test_totals_tell_the_steps(steps: list[ServerStep]) -> None:
+def test_the_steps_follow_from_the_totals(steps: list[ServerStep]) -> None:
     groups = [1, *(step.emitted for step in steps)]
     assert steps_of(groups, drafting(steps, each=False)) == [[ServerStep(1)], *([step] for step in steps)]
 
 
 @pytest.mark.parametrize(
-    ("groups", "told"),
+    ("groups", "totals"),
     [
         ([1, 5], Drafting(2, 8, 4, 4)),  # two drafts in one group: not told where one ends
         ([1, 5], Drafting(1, 4, 2, 4)),  # fewer accepted than emitted
@@ -86,8 +86,8 @@ def test_totals_tell_the_steps(steps: list[ServerStep]) -> None:
         ([], Drafting(1, 4, 4, 4)),
     ],
 )
-def test_what_does_not_add_up_is_not_known(groups: list[int], told: Drafting) -> None:
-    assert steps_of(groups, told) is None
+def test_what_does_not_add_up_is_not_known(groups: list[int], totals: Drafting) -> None:
+    assert steps_of(groups, totals) is None
 
 
 def test_without_drafts_every_token_is_a_step() -> None:

@@ -15,17 +15,17 @@ def test_whatever_a_server_sends_is_read(message: object) -> None:
 
 
 def test_a_chunk_of_vllm_has_its_tokens_with_their_texts() -> None:
-    told = [read_chunk(message) for message in messages(VLLM / "draft-chat-stream-ids.txt")]
-    assert told[0].prompt_tokens == 13
-    assert not told[0].adds
-    assert told[2].tokens == tuple(
+    chunks = [read_chunk(message) for message in messages(VLLM / "draft-chat-stream-ids.txt")]
+    assert chunks[0].prompt_tokens == 13
+    assert not chunks[0].adds
+    assert chunks[2].tokens == tuple(
         map(Token, (617, 535, 344, 319, 268), (" speculative", " decoding", " k", " is", " the"))
     )
-    assert told[-2].tokens == (Token(16, "."), Token(2, ""))
-    assert told[-2].finish == "stop"
-    assert told[-1].completion_tokens == 58
+    assert chunks[-2].tokens == (Token(16, "."), Token(2, ""))
+    assert chunks[-2].finish == "stop"
+    assert chunks[-1].completion_tokens == 58
     steps = (4,) * 11
-    assert told[-1].drafting == Drafting(12, 48, 46, 4, (*steps, 4), (*steps, 2))
+    assert chunks[-1].drafting == Drafting(12, 48, 46, 4, (*steps, 4), (*steps, 2))
 
 
 def test_without_texts_of_tokens_the_first_has_all_of_the_text() -> None:
@@ -40,9 +40,9 @@ def test_texts_that_do_not_add_up_are_not_divided() -> None:
 
 
 def test_the_details_of_sglang_are_read_in_both_spellings() -> None:
-    told = [read_chunk(message) for message in messages(SGLANG / "chat-stream.txt")]
-    assert told[2].completion_tokens == 6
-    assert told[-2].drafting == Drafting(4, 16, 9, 4)
+    chunks = [read_chunk(message) for message in messages(SGLANG / "chat-stream.txt")]
+    assert chunks[2].completion_tokens == 6
+    assert chunks[-2].drafting == Drafting(4, 16, 9, 4)
     old = {"spec_verify_ct": 4, "spec_draft_token_num": 16, "spec_accept_token_num": 9}
     assert read_chunk({"choices": [{"meta_info": old}]}).drafting == Drafting(4, 16, 9, 4)
 
@@ -61,7 +61,7 @@ def test_reasoning_has_two_names() -> None:
 
 
 def test_counts_that_contradict_each_other_are_no_drafting() -> None:
-    told = {"num_spec_steps": 1, "num_draft_tokens": 4, "num_accepted_draft_tokens": 5}
-    assert read_chunk({"metrics": {"speculative_decoding": told}}).drafting is None
-    told |= {"num_accepted_draft_tokens": 4, "per_step_accepted": [4], "per_step_drafted": [4, 4]}
-    assert read_chunk({"metrics": {"speculative_decoding": told}}).drafting == Drafting(1, 4, 4)
+    metrics = {"num_spec_steps": 1, "num_draft_tokens": 4, "num_accepted_draft_tokens": 5}
+    assert read_chunk({"metrics": {"speculative_decoding": metrics}}).drafting is None
+    metrics |= {"num_accepted_draft_tokens": 4, "per_step_accepted": [4], "per_step_drafted": [4, 4]}
+    assert read_chunk({"metrics": {"speculative_decoding": metrics}}).drafting == Drafting(1, 4, 4)

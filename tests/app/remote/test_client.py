@@ -139,11 +139,11 @@ def test_sglang_answers_with_rounds_from_its_totals() -> None:
 
 def test_specchat_answers_with_the_rounds_that_its_engine_made() -> None:
     sent = [made_round(0, 0), made_round(3, 1, index=1)]
-    told: dict[str, Any] = {"type": "end", "reason": "end", "text": "aaa", "stats": {"speedup": 1.5}}
+    end: dict[str, Any] = {"type": "end", "reason": "end", "text": "aaa", "stats": {"speedup": 1.5}}
     chunks = [delta("a", specchat={"trace": [round_line(event)]}) for event in sent]
     info = {"version": "0.1.0", "drafters": ["hybrid", "none"], "draft": "draft"}
     with replaying(pages={"/v1/models": page(models("specchat", specchat=info))}) as server:
-        server.replies.append(stream(*chunks, delta(finish="stop", specchat={"trace": [told]})))
+        server.replies.append(stream(*chunks, delta(finish="stop", specchat={"trace": [end]})))
         with connected(server) as client:
             events = list(answer(client))
     assert rounds_of(events) == sent
@@ -155,9 +155,9 @@ def test_specchat_answers_with_the_rounds_that_its_engine_made() -> None:
 
 def test_any_other_server_gives_text_and_rates() -> None:
     usage = {"prompt_tokens": 9, "completion_tokens": 40, "prompt_tokens_details": {"cached_tokens": 4}}
-    told = {"choices": [], "usage": usage}
+    last_chunk = {"choices": [], "usage": usage}
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
-        server.replies.append(stream(delta("Hello"), delta(" there", finish="stop"), told))
+        server.replies.append(stream(delta("Hello"), delta(" there", finish="stop"), last_chunk))
         events = list(answer(client))
     last = ended(events)
     assert last.text == "Hello there"
@@ -401,7 +401,7 @@ def test_an_image_that_a_server_refuses_is_its_own_line_and_one_that_is_gone_ask
     assert len(server.questions) == 1
 
 
-def test_a_server_that_refuses_earlier_images_is_told_that_there_were_some(tmp_path: Path) -> None:
+def test_a_server_that_refuses_earlier_images_reads_that_there_were_some(tmp_path: Path) -> None:
     talk = [looking(tmp_path), ChatMessage("assistant", "A cat"), ChatMessage("user", "And now?")]
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.extend([NO_IMAGES, stream(delta("a", finish="stop"))])
@@ -447,7 +447,7 @@ def test_settings_that_a_server_does_not_take_are_said_once() -> None:
     assert notices(second) == []
 
 
-def test_a_vllm_that_does_not_tell_its_drafts_says_how_it_would() -> None:
+def test_a_notice_says_how_to_make_a_vllm_report_its_drafts() -> None:
     with replaying(pages=VLLM_PAGES) as server, connected(server) as client:
         server.replies.append(recorded(VLLM / "draft-chat-stream-nousage.txt"))
         events = list(answer(client))

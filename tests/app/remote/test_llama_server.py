@@ -16,7 +16,7 @@ from specchat_engine.decoding.rounds import Round
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
-from support.llama_servers import is_built, running_llama_server, told, until
+from support.llama_servers import is_built, json_at, running_llama_server, until
 from support.remote_answers import counters, totals
 
 pytestmark = pytest.mark.skipif(not is_built(), reason="llama-server is not built: `make bench-peers` builds it")
@@ -88,11 +88,11 @@ def test_a_cancel_frees_the_slot(client: RemoteClient, url: str) -> None:
     for event in asked:
         seen += isinstance(event, Round)
         if seen == 3:
-            assert told(f"{url}/slots", key="sk-test")[0]["is_processing"]
+            assert json_at(f"{url}/slots", key="sk-test")[0]["is_processing"]
             client.cancel()
     assert isinstance(event, Ended)
     assert event.reason == "cancelled"
-    assert until(lambda: not told(f"{url}/slots", key="sk-test")[0]["is_processing"])
+    assert until(lambda: not json_at(f"{url}/slots", key="sk-test")[0]["is_processing"])
 
 
 def test_a_wrong_key_is_said(url: str) -> None:

@@ -62,7 +62,7 @@ def test_every_engine_is_asked_for_a_stream_with_usage(engine: EngineKind) -> No
     assert sent["temperature"] == 0.8
 
 
-def test_each_engine_is_asked_to_tell_its_rounds_in_its_own_words() -> None:
+def test_each_engine_is_asked_to_report_its_rounds_in_its_own_words() -> None:
     assert body(EngineKind.LLAMA_SERVER).json["timings_per_token"] is True
     assert body(EngineKind.VLLM).json["return_token_ids"] is True
     assert body(EngineKind.SGLANG).json["return_spec_tokens_details"] is True
@@ -97,7 +97,7 @@ def test_a_vllm_that_drafts_gets_neither_min_p_nor_a_token_bias() -> None:
     assert vllm.untaken == ("min-p", "the token bias")
 
 
-def test_specchat_is_told_how_to_draft() -> None:
+def test_a_request_to_specchat_says_how_to_draft() -> None:
     sent = body(EngineKind.SPECCHAT, k=4, drafter="none", verifier="block")
     assert (sent.json["k"], sent.json["drafter"], sent.json["verifier"]) == (4, "none", "block")
     assert sent.json["thought_verifier"] == "same", "the server may have been started with another one"

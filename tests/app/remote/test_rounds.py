@@ -17,12 +17,12 @@ from specchat_engine.decoding.rounds import Round
 from support.drawn_rounds import made_round
 
 
-def read(reader: RoundReader, told: Sequence[Any]) -> tuple[list[Round], list[Round] | None]:
+def read(reader: RoundReader, sent: Sequence[Any]) -> tuple[list[Round], list[Round] | None]:
     """The rounds while the answer streams, and all of them again at its end."""
     thinking = ThoughtMarks()
     found: list[Round] = []
     chunk, drafting = Chunk(), None
-    for place, message in enumerate(told):
+    for place, message in enumerate(sent):
         chunk = read_chunk(message)
         drafting = chunk.drafting or drafting
         found += reader.take(chunk, thinking.tokens(chunk), float(place))
@@ -30,29 +30,29 @@ def read(reader: RoundReader, told: Sequence[Any]) -> tuple[list[Round], list[Ro
 
 
 def of_vllm(name: str, *, speculates: bool = True) -> tuple[list[Round], list[Round] | None, dict[str, Any]]:
-    told = messages(VLLM / f"{name}.txt")
-    live, again = read(reader_for(EngineKind.VLLM, speculates=speculates), told)
-    return live, again, told[-1]
+    sent = messages(VLLM / f"{name}.txt")
+    live, again = read(reader_for(EngineKind.VLLM, speculates=speculates), sent)
+    return live, again, sent[-1]
 
 
 RECORDED = sorted(file.stem for file in VLLM.glob("*-stream*.txt") if "nousage" not in file.stem)
 OTHERS = ["draft-chat-sample", "ngram-chat-long-prompt", *(f"draft-chat-at-once-{place}" for place in range(4))]
-TOLD = [one for one in RECORDED if one != "draft-chat-stream"] + OTHERS
+COUNTED = [one for one in RECORDED if one != "draft-chat-stream"] + OTHERS
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_the_rounds_of_a_vllm_add_up_to_its_own_counters_also_if_it_tells_only_the_sums(name: str) -> None:
-    told = messages(VLLM / f"{name}.txt")
-    last = told[-1]
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_rounds_of_a_vllm_add_up_to_its_own_counters_also_if_it_reports_only_the_sums(name: str) -> None:
+    sent = messages(VLLM / f"{name}.txt")
+    last = sent[-1]
     own = last["metrics"]["speculative_decoding"]
-    _, again = read(reader_for(EngineKind.VLLM, speculates=True), told)
+    _, again = read(reader_for(EngineKind.VLLM, speculates=True), sent)
     assert again is not None
     drafts = [event for event in again if event.drafted]
     assert [len(event.drafted) for event in drafts] == own.pop("per_step_drafted", [])
     assert [event.num_accepted for event in drafts] == own.pop("per_step_accepted", [])
     beyond = [token for token in again[-1].drafted[: again[-1].num_accepted] if token.is_unknown]  # cut by a limit
     assert sum(event.num_emitted for event in again) - len(beyond) == last["usage"]["completion_tokens"]
-    _, from_sums = read(reader_for(EngineKind.VLLM, speculates=True), told)
+    _, from_sums = read(reader_for(EngineKind.VLLM, speculates=True), sent)
     assert from_sums is not None
     drafts = [event for event in from_sums if event.drafted]
     assert len(drafts) == own["num_spec_steps"]
@@ -72,7 +72,7 @@ def test_the_text_of_the_rounds_is_what_was_sent() -> None:
         assert "".join(event.text for event in again or live) == sent
 
 
-def test_each_accepted_token_has_its_own_text_where_a_server_tells_it() -> None:
+def test_each_accepted_token_has_its_own_text_where_a_server_sends_it() -> None:
     _, again, _ = of_vllm("draft-chat-stream-ids")
     assert again is not None
     assert [token.text for token in again[1].drafted] == [" speculative", " decoding", " k", " is"]
@@ -87,7 +87,7 @@ def test_while_it_streams_all_tokens_but_the_last_count_as_accepted() -> None:
     assert [word(event) for event in again[:4]] == [(0, 0, 1), (4, 1, 2), (4, 3, 4), (4, 4, 5)]
 
 
-def test_a_server_that_is_not_known_to_speculate_gets_plain_rounds_until_it_tells() -> None:
+def test_a_server_that_is_not_known_to_speculate_gets_plain_rounds_until_it_reports_drafts() -> None:
     live, again, _ = of_vllm("draft-comp-stream", speculates=False)
     assert not any(event.drafted for event in live)
     assert again is not None
@@ -95,8 +95,8 @@ def test_a_server_that_is_not_known_to_speculate_gets_plain_rounds_until_it_tell
 
 
 def test_without_counters_nothing_counts_as_accepted_in_the_end() -> None:
-    told = [message for message in messages(VLLM / "draft-comp-stream.txt") if message["choices"]]
-    live, again = read(reader_for(EngineKind.VLLM, speculates=True), told)
+    sent = [message for message in messages(VLLM / "draft-comp-stream.txt") if message["choices"]]
+    live, again = read(reader_for(EngineKind.VLLM, speculates=True), sent)
     assert any(event.drafted for event in live)
     assert again is not None
     assert not any(event.drafted for event in again)
@@ -124,14 +124,14 @@ def test_the_totals_decide_to_which_step_a_last_token_without_text_belongs(
 ) -> None:
     """It has no message but the usage."""
     names = ("spec_verify_ct", "spec_num_proposed_drafts", "spec_num_correct_drafts")
-    told = [
+    sent = [
         delta("a", usage={"completion_tokens": 1}),
         delta("b c d", usage={"completion_tokens": 4}),
         delta(finish="stop"),
         {"choices": [], "sglext": {"spec_tokens_details": dict(zip(names, totals, strict=True))}},
         {"choices": [], "usage": {"completion_tokens": 5}},
     ]
-    _, again = read(reader_for(EngineKind.SGLANG, speculates=True), told)
+    _, again = read(reader_for(EngineKind.SGLANG, speculates=True), sent)
     assert again is not None
     assert [word(event) for event in again] == words
 
@@ -142,8 +142,8 @@ def counted(text: str | None, number: int, ms: float, drafted: int = 0, accepted
     return delta(text, timings={"predicted_n": number, "predicted_ms": ms} | drafts)
 
 
-def of_llama_server(*told: dict[str, Any]) -> list[Round]:
-    return read(reader_for(EngineKind.LLAMA_SERVER, speculates=False), told)[0]
+def of_llama_server(*sent: dict[str, Any]) -> list[Round]:
+    return read(reader_for(EngineKind.LLAMA_SERVER, speculates=False), sent)[0]
 
 
 def test_counters_that_change_begin_a_round() -> None:
@@ -162,8 +162,8 @@ def test_counters_that_change_begin_a_round() -> None:
 
 def test_a_round_is_there_with_its_last_token() -> None:
     reader = reader_for(EngineKind.LLAMA_SERVER, speculates=False)
-    told = [counted("A", 1, 0.0), counted(" b", 2, 4.0, 4, 1), counted(" c", 3, 4.0, 4, 1)]
-    complete = [reader.take(chunk, ThoughtMarks().tokens(chunk), 0.0) for chunk in map(read_chunk, told)]
+    sent = [counted("A", 1, 0.0), counted(" b", 2, 4.0, 4, 1), counted(" c", 3, 4.0, 4, 1)]
+    complete = [reader.take(chunk, ThoughtMarks().tokens(chunk), 0.0) for chunk in map(read_chunk, sent)]
     assert [len(rounds) for rounds in complete] == [1, 0, 1]
 
 
@@ -193,7 +193,7 @@ def test_a_round_that_is_none_is_left_out_and_the_text_is_there() -> None:
 
 
 def test_any_other_server_gives_plain_rounds_and_a_count_at_the_end_alone_adds_none() -> None:
-    told = [delta("a b"), delta(" c", finish="stop"), {"choices": [], "usage": {"completion_tokens": 40}}]
-    live, again = read(reader_for(EngineKind.OPENAI, speculates=False), told)
+    sent = [delta("a b"), delta(" c", finish="stop"), {"choices": [], "usage": {"completion_tokens": 40}}]
+    live, again = read(reader_for(EngineKind.OPENAI, speculates=False), sent)
     assert [(event.text, event.drafted) for event in live] == [("a b", ()), (" c", ())]
     assert again is None

@@ -36,7 +36,7 @@ def loaded(file: Any) -> Any:
     return json.loads(file.read_text())
 
 
-def test_a_llama_server_tells_its_context_and_its_sampling() -> None:
+def test_a_llama_server_reports_its_context_and_its_sampling() -> None:
     params = {"temperature": 0.800000011920929, "top_k": 20, "repeat_last_n": 32, "min_p": "none", "typical_p": 1.0}
     found = recognised(
         {
@@ -51,8 +51,8 @@ def test_a_llama_server_tells_its_context_and_its_sampling() -> None:
 
 def test_a_vllm_that_drafts_has_counters_of_drafts() -> None:
     pages = {"/v1/models": loaded(VLLM / "models.json"), "/version": {"version": "0.32.0"}}
-    told = (VLLM / "metrics.txt").read_text()
-    found = recognised(pages | {"/metrics": told})
+    metrics = (VLLM / "metrics.txt").read_text()
+    found = recognised(pages | {"/metrics": metrics})
     assert (found.engine, found.version, found.speculates) == (EngineKind.VLLM, "0.32.0", True)
     assert (found.model.id, found.model.n_ctx) == ("guide", 1024)
     assert found.sampling.min_p == 0.0
@@ -60,7 +60,7 @@ def test_a_vllm_that_drafts_has_counters_of_drafts() -> None:
     assert recognised(pages).speculates is False
 
 
-def test_sglang_tells_its_algorithm_under_its_new_and_its_old_address() -> None:
+def test_sglang_reports_its_algorithm_under_its_new_and_its_old_address() -> None:
     info = loaded(SGLANG / "server_info.json")
     pages = {"/v1/models": loaded(SGLANG / "models.json")}
     for path in ("/server_info", "/get_server_info"):
@@ -69,9 +69,9 @@ def test_sglang_tells_its_algorithm_under_its_new_and_its_old_address() -> None:
     assert recognised(pages | {"/server_info": info | {"speculative_algorithm": None}}).speculates is False
 
 
-def test_specchat_tells_what_a_request_may_choose() -> None:
-    told = {"version": "0.1.0", "drafters": ["hybrid", "lookup", "none"], "draft": "specchat-draft"}
-    found = recognised({"/v1/models": models("specchat", specchat=told, max_model_len=1024)})
+def test_specchat_reports_what_a_request_may_choose() -> None:
+    offer = {"version": "0.1.0", "drafters": ["hybrid", "lookup", "none"], "draft": "specchat-draft"}
+    found = recognised({"/v1/models": models("specchat", specchat=offer, max_model_len=1024)})
     assert (found.engine, found.drafters, found.draft) == (
         EngineKind.SPECCHAT,
         ("hybrid", "lookup", "none"),
@@ -102,10 +102,10 @@ def test_each_model_of_a_server_has_a_name_of_its_own() -> None:
     assert names == {"org/b": "b", "org/a": "org/a", "other/a": "other/a", "a": "a"}
 
 
-@pytest.mark.parametrize("told", [{}, [], "hello", {"data": []}, {"data": [{"id": 3}, None]}])
-def test_what_lists_no_models_is_refused(told: Any) -> None:
+@pytest.mark.parametrize("body", [{}, [], "hello", {"data": []}, {"data": [{"id": 3}, None]}])
+def test_what_lists_no_models_is_refused(body: Any) -> None:
     with pytest.raises(RemoteError, match="host:1 lists no models at /v1/models: check the address"):
-        recognised({"/v1/models": told})
+        recognised({"/v1/models": body})
 
 
 def test_hostile_names_are_filtered() -> None:

@@ -171,7 +171,9 @@ def test_a_request_that_is_too_large_and_a_file_that_is_no_image_are_one_line(
     assert "answers 400: messages[0].content[0].image_url is damaged" in failed.message
 
 
-def test_a_server_that_sees_nothing_says_why_and_is_told_of_earlier_images(server: RealServer, tmp_path: Path) -> None:
+def test_a_server_that_sees_nothing_says_why_and_gets_a_note_on_earlier_images(
+    server: RealServer, tmp_path: Path
+) -> None:
     (one,) = pictures(tmp_path, 1)
     (failed,) = ask(server, one)
     assert isinstance(failed, TaskFailed)

@@ -28,8 +28,8 @@ PAGES = {"openai": OPENAI_PAGES, "vllm": VLLM_PAGES, "sglang": SGLANG_PAGES}
 def piece(number: int, arguments: str, name: str = "", **choice: Any) -> dict[str, Any]:
     """A message of a stream with a piece of a call."""
     function = {"arguments": arguments} | ({"name": name} if name else {})
-    told = {"index": number, "function": function} | ({"id": f"chatcmpl-{number}", "type": "function"} if name else {})
-    return {"choices": [{"index": 0, "delta": {"tool_calls": [told]}, **choice}]}
+    call = {"index": number, "function": function} | ({"id": f"chatcmpl-{number}", "type": "function"} if name else {})
+    return {"choices": [{"index": 0, "delta": {"tool_calls": [call]}, **choice}]}
 
 
 def calling(finish: str = "tool_calls", **choice: Any) -> Reply:
@@ -67,7 +67,7 @@ ROME, OSLO = '{"zone": "Rome"}', '{"zone": "Oslo"}'
 BOTH = [["now", ROME], ["now", OSLO]]
 
 
-def told(index: int | None, identity: str, name: str, arguments: Any) -> dict[str, Any]:
+def part(index: int | None, identity: str, name: str, arguments: Any) -> dict[str, Any]:
     """A piece of a call as a server sends it; what is empty is left out."""
     function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value}
     named = {key: value for key, value in (("index", index), ("id", identity)) if value not in (None, "")}
@@ -77,16 +77,16 @@ def told(index: int | None, identity: str, name: str, arguments: Any) -> dict[st
 @pytest.mark.parametrize(
     ("pieces", "calls"),
     [
-        ([told(0, "a", "now", ROME), told(0, "b", "now", OSLO)], BOTH),
-        ([told(0, "a", "now", ROME), told(0, "b", "now", ""), told(0, "", "", OSLO)], BOTH),
-        ([told(None, "a", "now", ROME), told(None, "b", "now", OSLO)], BOTH),
-        ([told(None, "", "now", ROME), told(None, "", "now", OSLO)], BOTH),
-        ([told(None, "a", "now", ""), told(None, "", "", ROME[:4]), told(None, "", "", ROME[4:])], BOTH[:1]),
-        ([told(0, "a", "now", ROME[:4]), told(0, "a", "now", ROME[4:])], BOTH[:1]),
-        ([told(0, "a", "now", ""), told(1, "b", "now", OSLO), told(0, "a", "", ROME)], BOTH),
-        ([told(0, "", "now", ROME[:4]), told(0, "a", "", ROME[4:])], BOTH[:1]),
-        ([told(3, "a", "now", {"zone": "Rome"}), told(4, "b", "now", {"zone": "Oslo"})], BOTH),
-        ([told(0, "a", "now", None)], [["now", "{}"]]),
+        ([part(0, "a", "now", ROME), part(0, "b", "now", OSLO)], BOTH),
+        ([part(0, "a", "now", ROME), part(0, "b", "now", ""), part(0, "", "", OSLO)], BOTH),
+        ([part(None, "a", "now", ROME), part(None, "b", "now", OSLO)], BOTH),
+        ([part(None, "", "now", ROME), part(None, "", "now", OSLO)], BOTH),
+        ([part(None, "a", "now", ""), part(None, "", "", ROME[:4]), part(None, "", "", ROME[4:])], BOTH[:1]),
+        ([part(0, "a", "now", ROME[:4]), part(0, "a", "now", ROME[4:])], BOTH[:1]),
+        ([part(0, "a", "now", ""), part(1, "b", "now", OSLO), part(0, "a", "", ROME)], BOTH),
+        ([part(0, "", "now", ROME[:4]), part(0, "a", "", ROME[4:])], BOTH[:1]),
+        ([part(3, "a", "now", {"zone": "Rome"}), part(4, "b", "now", {"zone": "Oslo"})], BOTH),
+        ([part(0, "a", "now", None)], [["now", "{}"]]),
     ],
 )
 @pytest.mark.parametrize("together", [True, False])
@@ -124,9 +124,9 @@ def test_calls_and_results_are_sent_again() -> None:
     assert trace_of(events).start["messages"][1]["tool_calls"] == [call.to_json()]
 
 
-@pytest.mark.parametrize("told", [None, 7, [None], [{"function": 3}], [{"index": "x", "function": {"arguments": 5}}]])
-def test_odd_pieces_break_nothing(told: Any) -> None:
-    message = {"choices": [{"index": 0, "delta": {"content": "Hi", "tool_calls": told}}]}
+@pytest.mark.parametrize("pieces", [None, 7, [None], [{"function": 3}], [{"index": "x", "function": {"arguments": 5}}]])
+def test_odd_pieces_break_nothing(pieces: Any) -> None:
+    message = {"choices": [{"index": 0, "delta": {"content": "Hi", "tool_calls": pieces}}]}
     with replaying(pages=dict(OPENAI_PAGES)) as server:
         server.replies.append(stream(message, delta("", finish="stop")))
         with connected(server) as client:

@@ -17,7 +17,7 @@ from support.replaying import page, recorded, replaying, stream
 RECORDED = VLLM / "draft-chat-at-once-0.txt"
 
 
-def test_a_cancelled_answer_keeps_what_came_and_says_nothing_of_untold_drafts() -> None:
+def test_a_cancelled_answer_keeps_what_came_and_says_nothing_of_unreported_drafts() -> None:
     with replaying(pages=VLLM_PAGES) as server, connected(server) as client:
         server.replies.append(recorded(VLLM / "draft-chat-cancelled.txt", hold_after=6))
         events: list[Event] = []
@@ -73,11 +73,11 @@ def test_it_drafts_so_the_usual_settings_hold_no_min_p() -> None:
 
 
 def test_drafts_that_do_not_follow_from_their_sums_are_said_to_be_missing() -> None:
-    told = messages(RECORDED)
+    sent = messages(RECORDED)
     sums = {"num_spec_steps": 9, "num_draft_tokens": 36, "num_accepted_draft_tokens": 20, "num_spec_tokens": 4}
-    told[-1]["metrics"]["speculative_decoding"] = sums
+    sent[-1]["metrics"]["speculative_decoding"] = sums
     with replaying(pages=VLLM_PAGES) as server, connected(server) as client:
-        server.replies.append(stream(*told))
+        server.replies.append(stream(*sent))
         events = list(answer(client))
     (notice,) = notices(events)
     assert "reports only how much it drafted, so not all drafts are shown" in notice

@@ -88,12 +88,12 @@ def test_a_name_that_was_made_to_point_here_is_refused() -> None:
         assert not refused(local, host=host)
 
 
-def test_a_proxy_comes_in_by_its_name_or_with_a_key_and_is_told_so() -> None:
+def test_a_proxy_comes_in_by_its_name_or_with_a_key_and_the_error_says_so() -> None:
     proxied = {"host": "chat.example:443"}
-    told = Guard(Serving(allow_host=("Chat.example",)), Keys(()))
-    assert not refused(told, **proxied)
-    assert not refused(told, **proxied, origin="https://chat.example:443")
-    assert refused(told, host="other.example")
+    with_name = Guard(Serving(allow_host=("Chat.example",)), Keys(()))
+    assert not refused(with_name, **proxied)
+    assert not refused(with_name, **proxied, origin="https://chat.example:443")
+    assert refused(with_name, host="other.example")
     with_key = Guard(Serving(), Keys(["k"]))
     assert not refused(with_key, **proxied, authorization="Bearer k")
     assert refused(with_key, **proxied, authorization="Bearer j")
@@ -115,9 +115,9 @@ def test_web_pages_need_leave() -> None:
     assert refused(usual, host="127.0.0.1:8080", origin="null")
     assert not refused(usual, host="127.0.0.1:8080", origin="http://127.0.0.1:8080")
     assert not refused(usual, host="127.0.0.1:8080")
-    told = Guard(Serving(cors=("https://app.example",)), Keys(()))
-    assert not refused(told, host="localhost:8080", origin="https://app.example")
-    assert refused(told, host="localhost:8080", origin="https://other.example")
+    with_page = Guard(Serving(cors=("https://app.example",)), Keys(()))
+    assert not refused(with_page, host="localhost:8080", origin="https://app.example")
+    assert refused(with_page, host="localhost:8080", origin="https://other.example")
     assert not refused(Guard(Serving(cors=("*",)), Keys(())), host="localhost", origin="https://other.example")
 
 

@@ -165,8 +165,8 @@ def test_what_cannot_be_continued_is_refused(http: httpx2.Client) -> None:
     call = {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f"}}]}
     assert "send their results" in refused(http, CHAT, messages=[USER, call])["message"]
     assert refused(http, CHAT, messages=[USER], continue_final_message=True)["param"] == "continue_final_message"
-    told = refused(http, CHAT, messages=[USER, BEGUN], continue_final_message=False)
-    assert told["param"] == "continue_final_message"
+    error = refused(http, CHAT, messages=[USER, BEGUN], continue_final_message=False)
+    assert error["param"] == "continue_final_message"
     form = {"type": "json_object"}
     assert "to a format" in refused(http, CHAT, messages=[USER, BEGUN], response_format=form)["message"]
     required = refused(http, CHAT, messages=[USER, BEGUN], tools=TOOLS, tool_choice="required")

@@ -80,18 +80,18 @@ def test_failures_are_counted_by_their_status(http: httpx2.Client, engine: Scrip
     assert sample(http, "request_failure_total", kind="chat", status="502") == 1
 
 
-def test_the_engines_state_is_told(http: httpx2.Client, engine: ScriptedEngine) -> None:
+def test_the_engines_state_is_exported(http: httpx2.Client, engine: ScriptedEngine) -> None:
     engine.running, engine.waiting, engine.deaths, engine.alive = 3, 2, 1, False
     for name, value in (("running", 3), ("waiting", 2)):
         assert sample(http, f"num_requests_{name}") == value
     assert (sample(http, "engine_deaths"), sample(http, "engine_alive")) == (1, 0)
 
 
-def test_the_dashboard_asks_for_nothing_that_is_not_told(http: httpx2.Client, engine: ScriptedEngine) -> None:
+def test_the_dashboard_asks_for_nothing_that_is_not_exported(http: httpx2.Client, engine: ScriptedEngine) -> None:
     engine.scripts = [HELLO, Script(error=EngineDied("gone"))]
     for _ in range(2):
         http.post(CHAT, json=ASKED)
-    told = {name for name, _ in samples(http)}
+    exported = {name for name, _ in samples(http)}
     dashboard = json.loads((Path(specchat_assets.__file__).parent / "grafana" / "dashboard.json").read_text("utf-8"))
     asked = {
         name
@@ -100,4 +100,4 @@ def test_the_dashboard_asks_for_nothing_that_is_not_told(http: httpx2.Client, en
         for name in re.findall(r"specchat:(\w+)", target["expr"])
     }
     assert len(asked) > 15
-    assert asked <= told
+    assert asked <= exported

@@ -112,28 +112,28 @@ def test_the_rounds_of_a_trace_add_up_to_the_text_and_the_figures(http: httpx2.C
 
 def test_an_echo_scores_a_prompt_as_an_answer_is_scored(client: openai.OpenAI) -> None:
     ids = [ord(letter) + FIRST_BYTE for letter in "Once upon"]
-    told = client.completions.create(model="any", prompt=ids, max_tokens=0, echo=True, logprobs=0).choices[0]
-    assert told.text == "Once upon"
-    assert told.logprobs is not None
-    assert told.logprobs.token_logprobs is not None
-    assert told.logprobs.token_logprobs[0] is None
+    scored = client.completions.create(model="any", prompt=ids, max_tokens=0, echo=True, logprobs=0).choices[0]
+    assert scored.text == "Once upon"
+    assert scored.logprobs is not None
+    assert scored.logprobs.token_logprobs is not None
+    assert scored.logprobs.token_logprobs[0] is None
     forced = client.completions.create(
         model="any", prompt=ids[:-1], max_tokens=1, logprobs=0, logit_bias={str(ids[-1]): 1000}
     ).choices[0]
     assert forced.text == "n"
     assert forced.logprobs is not None
-    assert forced.logprobs.token_logprobs == pytest.approx(told.logprobs.token_logprobs[-1:], abs=0.01)
+    assert forced.logprobs.token_logprobs == pytest.approx(scored.logprobs.token_logprobs[-1:], abs=0.01)
 
 
 def test_an_echo_scores_one_token_more_also_if_that_ends_the_answer(client: openai.OpenAI) -> None:
     ids = [ord(letter) + FIRST_BYTE for letter in "Once upon"]
     for extra in ({}, {"logit_bias": {str(SPECIALS.index("<|im_end|>")): 1000}}):
         asked: Any = {"model": "any", "prompt": ids, "max_tokens": 1, "seed": 7, "echo": True, "logprobs": 1} | extra
-        told = client.completions.create(**asked).choices[0].logprobs
+        logprobs = client.completions.create(**asked).choices[0].logprobs
         chunks = [chunk.choices[0].logprobs for chunk in client.completions.create(**asked, stream=True)]
-        assert told is not None
-        assert told.token_logprobs is not None
-        assert len(told.token_logprobs) == len(ids) + 1, "tools that score a prompt leave the last one out"
+        assert logprobs is not None
+        assert logprobs.token_logprobs is not None
+        assert len(logprobs.token_logprobs) == len(ids) + 1, "tools that score a prompt leave the last one out"
         assert sum(len(part.token_logprobs or []) for part in chunks if part) == len(ids) + 1
 
 
@@ -203,7 +203,7 @@ def test_clients_that_leave_at_any_moment_leave_nothing_behind(server: RealServe
     assert len({text["choices"][0]["message"]["content"] for text in texts}) == 1
 
 
-def test_a_full_queue_is_told_and_goes_away(server: RealServer, http: httpx2.Client) -> None:
+def test_a_full_queue_is_reported_and_goes_away(server: RealServer, http: httpx2.Client) -> None:
     hurried = threading.Event()
 
     def hold(_: int) -> None:

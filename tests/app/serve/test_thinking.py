@@ -84,7 +84,7 @@ def test_other_variables_leave_the_servers_level_as_it_is() -> None:
     }
 
 
-def test_a_level_without_effect_is_told_when_the_server_starts() -> None:
+def test_a_level_without_effect_is_reported_when_the_server_starts() -> None:
     assert "no switch" in notices(replace(LOADED, thinking=ThinkingSwitch()), "high")[0]
     assert notices(LOADED_THINKER, "high") == []
     assert notices(replace(LOADED, notices=("it continues texts",)), "auto") == ["it continues texts"]

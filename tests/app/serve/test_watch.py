@@ -89,20 +89,20 @@ def test_a_watcher_needs_a_key_as_everybody_does(served: Served) -> None:
         pass
 
 
-def test_each_answer_to_anyone_is_told_round_by_round_with_its_number(served: Served) -> None:
+def test_each_answer_to_anyone_is_sent_round_by_round_with_its_number(served: Served) -> None:
     url = served(WATCHED)
     with watching(url) as lines, asking(url) as client:
         client.chat.completions.create(**ASKED)
-        told = [through(lines, "end")]
+        answers = [through(lines, "end")]
         list(client.chat.completions.create(**ASKED, stream=True))
-        told.append(through(lines, "end"))
+        answers.append(through(lines, "end"))
         ask(url, n=2)
         ended = {through(lines, "end")[-1]["request"] for _ in range(2)}
-    for number, answer in enumerate(told, 1):
+    for number, answer in enumerate(answers, 1):
         assert [line["type"] for line in answer] == ["start", "round", "round", "round", "end"]
         assert {line["request"] for line in answer} == {number}
         assert answer[-1]["text"] == "Hello world"
-    assert "/secret" not in json.dumps(told)
+    assert "/secret" not in json.dumps(answers)
     assert ended == {3, 4}
 
 
@@ -127,7 +127,7 @@ def test_an_engine_that_dies_is_an_error_and_an_end(served: Served, engine: Scri
     assert (end["reason"], end["text"]) == ("error", "Hel")
 
 
-def test_watchers_beyond_the_limit_are_told_to_come_back_and_one_that_leaves_makes_room(served: Served) -> None:
+def test_watchers_beyond_the_limit_are_asked_to_come_back_and_one_that_leaves_makes_room(served: Served) -> None:
     url = served(WATCHED)
     with ExitStack() as stack:
         for _ in range(MOST_WATCHERS):
@@ -143,8 +143,8 @@ def test_a_real_answer_is_a_trace_and_a_watcher_does_not_keep_the_server_from_en
     flags = ("-m", tiny_models.target, "-d", tiny_models.draft, "-t", "1", "-c", "512", "-k", "3", "--watch", "on")
     with real_server(*flags) as server, watching(server.url) as lines:
         answer = ask(server.url, max_tokens=12, seed=8)
-        told = through(lines, "end")
-        (trace,) = read_trace([json.dumps(line) for line in told])
+        answer_lines = through(lines, "end")
+        (trace,) = read_trace([json.dumps(line) for line in answer_lines])
         assert trace.text == answer.choices[0].message.content
         assert trace.question == "hi"
         assert sum(event.num_emitted for event in trace.rounds) == 12 == trace.stats["num_tokens"]

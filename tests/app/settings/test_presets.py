@@ -111,10 +111,10 @@ def test_an_unusable_name_is_rejected(file: Path, name: str) -> None:
 def test_a_bad_file_is_reported_in_one_line_and_never_overwritten(file: Path, text: str, message: str) -> None:
     file.parent.mkdir()
     file.write_text(text, "latin-1")
-    with pytest.raises(ConfigError, match=message) as told:
+    with pytest.raises(ConfigError, match=message) as caught:
         read_presets()
-    assert str(file) in str(told.value)
-    assert "\n" not in str(told.value)
+    assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
     with pytest.raises(ConfigError):
         save_preset(own("other"))
     assert file.read_text("latin-1") == text

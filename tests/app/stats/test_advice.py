@@ -167,7 +167,7 @@ def copying(drafter: str, k: int | str = 4) -> Answered:
     return Answered(tuple(rounds), chosen, FLAT, prompt="Copy this: " + "".join(words), drafters=DRAFTERS)
 
 
-def test_a_copy_without_lookup_is_told_to_look_up() -> None:
+def test_lookup_is_advised_for_a_copy_without_it() -> None:
     advice = causes(copying("model"))[Cause.COPIES]
     assert advice.remedy is not None
     assert advice.remedy(Settings(k=4, drafter="model")) == Settings(k=4, drafter="hybrid")
@@ -211,7 +211,7 @@ def test_time_beside_the_passes_names_what_takes_it() -> None:
     assert causes(Answered(plain([2.0] * 40), everything, FLAT)) == {}
 
 
-def test_more_threads_than_cores_are_told_where_rounds_are_uneven() -> None:
+def test_more_threads_than_cores_are_reported_where_rounds_are_uneven() -> None:
     uneven = plain([2.0, 2.0, 2.0, 6.0] * 10)
     advice = causes(Answered(uneven, Settings(k=0), FLAT, threads=8, cores=4, earlier_turns=1))[Cause.THREADS]
     assert advice.command == "/set threads 4"
@@ -245,12 +245,12 @@ def test_a_small_gain_is_reported_when_it_comes_twice_in_a_row_and_few_per_cent_
 
 
 def test_a_reported_cause_is_not_repeated_for_eight_answers() -> None:
-    memory, told = AdviceHistory(), []
+    memory, answers = AdviceHistory(), []
     for answer in range(1, 13):
         advice, memory = advise(causes(small_gain()), memory)
         if advice:
-            told.append(answer)
-    assert told == [2, 11]
+            answers.append(answer)
+    assert answers == [2, 11]
 
 
 def test_a_cause_is_reported_again_when_it_is_twice_as_bad() -> None:
@@ -258,7 +258,7 @@ def test_a_cause_is_reported_again_when_it_is_twice_as_bad() -> None:
     gain = causes(turn)[Cause.LOW_ALPHA].gain
     before = AdviceHistory(5, {}, {Cause.LOW_ALPHA: Reported(4, gain / 2.1)})
     assert advise(causes(turn), before)[0] is not None
-    assert advise(causes(turn), replace(before, told={Cause.LOW_ALPHA: Reported(4, gain / 1.9)}))[0] is None
+    assert advise(causes(turn), replace(before, reported={Cause.LOW_ALPHA: Reported(4, gain / 1.9)}))[0] is None
 
 
 def test_of_several_causes_the_largest_is_reported() -> None:

@@ -10,7 +10,7 @@ from specchat_engine.decoding.rounds import Round
 from support.drawn_rounds import made_round, rounds_drawn, simulated
 
 
-def told(rounds: list[Round], speedup: float) -> str:
+def sentence(rounds: list[Round], speedup: float) -> str:
     found = break_even(Figures.of(rounds), speedup)
     assert found is not None
     return found.sentence()
@@ -20,11 +20,11 @@ HALF = [made_round(4, 2)] * 10
 
 
 def test_a_gauge_says_what_it_needs_what_it_has_and_what_was_measured() -> None:
-    assert told(HALF, 0.88) == "needs α 0.73, has 0.67: costs 12 %"
-    assert told(HALF, 1.58) == "needs α 0.40, has 0.67: gains 58 %"
-    assert told(HALF, 1.0) == "needs α 0.67, has 0.67: as fast as plain"
-    assert told(HALF, 0.4) == "no α pays off: 0.77 × plain if all were accepted"
-    assert told(HALF, 6.42) == "pays off at any α, has 0.67: gains 542 %", "not `needs α 0.00`"
+    assert sentence(HALF, 0.88) == "needs α 0.73, has 0.67: costs 12 %"
+    assert sentence(HALF, 1.58) == "needs α 0.40, has 0.67: gains 58 %"
+    assert sentence(HALF, 1.0) == "needs α 0.67, has 0.67: as fast as plain"
+    assert sentence(HALF, 0.4) == "no α pays off: 0.77 × plain if all were accepted"
+    assert sentence(HALF, 6.42) == "pays off at any α, has 0.67: gains 542 %", "not `needs α 0.00`"
 
 
 @given(rounds_drawn(), st.floats(0.05, 8))

@@ -48,7 +48,7 @@ def by_line(text: str) -> dict[str, ContentKind]:
     return dict(zip([line.strip() for line in lines], kinds_of(lines), strict=True))
 
 
-def test_fences_lists_tables_and_thinking_are_told_from_prose() -> None:
+def test_fences_lists_tables_and_thinking_are_distinguished_from_prose() -> None:
     found = by_line(ANSWER)
     assert found["<think>"] is found["- not a list"] is found["</think>"] is THINKING
     assert found["First ```not code``` here."] is THINKING

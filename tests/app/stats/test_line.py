@@ -60,12 +60,12 @@ def test_the_shares_of_time_add_up_also_in_a_trace_from_before_roll_backs_were_t
     assert statistics_line(TurnStats().to_json(), START) == "0 tokens · seed 7"
 
 
-def test_every_ending_but_its_own_is_told_in_words_before_the_figures() -> None:
+def test_every_ending_but_its_own_is_given_in_words_before_the_figures() -> None:
     assert [with_ending(reason, "9 tokens") for reason in ("end", "stop")] == ["9 tokens"] * 2
     assert ending_in(State.WHOLE) == ""
-    told = [ending(reason) for reason in ("cancelled", "length", "context", "error", None)]
-    assert all(told)
-    assert len(set(told)) == len(told)
+    endings = [ending(reason) for reason in ("cancelled", "length", "context", "error", None)]
+    assert all(endings)
+    assert len(set(endings)) == len(endings)
     assert with_ending("length", "", "≈ typical") == "max tokens · ≈ typical"
     assert ending_in(State.STOPPED) == ending("cancelled")
 

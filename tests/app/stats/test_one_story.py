@@ -157,7 +157,7 @@ def speeds_in(text: str) -> Iterator[float]:
         yield 1.0
 
 
-def told(story: Story) -> dict[str, float]:
+def speeds(story: Story) -> dict[str, float]:
     """All that is said of the answer's speed, by place."""
     found = {f"{place} {at}": one for place, text in shown(story).items() for at, one in enumerate(speeds_in(text))}
     if (kept := Counters.of_turn(story.stats.to_json()).speedup) is not None:
@@ -189,7 +189,7 @@ def test_no_figure_of_an_answer_contradicts_another(
     seed: int,
 ) -> None:
     story = answer(machine, machine if same else after, earlier, alpha, ks, AUTO if auto else max(ks), seed)
-    found = told(story)
+    found = speeds(story)
     if story.stats.speedup is None:
         assert found == {}
         assert "×? plain" in shown(story)["under the answer"]
@@ -240,7 +240,7 @@ def test_plain_passes_from_before_a_load_say_nothing_of_it() -> None:
     """`0.13 × plain, 87 % slower`, beside `gains 542 %`."""
     for machine, after in ((BUSY, CALM), (CALM, BUSY)):
         story = answer(machine, after, 1.0, 0.8, [4], 4, 1)
-        assert told(story) == {}
+        assert speeds(story) == {}
         assert all("slower" not in text and "gains" not in text for text in shown(story).values())
 
 

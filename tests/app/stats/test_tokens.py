@@ -28,12 +28,12 @@ ROUND = replace(
 SAMPLED = Decided(temperature=0.8)
 
 
-def told(place: int, decided: Decided = SAMPLED, event: Round = ROUND) -> str:
+def explained(place: int, decided: Decided = SAMPLED, event: Round = ROUND) -> str:
     return " ".join(explain_round(event, decided)[place].paragraphs)
 
 
 def test_tokens_are_named_by_their_sign_and_text_and_accepted_at_most_as_often_as_the_ratio() -> None:
-    assert "it is accepted at most 20 times in 100" in told(1)
+    assert "it is accepted at most 20 times in 100" in explained(1)
     found = explain_round(ROUND, Decided())
     assert [one.name for one in found] == ["● ·the", "○ ·data", "· ·once", "◆ ·weights"]
     assert [one.value for one in found] == ["accepted", "rejected", "discarded", "correction"]
@@ -50,34 +50,34 @@ def test_tokens_are_named_by_their_sign_and_text_and_accepted_at_most_as_often_a
 )
 def test_each_rule_has_its_own_reason(verifier: str, accepted: str, rejected: str) -> None:
     decided = Decided(verifier, 0.8)
-    assert "The draft (model) gave “·the” 0.71; the target 0.83." in told(0, decided)
-    assert accepted in told(0, decided)
-    assert "The draft (model) gave “·data” 0.40; the target 0.08." in told(1, decided)
-    assert rejected in told(1, decided)
-    assert ("≈ lossy" in told(0, decided)) is (verifier == "typical")
+    assert "The draft (model) gave “·the” 0.71; the target 0.83." in explained(0, decided)
+    assert accepted in explained(0, decided)
+    assert "The draft (model) gave “·data” 0.40; the target 0.08." in explained(1, decided)
+    assert rejected in explained(1, decided)
+    assert ("≈ lossy" in explained(0, decided)) is (verifier == "typical")
 
 
 @pytest.mark.parametrize("verifier", VERIFIER_NAMES)
 def test_at_temperature_0_every_rule_compares_with_the_likeliest_token(verifier: str) -> None:
     decided = Decided(verifier, 0.0)
     why = "The draft (model) proposed “·the”. At temperature 0 the target takes its likeliest token. That was “·the”"
-    assert told(0, decided).startswith(why)
-    assert "That was “·weights”, so “·data” was rejected." in told(1, decided)
-    assert "took its likeliest token, “·weights”" in told(3, decided)
+    assert explained(0, decided).startswith(why)
+    assert "That was “·weights”, so “·data” was rejected." in explained(1, decided)
+    assert "took its likeliest token, “·weights”" in explained(3, decided)
 
 
 def test_a_grammar_is_the_reason_where_it_removed_the_token() -> None:
     decided = Decided(temperature=0.0, removed={2: "grammar"})
-    assert "The grammar does not allow “·data” here" in told(1, decided)
+    assert "The grammar does not allow “·data” here" in explained(1, decided)
     gone = replace(ROUND, drafted=(DRAFTED[0], replace(DRAFTED[1], p=0.0), DRAFTED[2]))
     cut = Decided(temperature=0.8, removed={2: "top-p"})
-    assert "The sampling stage top-p had removed “·data”" in told(1, cut, gone)
-    assert "Its sampling or a grammar had removed “·data”" in told(1, SAMPLED, gone)
+    assert "The sampling stage top-p had removed “·data”" in explained(1, cut, gone)
+    assert "Its sampling or a grammar had removed “·data”" in explained(1, SAMPLED, gone)
 
 
 def test_discarded_tokens_are_counted_but_nobody_knows_whether_they_were_right() -> None:
-    assert told(2).startswith("“·once” was drafted to come after “·data”, which the target rejected.")
-    assert "1 token drafted after it was discarded." in told(1)
+    assert explained(2).startswith("“·once” was drafted to come after “·data”, which the target rejected.")
+    assert "1 token drafted after it was discarded." in explained(1)
     event = sample_round([("a", "x"), ("d", "y")], (TokenKind.NONE, ""))
     found = explain_round(event, Decided())
     assert len(found) == 2, "a round that an accepted token ended has no token of the target"
@@ -86,13 +86,13 @@ def test_discarded_tokens_are_counted_but_nobody_knows_whether_they_were_right()
 
 def test_a_copied_token_has_no_probability_of_the_draft() -> None:
     copied = replace(ROUND, source="lookup", drafted=(replace(DRAFTED[0], q=None), replace(DRAFTED[1], q=None)))
-    assert told(0, event=copied).startswith("The draft (lookup) copied “·the”. The target gave it 0.83.")
-    assert "at most 8 times in 100" in told(1, event=copied)
-    assert "with probability p = 0.08" in told(1, Decided("rejection", 0.8), copied)
+    assert explained(0, event=copied).startswith("The draft (lookup) copied “·the”. The target gave it 0.83.")
+    assert "at most 8 times in 100" in explained(1, event=copied)
+    assert "with probability p = 0.08" in explained(1, Decided("rejection", 0.8), copied)
 
 
 def test_the_targets_own_token_says_why_it_is_there() -> None:
-    assert told(3).startswith("The target rejected “·data” and drew “·weights” with probability 0.57.")
+    assert explained(3).startswith("The target rejected “·data” and drew “·weights” with probability 0.57.")
     bonus = explain_round(made_round(3, 3), Decided())[-1]
     assert bonus.value == "bonus"
     assert bonus.paragraphs[0].startswith("The target accepted the whole draft of 3 tokens and then drew")
@@ -103,8 +103,8 @@ def test_the_targets_own_token_says_why_it_is_there() -> None:
 
 def test_a_tree_has_branches_that_the_answer_did_not_take() -> None:
     tree = replace(ROUND, parents=(-1, -1, 1), token=TargetToken(4, "d", 0.5, TokenKind.BONUS))
-    assert "The target took another one of them, “·the”." in told(1, event=tree)
-    assert "stood on a branch of the draft tree" in told(2, event=tree)
+    assert "The target took another one of them, “·the”." in explained(1, event=tree)
+    assert "stood on a branch of the draft tree" in explained(2, event=tree)
 
 
 def test_a_thought_is_named() -> None:
@@ -125,8 +125,8 @@ def test_every_token_of_any_round_is_explained(rounds: list[Round], verifier: st
 
 def test_nothing_of_a_token_reaches_the_terminal_unfiltered() -> None:
     bad = replace(ROUND, source="x\x1b[2J", drafted=(replace(DRAFTED[0], text="\x1b[2J\n"), *DRAFTED[1:]))
-    assert "\x1b" not in told(0, event=bad)
-    assert "\n" not in told(0, event=bad)
+    assert "\x1b" not in explained(0, event=bad)
+    assert "\n" not in explained(0, event=bad)
 
 
 INSPECTION = Inspection(

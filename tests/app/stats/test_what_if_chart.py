@@ -29,7 +29,7 @@ def test_the_what_if_chart_fits_any_terminal(k_max: int) -> None:
         assert "ran: k 4" in as_text(lines)
 
 
-def test_the_what_if_chart_tells_measured_from_extrapolated_by_signs() -> None:
+def test_the_what_if_chart_distinguishes_measured_from_extrapolated_by_signs() -> None:
     found = prediction()
     drawn = as_text(what_if_chart(found, 80)[:9])
     for basis, sign in POINTS.items():

@@ -24,12 +24,12 @@ from support.stored import begun, finish, other_process, said
 def refused(path: Path, *, read_only: bool = False) -> str:
     """The one line that is told, with the file untouched."""
     before = path.read_bytes() if path.is_file() else None
-    with pytest.raises(StoreUnavailable) as told:
+    with pytest.raises(StoreUnavailable) as caught:
         Store.open(path, read_only=read_only, busy_seconds=0.1)
     assert (path.read_bytes() if path.is_file() else None) == before
-    assert "\n" not in str(told.value)
-    assert str(path) in str(told.value)
-    return str(told.value)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
 
 
 def test_the_file_lies_in_the_data_folder_and_only_its_owner_can_read_it(isolated_machine: Path) -> None:

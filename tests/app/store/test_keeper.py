@@ -23,13 +23,13 @@ from support.stored import begun, other_process, said
 LONG = 30.0
 
 
-class Told(SimpleQueue[str | None]):
+class Troubles(SimpleQueue[str | None]):
     """What the keeper told about its trouble."""
 
     def next(self) -> str | None:
         return self.get(timeout=LONG)
 
-    def trouble(self, words: str) -> str:
+    def next_trouble(self, words: str) -> str:
         """What is told next is a trouble, in these words."""
         trouble = self.next()
         assert trouble is not None
@@ -38,16 +38,16 @@ class Told(SimpleQueue[str | None]):
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def troubles() -> Troubles:
+    return Troubles()
 
 
 @pytest.fixture
-def open_keeper(path: Path, told: Told) -> Iterator[Callable[[], Keeper]]:
+def open_keeper(path: Path, troubles: Troubles) -> Iterator[Callable[[], Keeper]]:
     kept: list[Keeper] = []
 
     def opened() -> Keeper:
-        kept.append(Keeper(path, told.put, retry_seconds=0.02, busy_seconds=0.05))
+        kept.append(Keeper(path, troubles.put, retry_seconds=0.02, busy_seconds=0.05))
         return kept[-1]
 
     yield opened
@@ -75,7 +75,7 @@ def create(keeper: Keeper, title: str, at: float, **how: bool) -> None:
 
 
 def test_work_is_done_in_order_in_a_thread_of_its_own(
-    open_keeper: Callable[[], Keeper], path: Path, told: Told
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles
 ) -> None:
     keeper = open_keeper()
     threads = keeper.do(lambda _: threading.get_ident())
@@ -84,7 +84,7 @@ def test_work_is_done_in_order_in_a_thread_of_its_own(
     assert keeper.close(LONG)
     assert threads.result() != threading.get_ident()
     assert titles(path) == [str(number) for number in range(50)]
-    assert told.empty()
+    assert troubles.empty()
 
 
 def test_results_and_readings_come_back(open_keeper: Callable[[], Keeper]) -> None:
@@ -96,14 +96,14 @@ def test_results_and_readings_come_back(open_keeper: Callable[[], Keeper]) -> No
     assert [hit.session.id for hit in keeper.read(lambda store: store.search("wal")).result(LONG)] == [session]
 
 
-def test_what_is_read_cannot_write(open_keeper: Callable[[], Keeper], told: Told) -> None:
+def test_what_is_read_cannot_write(open_keeper: Callable[[], Keeper], troubles: Troubles) -> None:
     with pytest.raises(StoreUnavailable, match="read-only"):
         open_keeper().read(begun).result(LONG)
-    assert told.empty()
+    assert troubles.empty()
 
 
 def test_wrong_work_fails_alone_and_leaves_nothing_behind(
-    open_keeper: Callable[[], Keeper], path: Path, told: Told
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles
 ) -> None:
     keeper = open_keeper()
 
@@ -118,31 +118,33 @@ def test_wrong_work_fails_alone_and_leaves_nothing_behind(
     assert isinstance(wrong.exception(), StoreError)
     assert isinstance(broken.exception(), ZeroDivisionError)
     assert titles(path) == ["right"]
-    assert told.empty()
+    assert troubles.empty()
 
 
-def test_a_locked_database_delays_and_tells_once(open_keeper: Callable[[], Keeper], path: Path, told: Told) -> None:
+def test_a_locked_database_delays_and_is_reported_once(
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles
+) -> None:
     keeper = open_keeper()
     keeper.do(lambda store: begun(store, "before", 0.0)).result(LONG)
     with other_process("lock", path) as other:
         create(keeper, "one", 1.0)
-        trouble = told.trouble("locked")
+        trouble = troubles.next_trouble("locked")
         assert keeper.trouble == trouble
         for number in range(2, 30):
             create(keeper, str(number), float(number))
         assert keeper.read(lambda store: store.num_sessions()).result(LONG) == 1
         time.sleep(0.3)
-        assert told.empty()
+        assert troubles.empty()
         other.communicate("end\n", timeout=LONG)
-        assert told.next() is None
+        assert troubles.next() is None
     assert keeper.trouble is None
     assert keeper.close(LONG)
     assert titles(path) == ["before", "one", *map(str, range(2, 30))]
-    assert told.empty()
+    assert troubles.empty()
 
 
 def test_a_full_database_file_delays_and_loses_nothing(
-    open_keeper: Callable[[], Keeper], path: Path, told: Told
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles
 ) -> None:
     keeper = open_keeper()
     session = new_id()
@@ -156,10 +158,10 @@ def test_a_full_database_file_delays_and_loses_nothing(
 
     for message in long_messages(session):
         keeper.do(lambda store, message=message: limited(store, message))
-    told.trouble("the disk is full")
-    assert told.empty()
+    troubles.next_trouble("the disk is full")
+    assert troubles.empty()
     full.clear()
-    assert told.next() is None
+    assert troubles.next() is None
     assert keeper.close(LONG)
     with Store.open(path, read_only=True) as store:
         contents = [message.content.split()[1] for message in store.messages(session)]
@@ -189,64 +191,64 @@ def fill(disk: Path) -> Path:
     return filler
 
 
-def test_a_full_disk_delays_and_loses_nothing_once_there_is_space(small_disk: Path, told: Told) -> None:
+def test_a_full_disk_delays_and_loses_nothing_once_there_is_space(small_disk: Path, troubles: Troubles) -> None:
     path = small_disk / "data" / "sessions.db"
-    keeper = Keeper(path, told.put, retry_seconds=0.02, busy_seconds=0.05)
+    keeper = Keeper(path, troubles.put, retry_seconds=0.02, busy_seconds=0.05)
     session = new_id()
     keeper.do(lambda store: store.create(StoredSession(session))).result(LONG)
     filler = fill(small_disk)
     for message in long_messages(session):
         keeper.do(lambda store, message=message: store.add_message(message))
-    told.trouble("the disk is full")
+    troubles.next_trouble("the disk is full")
     filler.unlink()
-    assert told.next() is None
+    assert troubles.next() is None
     assert keeper.close(LONG)
-    assert told.empty()
+    assert troubles.empty()
     with Store.open(path) as store:
         contents = [message.content.split()[1] for message in store.messages(session)]
         assert contents == [str(number) for number in range(40)]
         assert store._rows("PRAGMA integrity_check").__next__() == ("ok",)
 
 
-def test_a_disk_that_is_full_at_the_start_is_told_and_waited_for(small_disk: Path, told: Told) -> None:
+def test_a_disk_that_is_full_at_the_start_is_reported_and_waited_for(small_disk: Path, troubles: Troubles) -> None:
     filler = fill(small_disk)
     path = small_disk / "data" / "sessions.db"
-    keeper = Keeper(path, told.put, retry_seconds=0.02, busy_seconds=0.05)
+    keeper = Keeper(path, troubles.put, retry_seconds=0.02, busy_seconds=0.05)
     create(keeper, "kept", 1.0)
-    assert told.next() is not None
+    assert troubles.next() is not None
     with pytest.raises(StoreUnavailable):
         keeper.read(lambda store: store.sessions()).result(LONG)
     filler.unlink()
-    assert told.next() is None
+    assert troubles.next() is None
     assert len(keeper.read(lambda store: store.sessions()).result(LONG)) <= 1
     assert keeper.close(LONG)
     assert titles(path) == ["kept"]
 
 
-def test_a_file_that_is_no_database_is_told_and_saving_begins_when_it_is_moved_away(
-    open_keeper: Callable[[], Keeper], path: Path, told: Told
+def test_a_file_that_is_no_database_is_reported_and_saving_begins_when_it_is_moved_away(
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles
 ) -> None:
     path.parent.mkdir()
     path.write_text("precious notes of somebody\n" * 100)
     keeper = open_keeper()
     create(keeper, "kept", 1.0)
-    told.trouble("not a database")
+    troubles.next_trouble("not a database")
     path.rename(path.with_name("notes"))
-    assert told.next() is None
+    assert troubles.next() is None
     assert keeper.close(LONG)
     assert titles(path) == ["kept"]
     assert path.with_name("notes").read_text().startswith("precious")
 
 
 def test_the_text_of_an_answer_so_far_waits_only_once(
-    open_keeper: Callable[[], Keeper], path: Path, told: Told
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles
 ) -> None:
     keeper = open_keeper()
     session = keeper.do(begun).result(LONG)
     answer = keeper.do(lambda store: said(store, session, "", state=State.STREAMING)).result(LONG)
     with other_process("lock", path) as other:
         first = keeper.do(lambda store: store.update_message(answer, content="0"), instead_of=answer)
-        assert told.next() is not None
+        assert troubles.next() is not None
         updates = [
             keeper.do(lambda store, n=n: store.update_message(answer, content=str(n)), instead_of=answer)
             for n in range(1, 2000)
@@ -263,7 +265,7 @@ def test_the_text_of_an_answer_so_far_waits_only_once(
 
 
 def test_memory_has_an_end_and_traces_are_given_up_first(
-    open_keeper: Callable[[], Keeper], path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeper, "MOST_WAITING", 20)
     monkeypatch.setattr(keeper, "MOST_SPARE_WAITING", 4)
@@ -271,7 +273,7 @@ def test_memory_has_an_end_and_traces_are_given_up_first(
     opened.do(begun).result(LONG)
     with other_process("lock", path) as other:
         create(opened, "held", 0.5)
-        assert told.next() is not None
+        assert troubles.next() is not None
         spares = [opened.do(begun, spare=True) for _ in range(10)]
         assert [one.cancelled() for one in spares] == [True] * 6 + [False] * 4
         kept = [opened.do(lambda store, n=n: begun(store, "kept", float(n))) for n in range(1, 30)]
@@ -286,13 +288,13 @@ def test_memory_has_an_end_and_traces_are_given_up_first(
 
 
 def test_closing_ends_in_time_and_says_what_was_not_written(
-    open_keeper: Callable[[], Keeper], path: Path, told: Told
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles
 ) -> None:
     keeper = open_keeper()
     keeper.do(begun).result(LONG)
     with other_process("lock", path):
         waiting = [keeper.do(begun) for _ in range(3)]
-        assert told.next() is not None
+        assert troubles.next() is not None
         assert not keeper.close(0.3)
         for one in waiting:
             with pytest.raises(CancelledError):
@@ -303,24 +305,26 @@ def test_closing_ends_in_time_and_says_what_was_not_written(
 
 
 def test_what_the_writing_thread_gave_up_before_closing_looked_was_not_written(
-    open_keeper: Callable[[], Keeper], path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keeper, join = open_keeper(), threading.Thread.join
     keeper.do(begun).result(LONG)
     with other_process("lock", path):
         keeper.do(begun)
-        assert told.next() is not None
+        assert troubles.next() is not None
         monkeypatch.setattr(threading.Thread, "join", lambda thread, _seconds: join(thread, LONG))
         assert not keeper.close(0.3)
 
 
-def test_closing_waits_for_a_lock_that_goes_away(open_keeper: Callable[[], Keeper], path: Path, told: Told) -> None:
+def test_closing_waits_for_a_lock_that_goes_away(
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles
+) -> None:
     keeper = open_keeper()
     keeper.do(begun).result(LONG)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("BEGIN EXCLUSIVE")
     keeper.do(begun)
-    assert told.next() is not None
+    assert troubles.next() is not None
     release = threading.Timer(0.3, lambda: connection.execute("ROLLBACK"))
     release.start()
     assert keeper.close(LONG)
@@ -329,7 +333,7 @@ def test_closing_waits_for_a_lock_that_goes_away(open_keeper: Callable[[], Keepe
     assert len(titles(path)) == 2
 
 
-def test_whoever_is_told_may_fail_without_harm(path: Path) -> None:
+def test_the_callback_may_fail_without_harm(path: Path) -> None:
     path.parent.mkdir()
     path.write_text("no database, but long enough to look like a file of somebody\n" * 20)
 
@@ -346,15 +350,15 @@ def test_whoever_is_told_may_fail_without_harm(path: Path) -> None:
 
 
 def test_an_answer_that_streams_stays_the_keepers_own_behind_trouble(
-    open_keeper: Callable[[], Keeper], path: Path, told: Told
+    open_keeper: Callable[[], Keeper], path: Path, troubles: Troubles
 ) -> None:
     keeper = open_keeper()
     session = keeper.do(begun).result(LONG)
     answer = keeper.do(lambda store: said(store, session, "a", state=State.STREAMING)).result(LONG)
     with other_process("lock", path) as other:
         keeper.do(lambda store: store.update_message(answer, content="b", state=State.STREAMING))
-        assert told.next() is not None
+        assert troubles.next() is not None
         other.communicate("end\n", timeout=LONG)
-    assert told.next() is None
+    assert troubles.next() is None
     with Store.open(path) as another:
         assert [message.state for message in another.messages(session)] == [State.STREAMING]

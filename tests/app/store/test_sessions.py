@@ -36,9 +36,9 @@ def test_a_session_comes_back_as_it_was_created(path: Path) -> None:
 
 def test_an_id_that_is_taken_is_refused_in_one_line(store: Store) -> None:
     session = begun(store)
-    with pytest.raises(StoreError) as told:
+    with pytest.raises(StoreError) as caught:
         store.create(StoredSession(session))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_the_list_begins_with_what_was_used_last(store: Store) -> None:
@@ -137,7 +137,7 @@ def test_any_text_can_be_a_title(store: Store, title: str) -> None:
     assert found.title == title.replace("\ud800", "\ufffd")
 
 
-def test_changing_a_session_that_is_gone_is_told_in_one_line(store: Store) -> None:
+def test_changing_a_session_that_is_gone_is_reported_in_one_line(store: Store) -> None:
     for change in (
         lambda: store.rename(5, "x"),
         lambda: store.touch(5),

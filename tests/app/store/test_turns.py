@@ -156,10 +156,10 @@ def test_an_answer_without_a_trace_has_none(store: Store) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"\0\0", zlib.compress(b"\xff")])
-def test_a_damaged_trace_is_told_in_one_line(store: Store, damage: bytes) -> None:
+def test_a_damaged_trace_is_reported_in_one_line(store: Store, damage: bytes) -> None:
     answer = said(store, begun(store), "answer")
     store.keep_trace(answer, LINES)
     store._run("UPDATE traces SET lines = ?", (damage,))
-    with pytest.raises(StoreError, match="is damaged") as told:
+    with pytest.raises(StoreError, match="is damaged") as caught:
         store.trace(answer)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)

@@ -45,8 +45,8 @@ def edited_by(code: str) -> str:
 
 
 def test_the_file_is_private_and_removed() -> None:
-    told = "{file.read_text()} {file.stat().st_mode:o} {file.parent.stat().st_mode:o} {file}"
-    text, file_mode, folder_mode, path = edited_by(f"file.write_text(f'{told}')").split()
+    facts = "{file.read_text()} {file.stat().st_mode:o} {file.parent.stat().st_mode:o} {file}"
+    text, file_mode, folder_mode, path = edited_by(f"file.write_text(f'{facts}')").split()
     assert (text, file_mode[-3:], folder_mode[-3:]) == ("why", "600", "700")
     assert not Path(path).parent.exists()
 

@@ -43,7 +43,7 @@ def test_a_rejected_space_is_visible() -> None:
     assert pieces("~  ~> x")[0].text == "␣␣"
 
 
-def test_a_drafted_token_that_nobody_told_is_a_sign() -> None:
+def test_an_unknown_drafted_token_is_a_sign() -> None:
     assert [*Inker().pieces(UNKNOWN[1])] == [
         Piece(" cat", Ink.ACCEPTED),
         Piece("▯", Ink.REJECTED),

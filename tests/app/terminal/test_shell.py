@@ -58,14 +58,14 @@ async def test_a_progress_bar_leaves_its_last_state(tmp_path: Path) -> None:
 
 
 async def test_a_hanging_command_and_what_it_started_end_when_it_is_stopped(tmp_path: Path) -> None:
-    told = tmp_path / "pid"
-    command = ShellCommand(f"sleep 1000 & echo $! > {told}; echo begun; wait", tmp_path)
+    pid_file = tmp_path / "pid"
+    command = ShellCommand(f"sleep 1000 & echo $! > {pid_file}; echo begun; wait", tmp_path)
     running = asyncio.create_task(command.run())
     await wait_until(lambda: "begun" in command.text)
     command.stop()
     found = await asyncio.wait_for(running, 10)
     assert (found.text, found.ending) == ("begun", "stopped")
-    await wait_until(lambda: is_gone(int(told.read_text())))
+    await wait_until(lambda: is_gone(int(pid_file.read_text())))
 
 
 async def test_a_command_that_ignores_the_request_is_killed(tmp_path: Path) -> None:
@@ -85,11 +85,11 @@ async def test_an_endless_output_leaves_time_for_others_and_can_be_stopped(tmp_p
 
 
 async def test_a_command_ends_with_the_task_that_runs_it(tmp_path: Path) -> None:
-    told = tmp_path / "pid"
-    command = ShellCommand(f"echo $$ > {told}; echo begun; exec sleep 1000", tmp_path)
+    pid_file = tmp_path / "pid"
+    command = ShellCommand(f"echo $$ > {pid_file}; echo begun; exec sleep 1000", tmp_path)
     running = asyncio.create_task(command.run())
     await wait_until(lambda: "begun" in command.text)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await wait_until(lambda: is_gone(int(told.read_text())))
+    await wait_until(lambda: is_gone(int(pid_file.read_text())))

@@ -159,6 +159,6 @@ def test_hits_add_up_and_never_wait_for_a_writer(texts: Path) -> None:
         return tokenize(text)
 
     collections.update("mine", "key", counting)
-    assert "mine on, 31 tokens, 9 hits" in collections.told()
+    assert "mine on, 31 tokens, 9 hits" in collections.summary()
     (collections.get("mine").folder / "hits").write_text("many")
     assert collections.get("mine").hits == 0

@@ -10,10 +10,10 @@ from specchat.errors import ToolError
 from specchat.tools.builtin import BuiltIns, named_file
 
 
-def test_the_time_is_told_with_its_day_and_zone() -> None:
+def test_the_time_is_given_with_its_day_and_zone() -> None:
     then = datetime(2026, 3, 1, 9, 5, tzinfo=timezone(timedelta(hours=1)))
-    told = BuiltIns(now=lambda: then).call("current_time", {}).text
-    assert told == "Sunday, 01 March 2026, 09:05:00 (UTC+0100)"
+    text = BuiltIns(now=lambda: then).call("current_time", {}).text
+    assert text == "Sunday, 01 March 2026, 09:05:00 (UTC+0100)"
 
 
 def test_files_are_read_only_if_the_user_named_them(tmp_path: Path) -> None:

@@ -32,15 +32,15 @@ PRODUCT = ToolCall("calculate", '{"expression": "6 * 7"}')
 def test_a_server_is_offered_shown_and_called_from_when_it_is_turned_on_until_it_is_turned_off(
     toolbox: Toolbox,
 ) -> None:
-    built_in, faulty = toolbox.told()
-    assert (toolbox.told("builtin"), toolbox.told("faulty")) == ((built_in,), (faulty,))
+    built_in, faulty = toolbox.summary_lines()
+    assert (toolbox.summary_lines("builtin"), toolbox.summary_lines("faulty")) == ((built_in,), (faulty,))
     assert built_in == "builtin (part of specchat): current_time, calculate"
     assert faulty.startswith("faulty (")
     assert faulty.endswith("): off")
     assert [server.name for server in toolbox.servers] == ["faulty"]
     assert [tool.called for tool in toolbox.tools] == ["current_time", "calculate"]
     toolbox.turn_on("faulty")
-    assert "faulty_echo, faulty_hang" in toolbox.told()[1]
+    assert "faulty_echo, faulty_hang" in toolbox.summary_lines()[1]
     assert "faulty_echo" in [tool.called for tool in toolbox.tools]
     assert (toolbox.call(ECHO).text, toolbox.call(PRODUCT).text) == ("hi", "42")
     toolbox.turn_off(BUILT_IN)
@@ -61,7 +61,7 @@ def test_a_server_is_offered_shown_and_called_from_when_it_is_turned_on_until_it
         (ToolCall("calculate", "{}"), "expression is None"),
     ],
 )
-def test_a_call_that_cannot_be_made_tells_the_model_why(toolbox: Toolbox, call: ToolCall, why: str) -> None:
+def test_the_result_of_a_call_that_cannot_be_made_says_why(toolbox: Toolbox, call: ToolCall, why: str) -> None:
     result = toolbox.call(call)
     assert result.failed
     assert why in result.text

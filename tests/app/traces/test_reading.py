@@ -116,7 +116,7 @@ def test_older_lines_are_read_and_the_newest_version_that_is_read_is_the_one_tha
     assert newer in refusal(altered("start", schema=3))
 
 
-def test_what_a_server_did_not_tell_is_read_as_unknown() -> None:
+def test_what_a_server_did_not_report_is_read_as_unknown() -> None:
     trace = remote_trace()
     (read,) = read_trace(encoded(trace))
     assert read == trace

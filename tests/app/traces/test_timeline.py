@@ -93,14 +93,14 @@ def test_tokens_per_second_ends_at_the_speed_in_the_statistics() -> None:
     assert timeline.tokens_per_second(9) == pytest.approx(SPECULATIVE.stats["tokens_per_second"])
 
 
-def test_equal_texts_are_told() -> None:
+def test_equal_texts_are_reported() -> None:
     verdict = Race.of(PLAIN, SPECULATIVE).verdict()
     assert verdict.equal
     assert verdict.words == "texts equal: 27 characters"
     assert (verdict.character, verdict.token) == (None, None)
 
 
-def test_the_first_difference_is_told_with_its_character_and_token() -> None:
+def test_the_first_difference_is_reported_with_its_character_and_token() -> None:
     other = sample_trace([sample_round([], (TokenKind.PLAIN, word)) for word in [*WORDS[:5], " rug", "."]])
     verdict = Race.of(other, SPECULATIVE).verdict()
     assert not verdict.equal

@@ -73,6 +73,6 @@ def test_the_sharpness_of_a_position_is_that_of_its_round() -> None:
     assert made.sharpness_at(99) == 1.0
 
 
-def test_ids_that_a_server_did_not_tell_are_not_made_up() -> None:
+def test_ids_that_a_server_did_not_send_are_not_made_up() -> None:
     assert remote_trace().tokens == ()
     assert remote_trace().text == "The cat sat"

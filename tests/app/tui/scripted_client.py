@@ -240,13 +240,13 @@ class ScriptedClient:
         tokens, position, asked = request.tokens, request.position, request.asked
         self.inspected.append((tokens, position, asked))
         known = dict.fromkeys((tokens[position], *asked))
-        told = tuple(
+        inspected = tuple(
             InspectedToken(
                 token, f"<{token}>", 0.5 / rank, rank, 1.0 if rank == 1 else 0.0, None if rank == 1 else "top-k"
             )
             for rank, token in enumerate(known, 1)
         )
-        yield Inspected(Inspection(position, tokens[position], told, request.settings.sampling))
+        yield Inspected(Inspection(position, tokens[position], inspected, request.settings.sampling))
 
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
         self.kept.append(folder)

@@ -136,7 +136,7 @@ async def test_a_theme_that_was_chosen_is_the_next_starts_theme_too(how: str) ->
     assert read_appearance(None, {}, chosen=chosen_theme(), light=True).theme == "nord"
 
 
-async def test_who_chooses_beside_the_configuration_is_told_which_comes_first() -> None:
+async def test_a_choice_beside_the_configuration_says_which_comes_first() -> None:
     app = SpecchatApp(chat_options(), ScriptedClient(), read_appearance(None, {}, configured="nord"))
     async with app.run_test(size=(140, 40), notifications=True) as pilot:
         await pilot.press(*"/theme dracula", "enter")

@@ -27,11 +27,11 @@ def test_what_was_asked_is_asked_again_with_thoughts_and_calls() -> None:
         ChatMessage("assistant", "<think>\nHm.\n</think>\n\nI look.", (call,)),
         ChatMessage("tool", "noon", tool_call_id="call00000", name="now"),
     )
-    told = [message.for_engine().to_json() for message in asked]
-    assert told[1]["reasoning_content"] == "Hm."
-    again = asked_in(sample_trace(messages=told))
+    messages = [message.for_engine().to_json() for message in asked]
+    assert messages[1]["reasoning_content"] == "Hm."
+    again = asked_in(sample_trace(messages=messages))
     assert again == asked
-    assert [message.for_engine().to_json() for message in again] == told
+    assert [message.for_engine().to_json() for message in again] == messages
 
 
 def test_an_answer_about_an_image_is_made_again_with_the_image() -> None:

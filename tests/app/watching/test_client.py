@@ -51,7 +51,7 @@ def server() -> Iterator[Replaying]:
         yield running
 
 
-def told(*lines: Any, **how: Any) -> Reply:
+def watched(*lines: Any, **how: Any) -> Reply:
     """What a watcher is told before the connection ends."""
     return stream(*lines, end=False, **how)
 
@@ -67,7 +67,7 @@ def refused(url: str, key: str = "") -> str:
     return str(caught.value)
 
 
-def test_answers_to_others_are_told_by_a_real_server() -> None:
+def test_answers_to_others_are_sent_by_a_real_server() -> None:
     with on_loopback(scripted_app(ScriptedEngine(), Serving(watch="on"))) as url, watching(url) as client:
         assert client.connect().draft == "draft"
         events = client.events()
@@ -101,9 +101,9 @@ def test_what_is_no_specchat_server_is_named(server: Replaying) -> None:
     assert "answers 404" in refused(server.url)
 
 
-def test_an_older_specchat_and_one_that_tells_something_else_are_named(server: Replaying) -> None:
+def test_an_older_specchat_and_one_that_sends_something_else_are_named(server: Replaying) -> None:
     assert refused(server.url).endswith("runs a specchat that cannot be watched: update it")
-    server.pages[WATCH] = told({"type": "weather"})
+    server.pages[WATCH] = watched({"type": "weather"})
     assert "does not tell what runs" in refused(server.url)
 
 
@@ -111,14 +111,14 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
     assert "cannot be reached" in refused(f"http://127.0.0.1:{free_port()}")
 
 
-def test_a_connection_that_breaks_is_made_again_and_both_are_told(server: Replaying) -> None:
-    server.pages[WATCH] = told(state(), start(1), made(1, 0), breaks=True)
+def test_a_connection_that_breaks_is_made_again_and_both_are_reported(server: Replaying) -> None:
+    server.pages[WATCH] = watched(state(), start(1), made(1, 0), breaks=True)
     with watching(server.url) as client:
         client.connect()
         found = []
         for event in client.events():
             if isinstance(event, Away):
-                server.pages[WATCH] = told(state(1), start(1), made(1, 0), end(1, "ab"), hold_after=4)
+                server.pages[WATCH] = watched(state(1), start(1), made(1, 0), end(1, "ab"), hold_after=4)
             found.append(event)
             if isinstance(event, Over):
                 break
@@ -128,8 +128,8 @@ def test_a_connection_that_breaks_is_made_again_and_both_are_told(server: Replay
 
 
 def test_it_is_tried_again_as_long_as_the_server_is_away_or_busy(server: Replaying) -> None:
-    server.pages[WATCH] = told(state())
-    replies = iter([page({"error": "full"}, 429), page({"error": "loading"}, 503), page("oops", 500), told(state())])
+    server.pages[WATCH] = watched(state())
+    replies = iter([page({"error": "full"}, 429), page({"error": "loading"}, 503), page("oops", 500), watched(state())])
     with watching(server.url) as client:
         client.connect()
         reasons = []
@@ -144,7 +144,7 @@ def test_it_is_tried_again_as_long_as_the_server_is_away_or_busy(server: Replayi
 
 
 def test_a_server_that_refuses_later_ends_it(server: Replaying) -> None:
-    server.pages[WATCH] = told(state())
+    server.pages[WATCH] = watched(state())
     with watching(server.url) as client:
         client.connect()
         server.pages[WATCH] = page({"error": {"message": "watching is off here", "code": "watching_off"}}, 403)
@@ -154,15 +154,15 @@ def test_a_server_that_refuses_later_ends_it(server: Replaying) -> None:
 
 
 def test_a_silent_server_is_given_up_and_tried_again(server: Replaying) -> None:
-    server.pages[WATCH] = told(state(), hold_after=1)
+    server.pages[WATCH] = watched(state(), hold_after=1)
     with watching(server.url, silence=0.2) as client:
         client.connect()
         away = next(event for event in client.events() if isinstance(event, Away))
     assert "sent nothing for 0.2 s" in away.reason
 
 
-def test_a_message_that_cannot_be_read_is_told_and_the_rest_is_read(server: Replaying) -> None:
-    server.pages[WATCH] = told(state(), {**start(1), "seed": "x"}, start(2))
+def test_a_message_that_cannot_be_read_is_reported_and_the_rest_is_read(server: Replaying) -> None:
+    server.pages[WATCH] = watched(state(), {**start(1), "seed": "x"}, start(2))
     with watching(server.url) as client:
         client.connect()
         events = client.events()
@@ -171,7 +171,7 @@ def test_a_message_that_cannot_be_read_is_told_and_the_rest_is_read(server: Repl
 
 @pytest.mark.parametrize("away", [False, True])
 def test_closing_ends_it_while_the_server_is_silent_and_while_it_is_away(server: Replaying, away: bool) -> None:
-    server.pages[WATCH] = told(state(), hold_after=None if away else 1)
+    server.pages[WATCH] = watched(state(), hold_after=None if away else 1)
     client = WatchClient(read_address(server.url), waits=(60.0,))
     client.connect()
     waits, ended = threading.Event(), threading.Event()

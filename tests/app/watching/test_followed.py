@@ -53,7 +53,7 @@ def test_the_next_one_is_that_which_began_after_it_and_at_the_end_the_first() ->
     assert Following().follow_next() is None
 
 
-def test_what_is_told_again_changes_nothing() -> None:
+def test_what_is_sent_again_changes_nothing() -> None:
     answers = following(1)
     answers.made(1, event(0, "ab"))
     answers.made(1, event(1, "cd"))

@@ -32,7 +32,7 @@ def softmax(row: Sequence[float]) -> np.ndarray:
     return weights / weights.sum()
 
 
-def test_an_inspection_tells_what_both_models_make_of_the_place() -> None:
+def test_an_inspection_shows_what_both_models_make_of_the_place() -> None:
     session = answered()
     for position in (0, 1, 11, 23):
         before = (*session.prompt_ids, *session.answer_ids[:position])

@@ -114,7 +114,7 @@ QUESTION = Message("user", "Rain in Rome?")
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["qwen", "llama"])
-def test_the_model_is_told_the_tool_and_its_call_is_read_and_sent_again(model: Model) -> None:
+def test_the_prompt_has_the_tool_and_the_call_is_read_and_sent_again(model: Model) -> None:
     template = ChatTemplate(model.template)
     asked = template.render(Prompt((QUESTION,), TOOLS))
     assert '"name": "weather"' in asked

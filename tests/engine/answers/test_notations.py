@@ -176,7 +176,7 @@ def test_a_call_that_is_cut_off_has_the_arguments_so_far(text: str, arguments: s
         ("<|tool_call_start|>[now(), weather('Rome')]", ", weather('Rome')]", "{}"),
     ],
 )
-def test_a_call_that_breaks_after_it_was_told_ends_there(text: str, rest: str, arguments: str) -> None:
+def test_a_call_that_breaks_after_it_was_announced_ends_there(text: str, rest: str, arguments: str) -> None:
     answer = parsed(text)
     assert (answer.content, answer.tool_calls[0].arguments) == (rest, arguments)
 
@@ -206,7 +206,7 @@ def test_the_values_of_gemma_become_json(written: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("begun", "told"),
+    ("begun", "arguments"),
     [
         ("<tool_call>weather<arg_key>city</arg_key><arg_value>Ro", '{"city": "Ro'),
         ('<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather<｜tool▁sep｜>{"city": "Ro', '{"city": "Ro'),
@@ -215,9 +215,9 @@ def test_the_values_of_gemma_become_json(written: str, value: object) -> None:
         ('<｜DSML｜invoke name="weather"><｜DSML｜parameter name="city" string="true">Ro', '{"city": "Ro'),
     ],
 )
-def test_arguments_are_told_while_they_come(begun: str, told: str) -> None:
+def test_arguments_are_returned_while_they_come(begun: str, arguments: str) -> None:
     parser = AnswerParser(AnswerFormat(), TOOLS)
-    assert parser.feed(begun) == [AnswerPart(PartKind.CALL, "weather"), AnswerPart(PartKind.ARGUMENTS, told)]
+    assert parser.feed(begun) == [AnswerPart(PartKind.CALL, "weather"), AnswerPart(PartKind.ARGUMENTS, arguments)]
     assert parser.feed("me") == [AnswerPart(PartKind.ARGUMENTS, "me")]
 
 
@@ -287,7 +287,7 @@ def test_the_name_of_a_tool_need_not_be_one_of_python() -> None:
     assert call == ToolCall("files.get-text", '{"a": 1}')
 
 
-def test_each_call_in_python_is_told_when_it_is_complete() -> None:
+def test_each_call_in_python_is_returned_when_it_is_complete() -> None:
     parser = AnswerParser(AnswerFormat(), TOOLS)
     assert parser.feed("<|tool_call_start|>[weather(city='Rome', days=3") == []
     assert parser.feed("), now(") == [AnswerPart(PartKind.CALL, "weather"), AnswerPart(PartKind.ARGUMENTS, ROME)]

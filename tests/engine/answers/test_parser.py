@@ -139,7 +139,7 @@ def test_what_is_no_call_stays_content_as_it_is(text: str) -> None:
     assert parsed(text) == Answer(text)
 
 
-def test_a_call_that_breaks_after_it_was_told_ends_there() -> None:
+def test_a_call_that_breaks_after_it_was_announced_ends_there() -> None:
     text = '<tool_call>{"name": "weather", "arguments": {"city": "Rome",, "days": 1}}</tool_call>'
     assert parsed(text) == Answer(', "days": 1}}</tool_call>', "", (ToolCall("weather", '{"city": "Rome",'),))
 
@@ -347,17 +347,17 @@ def test_all_arguments_come_back_unchanged(
         assert answer.content == content.rstrip()
 
 
-def test_arguments_are_told_while_they_come() -> None:
+def test_arguments_are_returned_while_they_come() -> None:
     parser = AnswerParser(HERMES, TOOLS)
     assert parser.feed('<tool_call>{"name": "weather", "arguments": ') == []
     assert parser.feed('{"ci') == [AnswerPart(PartKind.CALL, "weather"), AnswerPart(PartKind.ARGUMENTS, '{"ci')]
     assert parser.feed('ty": "Ro') == [AnswerPart(PartKind.ARGUMENTS, 'ty": "Ro')]
     coder = AnswerParser(AnswerFormat("qwen3-coder"), TOOLS)
-    told = coder.feed("<tool_call>\n<function=weather>\n<parameter=city>\nRo")
-    assert told == [AnswerPart(PartKind.CALL, "weather"), AnswerPart(PartKind.ARGUMENTS, '{"city": "Ro')]
+    parts = coder.feed("<tool_call>\n<function=weather>\n<parameter=city>\nRo")
+    assert parts == [AnswerPart(PartKind.CALL, "weather"), AnswerPart(PartKind.ARGUMENTS, '{"city": "Ro')]
 
 
-def test_content_is_told_while_it_comes() -> None:
+def test_content_is_returned_while_it_comes() -> None:
     parser = AnswerParser(HERMES, TOOLS)
     assert parser.feed("Hello <to") == [AnswerPart(PartKind.CONTENT, "Hello")]
     assert parser.feed("day> ") == [AnswerPart(PartKind.CONTENT, " <today>")]

@@ -40,7 +40,7 @@ def test_an_answer_may_talk_about_marks_in_the_middle_of_a_line() -> None:
     assert split("Write <think> first.") == ("", "Write <think> first.")
 
 
-def test_a_closing_mark_tells_that_the_prompt_opened_the_thought() -> None:
+def test_a_closing_mark_shows_that_the_prompt_opened_the_thought() -> None:
     found, began_inside = fed(["Hm, 4.\n</think>\n4"])
     assert found == [Span("Hm, 4.\n", thought=False), Span("</think>", thought=True), Span("\n4", thought=False)]
     assert began_inside

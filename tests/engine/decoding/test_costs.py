@@ -40,7 +40,7 @@ def test_passes_are_missing_until_there_are_enough() -> None:
     assert (observed().missing, observed(*[1.0] * ENOUGH).missing, observed(*[1.0] * 99).missing) == (ENOUGH, 0, 0)
 
 
-def test_passes_that_differ_too_much_tell_no_cost() -> None:
+def test_passes_that_differ_too_much_give_no_cost() -> None:
     assert observed(*[1.0, 9.0] * 4).value is None
     assert observed(*[1.0, 1.1] * 4).value == pytest.approx(1.05)
 
@@ -85,7 +85,7 @@ def test_an_answer_with_two_numbers_of_threads_has_no_plain_cost() -> None:
     assert times.plain_ms is None
 
 
-def test_rounds_after_a_pause_tell_nothing() -> None:
+def test_rounds_after_a_pause_are_ignored() -> None:
     times = PassTimes(ScriptedModel(letters()), ())
     for index in range(8):
         event = made_round(0, 0, index=index, ms=(0.0, 2.0, 0.0))
@@ -93,7 +93,7 @@ def test_rounds_after_a_pause_tell_nothing() -> None:
     assert (times.plain_ms, times.cpu_share) == (None, None)
 
 
-def test_the_processors_tell_nothing_of_a_machine_that_computes_elsewhere() -> None:
+def test_the_processors_say_nothing_of_a_machine_that_computes_elsewhere() -> None:
     times = PassTimes(ScriptedModel(letters()), (), on_cpu=False)
     for index in range(8):
         event = made_round(0, 0, index=index, ms=(0.0, 2.0, 0.0))
@@ -154,7 +154,7 @@ def test_costs_are_times_that_some_pass_took(passes: list[tuple[int, int, float]
         assert costs.draft_step in {None, *(ms / width for width, _, ms in passes)}
 
 
-def test_costs_of_an_earlier_start_are_not_told_as_measured() -> None:
+def test_costs_of_an_earlier_start_are_not_reported_as_measured() -> None:
     before = Controller()
     before.target.observe(1, 100, 2.0)
     assert Controller.from_json(before.to_json()).measured_costs(100) == MeasuredCosts((), None)
@@ -173,7 +173,7 @@ def test_without_measurements_there_are_no_costs() -> None:
     assert Controller().measured_costs(50) == MeasuredCosts((), None)
 
 
-def test_the_last_line_of_a_trace_tells_the_costs() -> None:
+def test_the_last_line_of_a_trace_has_the_costs() -> None:
     controller = Controller()
     session = conversation(letters(3, end=-50), letters(3, end=-50), k="auto", controller=controller)
     assert session.end_line()["costs"] == {"verify": [], "draft_step": None}
@@ -184,7 +184,7 @@ def test_the_last_line_of_a_trace_tells_the_costs() -> None:
     assert len(widths) > 1
     assert all(milliseconds > 0 for _, milliseconds in line["costs"]["verify"])
     assert line["costs"]["draft_step"] > 0
-    told = from_json(MeasuredCosts, line["costs"])
-    assert to_json(told) == line["costs"]
+    costs = from_json(MeasuredCosts, line["costs"])
+    assert to_json(costs) == line["costs"]
     with pytest.raises(ValueError, match="argument"):
         from_json(MeasuredCosts, {"verify": [[1]], "draft_step": None})

@@ -7,7 +7,7 @@ from specchat_engine.decoding.rounds import PromptReading
 from support.conversations import ask, conversation, model_of, saying
 
 
-def test_the_progress_of_a_prompt_is_told_while_it_is_read_and_only_then() -> None:
+def test_the_progress_of_a_prompt_is_reported_while_it_is_read_and_only_then() -> None:
     session = conversation(saying("Yes."), saying("Yes."))
     model, seen = model_of(session), list[PromptProgress | None]()
     advance = model.advance
@@ -20,9 +20,9 @@ def test_the_progress_of_a_prompt_is_told_while_it_is_read_and_only_then() -> No
     assert session.prompt_progress is None
     ask(session, "x" * 500)
     prompt = len(session.prompt_ids)
-    told = [progress for progress in seen if progress]
-    assert {progress.total for progress in told} == {prompt}
-    assert [progress.read for progress in told] == [*range(0, prompt - 1, 64)]
+    reported = [progress for progress in seen if progress]
+    assert {progress.total for progress in reported} == {prompt}
+    assert [progress.read for progress in reported] == [*range(0, prompt - 1, 64)]
     assert seen[-1] is None, "the answer was being written"
 
 

@@ -81,8 +81,8 @@ def test_the_counts_stand_in_the_statistics_of_a_turn() -> None:
         counter.observe(event)
     assert "reasoning" not in stats.to_json()
     stats.reasoning = counter.stats
-    told = json.loads(json.dumps(stats.to_json()))
-    assert told["reasoning"] == {
+    record = json.loads(json.dumps(stats.to_json()))
+    assert record["reasoning"] == {
         "num_tokens": 3,
         "num_rounds": 2,
         "num_draft_tokens": 1,
@@ -92,7 +92,7 @@ def test_the_counts_stand_in_the_statistics_of_a_turn() -> None:
         "alpha": 1.0,
         "tokens_per_second": pytest.approx(100),
     }
-    assert told["num_tokens"] == 4
+    assert record["num_tokens"] == 4
 
 
 @pytest.mark.parametrize(

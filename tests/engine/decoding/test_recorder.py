@@ -164,7 +164,9 @@ def test_longer_passes_are_passed_on_in_smaller_groups() -> None:
 
 def test_a_long_pass_is_passed_on_at_once_and_the_listener_may_add_a_notice() -> None:
     session = conversation(
-        SlowToRead(letters(3, end=-50)), max_tokens=5, passed=lambda told, passes: told.append(f"{len(passes)} pass")
+        SlowToRead(letters(3, end=-50)),
+        max_tokens=5,
+        passed=lambda notes, passes: notes.append(f"{len(passes)} pass"),
     )
     list(session.generate("hello"))
     assert session.notices == ["1 pass"] * 5

@@ -124,7 +124,7 @@ def test_a_tree_with_too_many_leaves_is_an_error_that_leaves_the_memory_right() 
     assert model.tokens == PROMPT
 
 
-def test_a_round_tells_accepted_tokens_first_and_which_token_each_one_follows() -> None:
+def test_a_round_lists_accepted_tokens_first_and_says_which_token_each_one_follows() -> None:
     target, draft = ScriptedModel(letters(3, order=1)), ScriptedModel(letters(4, order=1), max_rows=1)
     session = conversation(target, draft, k=3, tree=3, max_tokens=80)
     rounds = [*session.generate("hello")]

@@ -179,13 +179,13 @@ def opened(lookup: PromptLookupDrafter, where: str = "all", **settings: object) 
     return lookup
 
 
-def test_it_foretells_the_tokens_that_followed_the_match() -> None:
+def test_the_continuation_has_the_tokens_that_followed_the_match() -> None:
     lookup = opened(PromptLookupDrafter())
     prospect = lookup.prospect(context([*SAID, 1, 2, 3]))
     assert (prospect.match, prospect.resumed) == (3, False)
-    assert lookup.foretold(2) == (4, 5)
+    assert lookup.match_continuation(2) == (4, 5)
     assert lookup.prospect(context([*SAID, 1, 2, 3, 9])).match == 0
-    assert lookup.foretold(2) == ()
+    assert lookup.match_continuation(2) == ()
 
 
 def test_other_ngrams_hold_at_once() -> None:

@@ -52,11 +52,11 @@ def test_a_draft_ends_with_the_answer(stores: Stores) -> None:
 def test_accepted_tokens_are_counted_for_their_store(stores: Stores) -> None:
     drafter = StoreDrafter(stores)
     draft = drafter.propose(context([1, 2]), 3)
-    assert drafter.foretold(3) == draft.tokens
+    assert drafter.match_continuation(3) == draft.tokens
     drafter.observe(context([1, 2, 3, 4]), draft, Verdict(2, 7, TokenKind.CORRECTION, (), Candidates.certain(7)))
     assert stores.hits == {"one": 2}
     drafter.open([], Fitted([], (), 0))
-    assert drafter.foretold(1) == ()
+    assert drafter.match_continuation(1) == ()
 
 
 def test_accepted_tokens_of_a_branch_are_counted(stores: Stores) -> None:

@@ -41,12 +41,12 @@ def test_it_drafts_nothing_after_a_token_that_it_has_not_seen() -> None:
 def test_it_is_less_sure_where_the_target_was() -> None:
     drafter = TokenRecyclingDrafter()
     _ = [*loop(0.8, drafter).steps()]
-    told: list[float] = []
+    confidences: list[float] = []
     context = Context([*PROMPT], 1, Sampler(SamplingParams(temperature=0.8), 1), worth_more=lambda _: True)
     draft = drafter.propose(context, 8)
-    told += draft.confidence
-    assert len(set(told)) > 1
-    assert all(0 < sure <= 1 for sure in told)
+    confidences += draft.confidence
+    assert len(set(confidences)) > 1
+    assert all(0 < sure <= 1 for sure in confidences)
 
 
 def test_its_runners_up_are_other_tokens() -> None:

@@ -162,9 +162,9 @@ def test_the_controller_learns_what_a_proposed_token_costs() -> None:
     session = translated(target, draft, settings=chosen, controller=controller)
     rounds = list(session.generate("write"))
     assert "translated" in {event.source for event in rounds}
-    told = [outcome for source, outcome in controller.learned if source == "model" and outcome.drafted]
-    assert told
-    assert all(len(outcome.confidence) in (0, outcome.drafted) for outcome in told)
+    outcomes = [outcome for source, outcome in controller.learned if source == "model" and outcome.drafted]
+    assert outcomes
+    assert all(len(outcome.confidence) in (0, outcome.drafted) for outcome in outcomes)
 
 
 def test_settings_turned_in_mid_answer_change_nothing() -> None:

@@ -98,12 +98,14 @@ def test_confidence_is_the_product_of_the_draft_tokens_after_a_token() -> None:
     prompt = ONE.tokenize("assistant\n", special=False)
     drafter.open(prompt, Fitted(prompt, [HELLO], 0))
     sure = [0.9, 0.8, 0.7, 0.6, 0.5]
-    told: list[float] = []
-    context = Context([*prompt], len(prompt), Sampler(GREEDY, 1), ONE.ends, worth_more=lambda one: not told.append(one))
+    asked: list[float] = []
+    context = Context(
+        [*prompt], len(prompt), Sampler(GREEDY, 1), ONE.ends, worth_more=lambda one: not asked.append(one)
+    )
     context.proposer = _Sure(sure)
     draft = drafter.propose(context, 2)
     assert [ONE.piece(token) for token in draft.tokens] == [b"hell", b"o"]
-    assert list(draft.confidence) == told == pytest.approx([0.9 * 0.8 * 0.7 * 0.6, 0.5])
+    assert list(draft.confidence) == asked == pytest.approx([0.9 * 0.8 * 0.7 * 0.6, 0.5])
 
 
 class _Sure(Sampler):

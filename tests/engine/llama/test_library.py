@@ -96,7 +96,7 @@ def test_a_struct_with_a_field_that_moved_is_noticed(name: str, before: str) -> 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists a process's libraries")
-def test_the_libraries_in_use_tell_whether_the_build_is_portable() -> None:
+def test_the_libraries_in_use_show_whether_the_build_is_portable() -> None:
     names = {path.name.split(".")[0] for path in loaded_libraries()}
     assert {"libllama", "libggml", "libggml-base"} <= names
     cpus = {name.removeprefix("libggml-cpu-") for name in names if name.startswith("libggml-cpu-")}
@@ -134,8 +134,8 @@ def test_waiting_threads_leave_their_core_to_other_programs_soon_unless_the_user
     others = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
     env = others | {"OMP_DISPLAY_ENV": "VERBOSE"} | chosen
     made = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    told = re.findall(r"GOMP_SPINCOUNT = '(\d+)'", made.stderr)
-    if not told:
+    spin_counts = re.findall(r"GOMP_SPINCOUNT = '(\d+)'", made.stderr)
+    if not spin_counts:
         pytest.skip("llama.cpp was built with another OpenMP than libgomp")
-    assert not spins or told == [spins]
+    assert not spins or spin_counts == [spins]
     assert made.stdout.strip() == chosen.get("GOMP_SPINCOUNT", "")

@@ -7,7 +7,7 @@ import pytest
 from specchat_engine import Engine, LoadOptions
 from specchat_engine.llama.logs import read_buffers, read_weights
 from specchat_engine.load_options import Buffers
-from support.memory_models import tells_weights
+from support.memory_models import weights_agree
 from support.tiny_models import EngineFiles
 
 MIB = 2**20
@@ -42,25 +42,25 @@ def test_sizes_that_are_not_logged_are_none() -> None:
     assert read_buffers(["sched_reserve: reserve took 3.03 ms"]) == Buffers(None, None)
 
 
-@pytest.mark.parametrize(("told", "expected"), [(12345, 12345), (None, "the file's")])
+@pytest.mark.parametrize(("reported", "expected"), [(12345, 12345), (None, "the file's")])
 def test_what_llama_cpp_says_of_weights_counts_before_what_the_file_has(
-    told: int | None, expected: int | str, files: EngineFiles, monkeypatch: pytest.MonkeyPatch
+    reported: int | None, expected: int | str, files: EngineFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat_engine.llama.model.read_weights", lambda _: told)
+    monkeypatch.setattr("specchat_engine.llama.model.read_weights", lambda _: reported)
     with Engine.load(files.target, None, LoadOptions(threads=1, n_ctx=256)) as engine:
         size = expected if isinstance(expected, int) else engine.target.size_bytes
         assert engine.memory_use.target_weights == size
 
 
-def test_a_loaded_pair_tells_what_it_takes(files: EngineFiles) -> None:
+def test_a_loaded_pair_reports_the_memory_that_it_takes(files: EngineFiles) -> None:
     def load(n_ctx: int, *, draft: bool = True) -> Engine:
         return Engine.load(files.target, files.draft if draft else None, LoadOptions(threads=1, n_ctx=n_ctx))
 
     with load(512) as engine, load(1024) as longer, load(512, draft=False) as alone:
         use, twice, single = engine.memory_use, longer.memory_use, alone.memory_use
         assert engine.draft is not None
-        assert tells_weights(use.target_weights, engine.target.size_bytes)
-        assert tells_weights(use.draft_weights, engine.draft.size_bytes)
+        assert weights_agree(use.target_weights, engine.target.size_bytes)
+        assert weights_agree(use.draft_weights, engine.draft.size_bytes)
     assert use.target_cache is not None
     assert use.draft_cache is not None
     assert twice.target_cache == pytest.approx(2 * use.target_cache, abs=0.02 * MIB)

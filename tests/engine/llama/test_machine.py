@@ -114,18 +114,18 @@ def test_only_files_with_types_that_are_computed_in_tiles_stay_as_they_are(
 
 @pytest.mark.parametrize("fault", ["", "they crash"])
 def test_llama_cpp_gets_the_choice(source: Path, tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[bool] = []
+    repacks: list[bool] = []
     load = model.api.llama_model_load_from_file
     monkeypatch.setattr(machine, "tile_fault", lambda **_: fault)
     monkeypatch.setattr(
         model.api,
         "llama_model_load_from_file",
-        lambda path, params: (told.append(params.use_extra_bufts), load(path, params))[1],
+        lambda path, params: (repacks.append(params.use_extra_bufts), load(path, params))[1],
     )
     quantise(source, tmp_path / "written.gguf", "Q8_0")
     for path in (source, tmp_path / "written.gguf"):
         LlamaModel(path).close()
-    assert told == [True, not fault]
+    assert repacks == [True, not fault]
 
 
 def test_the_libraries_of_this_process_are_found() -> None:

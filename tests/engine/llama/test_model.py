@@ -31,7 +31,7 @@ MIXTURE = {
 }
 
 
-def test_a_model_tells_what_its_file_says(files: EngineFiles) -> None:
+def test_a_model_reports_what_its_file_says(files: EngineFiles) -> None:
     model = LlamaModel(files.target)
     assert model.metadata("general.name") == "target"
     assert model.metadata("no.such.key") is None

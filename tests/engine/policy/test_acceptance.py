@@ -127,5 +127,5 @@ def test_a_damaged_record_is_rejected(damage: dict[str, object]) -> None:
         ("", "prose"),
     ],
 )
-def test_kinds_of_text_are_told_from_the_request(request_text: str, kind: str) -> None:
+def test_kinds_of_text_are_recognised_from_the_request(request_text: str, kind: str) -> None:
     assert kind_of(request_text) == kind

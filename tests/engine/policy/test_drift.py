@@ -19,7 +19,7 @@ def follow(drift: Drift, alpha: float, rounds: int, *, kind: str = "prose", seed
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.6, 0.9, 0.99])
-def test_a_drafter_that_stays_as_it_is_is_never_told_of(alpha: float) -> None:
+def test_a_drafter_that_stays_as_it_is_is_never_reported(alpha: float) -> None:
     for seed in range(30):
         drift = Drift()
         for part in range(20):
@@ -27,7 +27,7 @@ def test_a_drafter_that_stays_as_it_is_is_never_told_of(alpha: float) -> None:
             assert drift.drops() == []
 
 
-def test_a_large_drop_is_told_once_and_only_for_its_kind_of_text() -> None:
+def test_a_large_drop_is_reported_once_and_only_for_its_kind_of_text() -> None:
     drift = Drift()
     follow(drift, 0.85, 400)
     follow(drift, 0.85, 400, kind="code")

@@ -109,9 +109,9 @@ def test_lookup_is_judged_up_to_its_first_mistake() -> None:
     whole = SamplingParams(min_p=0.0)
     session = conversation(law, law, drafter="hybrid", k=6, ngram_min=1, controller=controller, sampling=whole)
     ask(session, "abc abd abc abd")
-    told = [list(right) for _, outcome in controller.learned for right in outcome.matched.values()]
-    assert any(len(each) > 1 for each in told)
-    assert not any(False in each[:-1] for each in told)
+    matched = [list(right) for _, outcome in controller.learned for right in outcome.matched.values()]
+    assert any(len(each) > 1 for each in matched)
+    assert not any(False in each[:-1] for each in matched)
 
 
 def test_times_and_outcomes_of_a_round_reach_the_controller() -> None:
@@ -226,7 +226,7 @@ def test_the_readers_time_does_not_count_as_drafting(clock: Clock) -> None:
     assert max(outcome.other_ms for _, outcome in controller.learned) < 1
 
 
-def test_a_round_tells_what_was_expected_of_its_draft() -> None:
+def test_a_round_records_what_was_expected_of_its_draft() -> None:
     session = conversation(
         saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", sampling=GREEDY, controller=knowing(0.1, 0.1)
     )
@@ -236,7 +236,7 @@ def test_a_round_tells_what_was_expected_of_its_draft() -> None:
     assert all(event.expected is not None and event.expected > 1.04 for event in drafted)
 
 
-def test_of_emitted_tokens_those_count_that_were_foretold_up_to_the_first_that_was_not() -> None:
+def test_emitted_tokens_count_up_to_the_first_that_was_not_predicted() -> None:
     assert followed([4, 5, 9, 7], (4, 5, 6, 7)) == [True, True, False]
     assert followed([4], (4, 5)) == [True]
     assert followed([4, 5], ()) == []

@@ -146,8 +146,8 @@ def test_ids_of_any_form_stay_where_a_template_takes_them() -> None:
 
 def test_the_text_beside_a_call_is_a_message_of_its_own_if_it_would_be_left_out() -> None:
     source = calling().replace("{{ m.content }}", "{{ m.content if not m.tool_calls }}")
-    told = Message("assistant", "I look.", CALLS[:1])
-    prompt = ChatTemplate(source).render(Prompt([QUESTION, told, RESULTS[0]], TOOLS))
+    answer = Message("assistant", "I look.", CALLS[:1])
+    prompt = ChatTemplate(source).render(Prompt([QUESTION, answer, RESULTS[0]], TOOLS))
     assert prompt == '[u:go][a:I look.][a:<x-1 {"n": 1}>][t:one]'
 
 

@@ -207,7 +207,7 @@ def test_arguments_that_are_no_object_stay_as_they_are() -> None:
     assert template.render(Prompt(messages, TOOLS)) == '"{\\"city\\": " "7" '
 
 
-def test_calls_are_told_as_text_to_a_template_that_knows_tools_and_no_calls() -> None:
+def test_calls_are_given_as_text_to_a_template_that_knows_tools_and_no_calls() -> None:
     text = ChatTemplate("{{ tools | length }}{% for m in messages %}[{{ m.content }}]{% endfor %}").render(
         Prompt(CALLED, TOOLS)
     )

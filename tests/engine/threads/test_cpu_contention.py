@@ -75,7 +75,7 @@ def test_beside_busy_programs_as_many_threads_compute_as_have_a_core_of_their_ow
 
 
 @pytest.mark.parametrize("slow", ["the first ones", "the last ones"])
-def test_of_passes_that_are_told_together_the_last_ones_count(slow: str) -> None:
+def test_of_passes_that_are_reported_together_the_last_ones_count(slow: str) -> None:
     contention = CpuContention(2)
     quiet, slowed = [(1, 10.0, 0.0)] * 16, [(1, 40.0, 0.0)] * 16
     contention.passed(quiet, 1.0, 10.0)
@@ -174,7 +174,7 @@ def test_widths_that_all_threads_have_never_made_are_compared_with_the_nearest_o
     assert contention.settled == 1
 
 
-def test_passes_that_took_no_time_tell_nothing() -> None:
+def test_passes_that_took_no_time_say_nothing() -> None:
     contention = CpuContention(2)
     for turn in range(50):
         contention.passed([(1, 0.0, 0.0)] * 4, turn, 0.0)
@@ -188,11 +188,11 @@ def test_passes_that_took_no_time_tell_nothing() -> None:
         max_size=120,
     ),
 )
-def test_whatever_is_told_there_is_a_count_between_one_and_all(
-    threads: int, told: list[tuple[int, float, float, float, float]]
+def test_whatever_is_reported_there_is_a_count_between_one_and_all(
+    threads: int, passes: list[tuple[int, float, float, float, float]]
 ) -> None:
     contention, now, computed = CpuContention(threads), 0.0, 0.0
-    for width, took, drafted, later, more in told:
+    for width, took, drafted, later, more in passes:
         now, computed = now + later, computed + more
         contention.passed([(width, took, drafted)], now, computed)
         assert {contention.count, contention.settled} <= set(ladder(threads))

@@ -45,17 +45,17 @@ def test_there_is_the_usual_number_of_threads_or_what_was_asked_for(
 
 def contended(pair: Pair) -> list[bool]:
     """Passes in which the threads hardly computed, until others were tried and found better."""
-    told = [pair.threads.passed([(1, 100.0, 0.0)] * 4) for _ in range(4)]
-    return [*told, pair.threads.passed([(1, 10.0, 0.0)] * 12)]
+    changes = [pair.threads.passed([(1, 100.0, 0.0)] * 4) for _ in range(4)]
+    return [*changes, pair.threads.passed([(1, 10.0, 0.0)] * 12)]
 
 
 def test_where_nobody_asked_for_a_number_other_programs_leave_fewer_threads_for_both() -> None:
     pair = Pair((0, 0))
     assert contended(pair) == [False, False, False, False, True], "a trial is no decision"
     assert pair.counts == (7, 7)
-    told = pair.threads.in_force
-    assert told.because == "other programs keep cores busy: 7 of 8 threads compute"
-    assert told.to_json()["threads_because"] == {"threads": told.because}
+    threads = pair.threads.in_force
+    assert threads.because == "other programs keep cores busy: 7 of 8 threads compute"
+    assert threads.to_json()["threads_because"] == {"threads": threads.because}
     assert pair.target.reading_threads == 8
 
 
@@ -127,7 +127,7 @@ def test_threads_show_in_no_logit_of_a_wide_pass_and_of_a_single_one_in_its_last
         np.testing.assert_allclose(single, other_single, atol=0.2)
 
 
-def test_a_change_is_told_and_learned_apart(engine: Engine) -> None:
+def test_a_change_is_reported_and_learned_apart(engine: Engine) -> None:
     engine.use_threads(1, 1)
     session = engine.session(settings=Settings(k=0, max_tokens=12), seed=1)
     answered(session, "What is a cache?")

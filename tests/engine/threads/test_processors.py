@@ -72,7 +72,7 @@ def test_fast_cores_are_those_that_the_system_names(tmp_path: Path, allow) -> No
     assert read_processors(machine(tmp_path, files)) == Processors(6, 2)
 
 
-def test_without_names_fast_cores_are_told_by_capacity(tmp_path: Path, allow) -> None:  # type: ignore[no-untyped-def]
+def test_without_names_fast_cores_are_recognised_by_capacity(tmp_path: Path, allow) -> None:  # type: ignore[no-untyped-def]
     allow(0, 1, 2, 3)
     files = siblings("0", "1", "2", "3") | capacities(cpu0=446, cpu1=446, cpu2=1010, cpu3=1024)
     assert read_processors(machine(tmp_path, files)) == Processors(4, 2)

@@ -70,7 +70,7 @@ def check_loop(model: type[ScriptedModel] = ScriptedModel) -> None:
 
 def ratio_test_on_an_argmax_draft(_: Patch) -> Callable[[], None]:
     """The drafter takes its best token and hands over its q, as if it had drawn from it."""
-    return lambda: check_exact(change=lambda own: replace(own, point=True, told=own.q))
+    return lambda: check_exact(change=lambda own: replace(own, point=True, reported=own.q))
 
 
 def q_from_raw_logits(patch: Patch) -> Callable[[], None]:
@@ -81,7 +81,7 @@ def q_from_raw_logits(patch: Patch) -> Callable[[], None]:
         log_p = raw.log_p[kept] / 0.5
         return Candidates(raw.ids[kept], log_p - np.log(np.exp(log_p).sum()))
 
-    return lambda: check_exact(change=lambda own: replace(own, q=lambda text: sharpened(own.q(text)), told=own.q))
+    return lambda: check_exact(change=lambda own: replace(own, q=lambda text: sharpened(own.q(text)), reported=own.q))
 
 
 def residual_not_renormalised(patch: Patch) -> Callable[[], None]:

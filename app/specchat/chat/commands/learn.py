@@ -46,7 +46,7 @@ def change_learning(options: ChatOptions, action: str) -> str:
     if action == "back":
         return f"{learned.back().name} drafts from the next answer on."
     switched = "on" if learning.is_on else "off"
-    return f"Learning is {switched}: {learned.told()}."
+    return f"Learning is {switched}: {learned.summary()}."
 
 
 LEARN = Command(

@@ -22,7 +22,7 @@ async def _run(_chat: ChatController, ui: FrontEnd, change: tuple[str, bool]) ->
         collections.turn(name, on=on)
         ui.note(f"{name} is {'on' if on else 'off'} from the next answer on.")
     else:
-        ui.note(collections.told())
+        ui.note(collections.summary())
 
 
 STORE = Command(

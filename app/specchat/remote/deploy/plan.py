@@ -79,7 +79,7 @@ def _chosen(tool: ExportTarget, known: Model | None, target: str) -> ServerPlan:
         return ServerPlan(tool, target, Method.LOOKUP, why=f"the catalog knows no draft for it that {tool} can use")
     pair = max(pairs, key=_speedup)
     best = _best_report(pair)
-    why = "of its family, without a published measurement" if best is None else _told(best)
+    why = "of its family, without a published measurement" if best is None else _in_words(best)
     return ServerPlan(tool, target, Method.DRAFT, _name(tool, pair.draft, _DRAFT_FILES), _k(best), _differ(pair), why)
 
 
@@ -102,7 +102,8 @@ def _with_draft(tool: ExportTarget, known: Model | None, target: str, draft: str
 
 def _with_head(tool: ExportTarget, target: str, head: CatalogHead) -> ServerPlan:
     best = _best_report(head)
-    return ServerPlan(tool, target, Method.EAGLE3, head.repository, _k(best), why="" if best is None else _told(best))
+    why = "" if best is None else _in_words(best)
+    return ServerPlan(tool, target, Method.EAGLE3, head.repository, _k(best), why=why)
 
 
 def _known(name: str) -> Model | None:
@@ -157,7 +158,7 @@ def _k(report: Report | None) -> int:
     return 0 if report is None else report.k or 0
 
 
-def _told(report: Report) -> str:
+def _in_words(report: Report) -> str:
     """A report in words."""
     if report.speedup:
         figure = f"{report.speedup:g} × plain"

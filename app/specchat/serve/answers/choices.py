@@ -34,7 +34,7 @@ class ChoicesShape(Shape):
 
     def end(self) -> Iterable[bytes]:
         """The usage, if it was asked for, and the end of the stream."""
-        if self.body.tells_usage:
+        if self.body.sends_usage:
             yield self.chunk([], {"usage": self.usage()} | self.report())
         yield DONE
 
@@ -55,13 +55,13 @@ class ChoicesShape(Shape):
     def chunk(self, choices: list[dict[str, Any]], more: dict[str, Any]) -> bytes:
         """A chunk as an event. Those before the last have an empty usage, if it was asked for."""
         head = self._head(self.chunk_kind) | {"choices": choices}
-        return event(head | ({"usage": None} if self.body.tells_usage else {}) | more)
+        return event(head | ({"usage": None} if self.body.sends_usage else {}) | more)
 
     def progress(self, delta: Delta) -> dict[str, Any]:
         """The figures so far; at the end of a stream without usage, all of them."""
-        if delta.finish is not None and not self.body.tells_usage:
+        if delta.finish is not None and not self.body.sends_usage:
             return self.report()
-        return {"timings": self.figures[0].timings()} if self.body.tells_progress and len(self.figures) == 1 else {}
+        return {"timings": self.figures[0].timings()} if self.body.sends_progress and len(self.figures) == 1 else {}
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}

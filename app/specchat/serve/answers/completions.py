@@ -23,7 +23,7 @@ class CompletionShape(ChoicesShape):
     def __init__(self, body: CompletionRequest, requests: Sequence[Generate], model: str) -> None:
         super().__init__(body, requests, model)
         self._prompts = len(body.prompts)
-        self._tells_tokens = body.tells_tokens
+        self._sends_logprobs = body.sends_logprobs
         self._silent = body.max_tokens == 0
         self._offsets = [0] * len(requests)
 
@@ -59,7 +59,7 @@ class CompletionShape(ChoicesShape):
 
     def _logprobs(self, positions: Sequence[Position], offset: int, *, first: bool) -> Logprobs | None:
         """Four lists over the tokens. With `first`, nothing comes before the first token, so it has no probability."""
-        if not self._tells_tokens:
+        if not self._sends_logprobs:
             return None
         logprobs: Logprobs = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
         for index, position in enumerate(positions):

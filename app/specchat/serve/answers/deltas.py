@@ -114,7 +114,7 @@ class AnswerReader:
         self._format = answer_format
         self._traces = traces
         self._parser = parser_of(request, answer_format, thinking=False)
-        self._releasing = Releasing(request.settings.stop, tells_end=request.echo)
+        self._releasing = Releasing(request.settings.stop, sends_end=request.echo)
         self._scores: tuple[Position, ...] = ()
         self._written = ""
         self._reasoning = ReasoningCounter(answer_format)

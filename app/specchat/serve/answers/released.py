@@ -22,11 +22,11 @@ class Releasing:
     """Takes the texts of an answer's tokens, gives the text that no stop string can cut any more.
 
     A token without text waits for the next one: it may be the mark that ends an answer, which is no part of it. It is
-    sent all the same if the answer `tells_end`.
+    sent all the same if the answer `sends_end`.
     """
 
     stop: tuple[str, ...] = ()
-    tells_end: bool = False
+    sends_end: bool = False
     sent: int = 0
     _held: str = ""
     _waiting: list[tuple[int, str, Position | None]] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Releasing:
         """Gives the rest of an answer that is complete; `whole` is its text, cut where a stop string began."""
         is_cut = len(whole) < self.sent + len(self._held)
         text, self.sent, self._held = whole[self.sent :], len(whole), ""
-        end = len(whole) + (self.tells_end and not is_cut)
+        end = len(whole) + (self.sends_end and not is_cut)
         return Portion(text, self._positions(end, at_the_end=True))
 
     def _certain(self) -> int:

@@ -102,17 +102,17 @@ class Sampling(Wire):
         return secrets.randbits(32) if self.seed in (None, -1) else (self.seed or 0) % SEEDS
 
     @property
-    def tells_rounds(self) -> bool:
+    def sends_rounds(self) -> bool:
         """True if every round is to be sent."""
         return self.specchat is not None and self.specchat.rounds
 
     @property
-    def tells_usage(self) -> bool:
+    def sends_usage(self) -> bool:
         """True if a stream ends with a chunk that has the usage."""
         return False
 
     @property
-    def tells_progress(self) -> bool:
+    def sends_progress(self) -> bool:
         """True if each chunk of a stream has the figures so far."""
         return False
 
@@ -176,12 +176,12 @@ class OpenaiSampling(Sampling):
         return checked_stops([self.stop] if isinstance(self.stop, str) else self.stop or (), "stop")
 
     @property
-    def tells_usage(self) -> bool:
+    def sends_usage(self) -> bool:
         """True if a stream ends with a chunk that has the usage."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
 
     @property
-    def tells_progress(self) -> bool:
+    def sends_progress(self) -> bool:
         """True if each chunk of a stream has the figures so far."""
         return bool(self.timings_per_token)
 

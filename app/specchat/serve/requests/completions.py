@@ -37,7 +37,7 @@ class CompletionRequest(OpenaiSampling):
         return [each if isinstance(each, str) else _ids(each) for each in prompt if not isinstance(each, int)]
 
     @property
-    def tells_tokens(self) -> bool:
+    def sends_logprobs(self) -> bool:
         """True if the log-probabilities of tokens are sent."""
         return self.logprobs is not None
 

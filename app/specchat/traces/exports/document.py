@@ -44,7 +44,7 @@ def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:
     transcript: list[SaidMessage] = []
     for trace in traces:
         messages = trace.start["messages"]
-        sent = [_told(message) for message in messages]
+        sent = [_role_and_content(message) for message in messages]
         goes_on = len(transcript) <= len(sent) and all(
             message.get("tool_calls") or known[:2] == turn
             for known, turn, message in zip(transcript, sent, messages, strict=False)
@@ -57,7 +57,7 @@ def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:
     return transcript
 
 
-def _told(message: Mapping[str, Any]) -> tuple[str, str]:
+def _role_and_content(message: Mapping[str, Any]) -> tuple[str, str]:
     """Role and content of a message in a trace, which may come from anyone."""
     try:
         role, content = with_calls(Message.of(message))

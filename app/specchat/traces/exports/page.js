@@ -99,7 +99,8 @@ if (typeof document !== "undefined") (() => {
     } else {
       element("ribbon").scrollTop = 0;
     }
-    element("told").textContent = last ? Player.told(turn.rounds[shown - 1], shown - 1, spans.length) : "before the first round";
+    const summary = last && Player.roundSummary(turn.rounds[shown - 1], shown - 1, spans.length);
+    element("round-summary").textContent = summary || "before the first round";
     element("ending").hidden = shown < spans.length || !element("ending").textContent;
     drawFigures(Player.figures(sums, shown));
   }

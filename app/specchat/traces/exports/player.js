@@ -98,7 +98,7 @@ const Player = (() => {
   const seconds = (value, length) => value.toFixed(length < 10 ? 2 : 1);
 
   // A round in words, for the line under the ribbon and for those who cannot see it.
-  function told(round, index, count) {
+  function roundSummary(round, index, count) {
     const [draft, verify, back, other] = round.ms;
     const times = [`draft ${number(draft, 1)}`, `verify ${number(verify, 1)}`];
     if (back >= 0.05) times.push(`going back ${number(back, 1)}`);
@@ -110,7 +110,7 @@ const Player = (() => {
 
   return {
     SPEEDS, totals, figures, duration, due, at, easySpeed, position, stopped, played, paused, sought, atSpeed,
-    runs, number, percent, speedText, factor, seconds, told,
+    runs, number, percent, speedText, factor, seconds, roundSummary,
   };
 })();
 

@@ -128,7 +128,7 @@ class HubPane(Pane[FoundRepository | RepositoryModel]):
             self._verdicts[chosen.name] = Judged(role, verdict, beside)
             if role == "target" and verdict.fits:
                 self._target = chosen
-            self.tell()
+            self.show_details()
             self.say("")
 
         self.ask(

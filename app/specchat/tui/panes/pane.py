@@ -100,7 +100,7 @@ class Pane(Vertical, Generic[T]):
     def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
         """Show the details of the row."""
         message.stop()
-        self.tell()
+        self.show_details()
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         """Choose the row that was clicked."""
@@ -122,7 +122,7 @@ class Pane(Vertical, Generic[T]):
         """Move in the list. The keyboard stays in the field."""
         self.listing.move(how)
 
-    def tell(self) -> None:
+    def show_details(self) -> None:
         """Show the details of the chosen row."""
         chosen = self.listing.chosen
         self.query_one(".facts", Static).update(Content("") if chosen is None else self.about(chosen))
@@ -130,7 +130,7 @@ class Pane(Vertical, Generic[T]):
     def show(self, items: Sequence[T], place: int | None = None) -> None:
         """Show other rows."""
         self.listing.show(items, place)
-        self.tell()
+        self.show_details()
 
     def say(self, text: str, *, calm: bool = False) -> None:
         """Show a message. A `calm` one is less prominent."""
@@ -155,9 +155,9 @@ class Pane(Vertical, Generic[T]):
 
         task = self.run_worker(work, thread=True, exclusive=True, group="asked", exit_on_error=True)
 
-    def _hand_over(self, tell: Callable[[], object], task: object) -> None:
+    def _hand_over(self, action: Callable[[], object], task: object) -> None:
         def now() -> None:
             if self.is_attached and not getattr(task, "is_cancelled", False):
-                tell()
+                action()
 
         self.call_later(now)

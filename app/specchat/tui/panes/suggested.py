@@ -103,7 +103,7 @@ class SuggestedPane(Pane[Suggestion]):
 
         def know(verdict: PairVerdict) -> None:
             self._verdicts[chosen.title] = verdict
-            self.tell()
+            self.show_details()
             self.say("")
 
         self.ask(f"reading the header of {chosen.title} …", find, know)

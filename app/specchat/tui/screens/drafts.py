@@ -86,7 +86,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
     def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
         """Show the details of the row."""
         message.stop()
-        self._tell()
+        self._show_details()
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         """Choose the row that was clicked."""
@@ -143,7 +143,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             number = f"{self._waiting.index(step.draft) + 1} of {len(self._waiting)}"
             self._say(f"timing {name}, {number}; the chat's models are unloaded meanwhile · Esc stops")
             self.query_one(Listing).show([*self.query_one(Listing).items])
-            self._tell()
+            self._show_details()
 
     def _end_timing(self) -> None:
         drafts, self._waiting = self._waiting, []
@@ -209,7 +209,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             return "not timed"
         return "" if speedup is None else f"{speedup:.2f} × {_MEASURED}"
 
-    def _tell(self) -> None:
+    def _show_details(self) -> None:
         chosen = self.query_one(Listing).chosen
         if chosen is None:
             text = Content("The target answers alone, or with prompt lookup, which needs no draft model.")

@@ -180,7 +180,7 @@ class ReplayScreen(PlayingScreen):
         figures = played.figures()
         self.query_one(Dashboard).show(figures)
         self.query_one(DashboardRow).show(figures)
-        self.query_one(DeckBar).tell(f"round {played.count} of {len(played.trace.rounds)}")
+        self.query_one(DeckBar).show_note(f"round {played.count} of {len(played.trace.rounds)}")
 
     def action_turn(self, steps: int) -> None:
         """Play another turn of the trace."""

@@ -134,7 +134,7 @@ class DeckBar(Static):
         """Play another replay."""
         self._turn(deck.toggled(monotonic()))
 
-    def tell(self, text: str) -> None:
+    def show_note(self, text: str) -> None:
         """Show this text after the controls."""
         self._note = text
         self._draw()

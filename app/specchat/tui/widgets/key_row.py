@@ -19,13 +19,13 @@ class OfferedKey(NamedTuple):
 
     key: str
     shown: str
-    told: str
+    description: str
     enabled: bool = True
 
     @property
     def width(self) -> int:
         """In cells."""
-        return cell_len(f"{self.shown} {self.told}")
+        return cell_len(f"{self.shown} {self.description}")
 
 
 def fitting(keys: list[OfferedKey], width: int) -> list[OfferedKey]:
@@ -72,7 +72,7 @@ class KeyRow(Widget, can_focus=False):
             parts += [" "] if parts else []
             parts += [
                 (key.shown, f"{dim}bold $footer-key-foreground"),
-                (f" {key.told}", f"{dim}$footer-description-foreground"),
+                (f" {key.description}", f"{dim}$footer-description-foreground"),
             ]
         return Content.assemble(*parts)
 

@@ -172,7 +172,7 @@ class LoadKnobs(Vertical):
         """Shows what was loaded and forgets what was considered."""
         self._chat, self._wanted = chat, chat.load
         self._draw()
-        self.tell("")
+        self.show_memory("")
 
     def take_threads(self, options: LoadOptions) -> None:
         """Other threads apply now; what else is considered stays."""
@@ -180,7 +180,7 @@ class LoadKnobs(Vertical):
         self._wanted = with_threads(self._wanted, options)
         self._draw()
 
-    def tell(self, memory: Content | str) -> None:
+    def show_memory(self, memory: Content | str) -> None:
         """Shows the memory that the options take."""
         self.query_one("#memory", Static).update(memory)
 

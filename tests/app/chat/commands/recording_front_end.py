@@ -28,12 +28,12 @@ def every_command() -> Iterator[tuple[str, Invocation[Any]]]:
 
 
 class RecordingFrontEnd:
-    """A chat whose pair is loaded; `told` has the notes and notices, `shown` the pages."""
+    """A chat whose pair is loaded; `notes` has the notes and notices, `shown` the pages."""
 
     def __init__(self) -> None:
         self.chat = ChatController(ChatSession(chat_options()), Archive(sessions_db(), lambda _: None))
         self.chat.session.ready(LOADED)
-        self.told: list[str] = []
+        self.notes: list[str] = []
         self.shown: list[tuple[object, ...]] = []
         self.filled: list[str] = []
 
@@ -43,13 +43,13 @@ class RecordingFrontEnd:
             given = parse(command, self.chat.sources())
             assert given is not None
             await given.run(self.chat, self)
-        return self.told[-1] if self.told else ""
+        return self.notes[-1] if self.notes else ""
 
     def note(self, text: str, *, passing: bool = False) -> None:
-        self.told.append(text)
+        self.notes.append(text)
 
     def notice(self, text: str, *, failure: bool = False) -> None:
-        self.told.append(text)
+        self.notes.append(text)
 
     async def show(self, page: str, *arguments: Any) -> None:
         self.shown.append((page, *arguments))
@@ -58,7 +58,7 @@ class RecordingFrontEnd:
         await work
 
     async def confirm(self, path: Path, then: Callable[[], Awaitable[None]]) -> None:
-        self.told.append(f"replace {path}?")
+        self.notes.append(f"replace {path}?")
 
     def fill(self, text: str, name: str) -> None:
         self.filled.append(text)

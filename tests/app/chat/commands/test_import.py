@@ -23,8 +23,8 @@ def titles() -> list[str]:
 
 async def test_an_export_is_imported_once_and_the_line_says_so(tmp_path: Path) -> None:
     sample = SAMPLES / "conversations.json"
-    told = await RecordingFrontEnd().give(f"/import {sample}")
-    assert told.startswith(f"{sample.name}: 1 imported")
+    note = await RecordingFrontEnd().give(f"/import {sample}")
+    assert note.startswith(f"{sample.name}: 1 imported")
     assert titles() == ["Rounds and drafts"]
     assert f"{sample.name}: 0 imported" in await RecordingFrontEnd().give(f"/import {sample}")
     assert titles() == ["Rounds and drafts"]
@@ -34,8 +34,8 @@ async def test_what_became_of_all_exports_in_a_folder_is_added_up(tmp_path: Path
     for name in ("conversations.json", "1726000000000.conversation.json"):
         (tmp_path / name).write_bytes((SAMPLES / name).read_bytes())
     (tmp_path / "conversations-1.json").write_text('[{"mapping": {}}, {"mapping": 3}]')
-    told = await RecordingFrontEnd().give(f"/import {tmp_path}")
-    assert told == f"{tmp_path.name}: 2 imported, 2 empty, 1 unreadable from 3 files. Ctrl+O or /sessions lists them"
+    note = await RecordingFrontEnd().give(f"/import {tmp_path}")
+    assert note == f"{tmp_path.name}: 2 imported, 2 empty, 1 unreadable from 3 files. Ctrl+O or /sessions lists them"
 
 
 @pytest.mark.parametrize(("content", "why"), [(None, "there is no"), ("{}", "no export")])
@@ -43,9 +43,9 @@ async def test_what_cannot_be_imported_is_one_line_too(tmp_path: Path, content: 
     file = tmp_path / "conversations.json"
     if content is not None:
         file.write_text(content)
-    told = await RecordingFrontEnd().give(f"/import {file}")
-    assert why in told
-    assert "\n" not in told
+    note = await RecordingFrontEnd().give(f"/import {file}")
+    assert why in note
+    assert "\n" not in note
     assert titles() == []
 
 

@@ -10,7 +10,7 @@ from specchat.bench.exports import ExportTarget
 from specchat.remote.deploy.commands import Where, command
 from specchat.remote.deploy.plan import Method, ServerPlan, plan
 from specchat_assets import builtin_pair
-from support.llama_servers import free_port, is_built, started, told
+from support.llama_servers import free_port, is_built, json_at, started
 
 HERE = Where("127.0.0.1", 8000)
 
@@ -19,7 +19,7 @@ def speculative_config(words: list[str]) -> Any:
     return json.loads(words[words.index("--speculative-config") + 1])
 
 
-def test_vllm_gets_its_drafts_as_json_and_is_asked_to_tell_its_rounds() -> None:
+def test_vllm_gets_its_drafts_as_json_and_is_asked_to_report_its_rounds() -> None:
     words = command(plan(ExportTarget.VLLM, "llama-3.1-8b"), Where("127.0.0.1", 8000, gpus=2, n_ctx=4096))
     assert words[:3] == ["vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct"]
     assert words[words.index("--tensor-parallel-size") + 1] == "2"
@@ -49,7 +49,7 @@ def test_vllm_knows_each_method_by_its_name(model: str, draft: str | None, confi
     assert speculative_config(command(plan(ExportTarget.VLLM, model, draft), HERE)) == config
 
 
-def test_vllm_draws_from_what_both_vocabularies_have_and_has_nothing_to_tell_without_drafts() -> None:
+def test_vllm_draws_from_what_both_vocabularies_have_and_has_nothing_to_report_without_drafts() -> None:
     assert speculative_config(command(plan(ExportTarget.VLLM, "qwen2.5-7b"), HERE))["use_heterogeneous_vocab"] is True
     assert command(plan(ExportTarget.VLLM, "qwen3-8b", "none"), HERE) == [
         *("vllm", "serve", "Qwen/Qwen3-8B", "--host", "127.0.0.1", "--port", "8000")
@@ -83,4 +83,4 @@ def test_a_real_llama_server_starts_with_the_command(draft: str, tmp_path: Path)
     planned = plan(ExportTarget.LLAMA_SERVER, str(target), str(small) if draft == "model" else draft, 3)
     where = Where("127.0.0.1", free_port(), gpus=0, n_ctx=512)
     with started(command(planned, where)[1:], where.port, tmp_path / "log") as url:
-        assert told(f"{url}/slots")[0]["speculative"] is (draft != "none")
+        assert json_at(f"{url}/slots")[0]["speculative"] is (draft != "none")

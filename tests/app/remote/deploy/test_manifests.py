@@ -28,18 +28,18 @@ def deployment(planned: ServerPlan, where: Where = TWO) -> tuple[Any, Any]:
 @pytest.mark.parametrize("planned", PLANS)
 def test_containers_run_the_same_command_with_a_key(planned: ServerPlan) -> None:
     words = command(planned, Where("0.0.0.0", 8123, gpus=2))
-    told = service(planned)
-    assert [*told["entrypoint"], *told["command"][:-2]][1:] == words[1:]
-    assert told["command"][-2:] == ["--api-key", "${SPECCHAT_API_KEY:?set it to the key that clients have to give}"]
+    composed = service(planned)
+    assert [*composed["entrypoint"], *composed["command"][:-2]][1:] == words[1:]
+    assert composed["command"][-2:] == ["--api-key", "${SPECCHAT_API_KEY:?set it to the key that clients have to give}"]
     container = deployment(planned)[0]["spec"]["template"]["spec"]["containers"][0]
     assert [*container["command"], *container["args"][:-2]][1:] == words[1:]
     assert container["args"][-2:] == ["--api-key", "$(SPECCHAT_API_KEY)"]
 
 
 def test_a_compose_file_opens_the_port_for_this_machine_only() -> None:
-    told = service(PLANS[0])
-    assert told["ports"] == ["127.0.0.1:8123:8123"]
-    (device,) = told["deploy"]["resources"]["reservations"]["devices"]
+    composed = service(PLANS[0])
+    assert composed["ports"] == ["127.0.0.1:8123:8123"]
+    (device,) = composed["deploy"]["resources"]["reservations"]["devices"]
     assert (device["driver"], device["count"], device["capabilities"]) == ("nvidia", 2, ["gpu"])
 
 
@@ -52,9 +52,9 @@ def test_without_gpus_none_are_reserved() -> None:
 
 
 def test_files_are_mounted_where_the_command_names_them() -> None:
-    told = service(FILES)
-    assert told["volumes"][1:] == ["/data/a.gguf:/models/a.gguf:ro", "/other/b.gguf:/models/b.gguf:ro"]
-    assert {"/models/a.gguf", "/models/b.gguf"} <= set(told["command"])
+    composed = service(FILES)
+    assert composed["volumes"][1:] == ["/data/a.gguf:/models/a.gguf:ro", "/other/b.gguf:/models/b.gguf:ro"]
+    assert {"/models/a.gguf", "/models/b.gguf"} <= set(composed["command"])
     spec = deployment(FILES)[0]["spec"]["template"]["spec"]
     assert {"name": "models", "persistentVolumeClaim": {"claimName": "models", "readOnly": True}} in spec["volumes"]
 
@@ -70,5 +70,5 @@ def test_a_manifest_has_a_deployment_and_a_service_that_finds_it() -> None:
 
 
 def test_names_that_yaml_would_read_as_something_else_stay_texts() -> None:
-    told = service(ServerPlan(ExportTarget.VLLM, 'o: "rg"/#x', PLANS[0].method, "yes", 3))
-    assert told["command"][0] == 'o: "rg"/#x'
+    composed = service(ServerPlan(ExportTarget.VLLM, 'o: "rg"/#x', PLANS[0].method, "yes", 3))
+    assert composed["command"][0] == 'o: "rg"/#x'

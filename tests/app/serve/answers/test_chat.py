@@ -30,7 +30,7 @@ def test_an_answer_has_its_text_its_usage_and_the_models_name(client: openai.Ope
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.usage.total_tokens) == (3, 5, 8)
 
 
-def test_an_answer_tells_what_drafts_did_in_the_words_of_llama_cpp_and_vllm(http: httpx2.Client) -> None:
+def test_an_answer_reports_what_drafts_did_in_the_words_of_llama_cpp_and_vllm(http: httpx2.Client) -> None:
     answer = http.post("/v1/chat/completions", json=ASKED).json()
     timings = answer["timings"]
     assert (timings["draft_n"], timings["draft_n_accepted"]) == (4, 2)
@@ -73,20 +73,20 @@ def test_a_stream_has_a_chunk_for_each_round_and_then_the_usage(client: openai.O
     assert chunks[-1].model_extra["metrics"]["speculative_decoding"]["per_step_drafted"] == [4]
 
 
-def test_a_stream_without_usage_tells_the_figures_with_its_last_chunk_or_with_every_one(http: httpx2.Client) -> None:
-    told = events(http.post("/v1/chat/completions", json=ASKED | {"stream": True}))
-    assert told[-1]["choices"][0]["finish_reason"] == "stop"
-    assert told[-1]["timings"]["draft_n_accepted"] == 2
-    assert all("timings" not in chunk and "usage" not in chunk for chunk in told[:-1])
-    told = events(http.post("/v1/chat/completions", json=ASKED | {"stream": True, "timings_per_token": True}))
-    assert [chunk["timings"]["predicted_n"] for chunk in told] == [0, 1, 4, 5, 5]
+def test_a_stream_without_usage_sends_the_figures_with_its_last_chunk_or_with_every_one(http: httpx2.Client) -> None:
+    chunks = events(http.post("/v1/chat/completions", json=ASKED | {"stream": True}))
+    assert chunks[-1]["choices"][0]["finish_reason"] == "stop"
+    assert chunks[-1]["timings"]["draft_n_accepted"] == 2
+    assert all("timings" not in chunk and "usage" not in chunk for chunk in chunks[:-1])
+    chunks = events(http.post("/v1/chat/completions", json=ASKED | {"stream": True, "timings_per_token": True}))
+    assert [chunk["timings"]["predicted_n"] for chunk in chunks] == [0, 1, 4, 5, 5]
 
 
-def test_every_round_is_told_to_whoever_asks_as_a_trace_without_paths(http: httpx2.Client) -> None:
+def test_every_round_is_sent_to_whoever_asks_as_a_trace_without_paths(http: httpx2.Client) -> None:
     asked = ASKED | {"specchat": {"rounds": True}}
     whole = http.post("/v1/chat/completions", json=asked)
-    told = events(http.post("/v1/chat/completions", json=asked | {"stream": True}))
-    streamed = [line for chunk in told for line in chunk.get("specchat", {}).get("trace", [])]
+    chunks = events(http.post("/v1/chat/completions", json=asked | {"stream": True}))
+    streamed = [line for chunk in chunks for line in chunk.get("specchat", {}).get("trace", [])]
     for trace in (whole.json()["specchat"]["trace"], streamed):
         assert [line["type"] for line in trace] == ["start", "round", "round", "round", "end"]
         assert [token["outcome"] for token in trace[2]["drafted"]] == ["accepted", "accepted", "rejected", "discarded"]
@@ -117,11 +117,11 @@ def test_log_probabilities_go_with_the_text_and_leave_out_the_end(client: openai
     assert [token.token for token in logprobs.content[0].top_logprobs] == ["other0", "other1"]
     assert [bytes(token.bytes or ()) for token in logprobs.content] == [b"Hel", b"lo", b" wor", b"ld"]
     chunks = client.chat.completions.create(**ASKED, logprobs=True, top_logprobs=2, stream=True)
-    told = [choice.logprobs.content or [] for chunk in chunks for choice in chunk.choices if choice.logprobs]
-    assert [token.token for tokens in told for token in tokens] == ["Hel", "lo", " wor", "ld"]
+    logprobs = [choice.logprobs.content or [] for chunk in chunks for choice in chunk.choices if choice.logprobs]
+    assert [token.token for tokens in logprobs for token in tokens] == ["Hel", "lo", " wor", "ld"]
 
 
-def test_a_prediction_tells_how_much_of_it_was_used(client: openai.OpenAI, engine: ScriptedEngine) -> None:
+def test_an_answer_reports_how_much_of_its_prediction_was_used(client: openai.OpenAI, engine: ScriptedEngine) -> None:
     engine.scripts = [
         Script([made_round(0, ("a", "b", "c"), "d", wrong=1, source="lookup"), made_round(1, ("x",), "", wrong=1)])
     ]
@@ -134,7 +134,7 @@ def test_a_prediction_tells_how_much_of_it_was_used(client: openai.OpenAI, engin
     assert answer.usage.completion_tokens_details.rejected_prediction_tokens == 1
 
 
-def test_a_limit_is_told_as_the_reason(client: openai.OpenAI, engine: ScriptedEngine) -> None:
+def test_a_limit_is_reported_as_the_reason(client: openai.OpenAI, engine: ScriptedEngine) -> None:
     for reason in ("length", "context"):
         engine.scripts = [Script([made_round(0, (), "cut")], reason=reason)]
         assert client.chat.completions.create(**ASKED).choices[0].finish_reason == "length"

@@ -30,7 +30,7 @@ def test_a_message_is_answered(claude: anthropic.Anthropic, engine: ScriptedEngi
     assert request.settings.max_tokens == 9
 
 
-def test_a_stream_tells_how_the_message_grows(claude: anthropic.Anthropic) -> None:
+def test_a_stream_shows_how_the_message_grows(claude: anthropic.Anthropic) -> None:
     with claude.messages.stream(**ASKED) as stream:
         texts = list(stream.text_stream)
         final = stream.get_final_message()
@@ -55,7 +55,7 @@ def test_a_stop_sequence_is_named(claude: anthropic.Anthropic, engine: ScriptedE
     assert getattr(answer.content[0], "text", "") == "one "
 
 
-def test_a_limit_is_told_as_the_reason(claude: anthropic.Anthropic, engine: ScriptedEngine) -> None:
+def test_a_limit_is_reported_as_the_reason(claude: anthropic.Anthropic, engine: ScriptedEngine) -> None:
     engine.scripts = [Script([made_round(0, (), "cut")], reason="length")]
     assert claude.messages.create(**ASKED).stop_reason == "max_tokens"
 

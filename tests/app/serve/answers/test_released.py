@@ -42,34 +42,34 @@ def test_what_was_sent_is_the_answer_however_it_is_cut_into_rounds(
 
 
 @given(st.lists(st.lists(LETTERS)))
-def test_each_token_with_a_text_is_told_once_and_in_order(rounds: list[list[str]]) -> None:
+def test_each_token_with_a_text_is_sent_once_and_in_order(rounds: list[list[str]]) -> None:
     releasing = Releasing(("cab",))
     texts = [text for each in rounds for text in each]
     whole, _ = cut("".join(texts), ("cab",))
-    told = [position for each in rounds for position in fed(releasing, *each).positions]
-    told += releasing.finish(whole).positions
+    positions = [position for each in rounds for position in fed(releasing, *each).positions]
+    positions += releasing.finish(whole).positions
     expected, place = [], 0
     for text in texts:
         if place < len(whole):
             expected.append(text)
         place += len(text)
-    assert [position.token.text for position in told] == expected
+    assert [position.token.text for position in positions] == expected
 
 
-def test_a_token_that_ends_the_answer_is_not_told() -> None:
+def test_a_token_that_ends_the_answer_is_not_sent() -> None:
     releasing = Releasing()
     assert [position.token.text for position in fed(releasing, "a", "").positions] == ["a"]
     assert releasing.finish("a").positions == ()
 
 
-def test_it_is_told_where_the_end_is_to_be_told_unless_a_stop_string_cut_it_off() -> None:
+def test_it_is_sent_where_the_end_is_to_be_sent_unless_a_stop_string_cut_it_off() -> None:
     for whole, expected in (("ab", ["b", ""]), ("a", [])):
-        releasing = Releasing(("b",), tells_end=True)
+        releasing = Releasing(("b",), sends_end=True)
         fed(releasing, "a", "b", "")
         assert [position.token.text for position in releasing.finish(whole).positions] == expected
 
 
-def test_a_token_of_an_unfinished_character_is_told_with_the_rest_of_it() -> None:
+def test_a_token_of_an_unfinished_character_is_sent_with_the_rest_of_it() -> None:
     releasing = Releasing()
     assert fed(releasing, "").positions == ()
     assert [position.token.text for position in fed(releasing, "é").positions] == ["", "é"]

@@ -27,7 +27,7 @@ def test_a_text_is_answered(client: openai.OpenAI, engine: ScriptedEngine) -> No
     assert request.settings.max_tokens == 9
 
 
-def test_a_stream_tells_how_the_response_grows(client: openai.OpenAI) -> None:
+def test_a_stream_shows_how_the_response_grows(client: openai.OpenAI) -> None:
     with client.responses.stream(model="m", input="hi") as stream:
         events = list(stream)
         final = stream.get_final_response()

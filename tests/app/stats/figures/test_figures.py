@@ -28,7 +28,7 @@ def answer(speedup: float | None = 1.3, verifier: str = "coupled") -> TurnView:
     return TurnView(summary, 4, "fixed", break_even(summary.total, speedup), verifier=verifier)
 
 
-def told(figure: Figure, of: TurnView | None = None) -> str:
+def explained(figure: Figure, of: TurnView | None = None) -> str:
     return " ".join(figure.explanation(of or answer()).paragraphs)
 
 
@@ -51,19 +51,19 @@ def test_every_figure_is_found_by_its_words_and_leads_to_a_section_of_a_page_tha
 
 
 def test_alpha_is_counted_judged_and_told_apart_from_the_rate() -> None:
-    text = told(ALPHA)
+    text = explained(ALPHA)
     assert "Of 60 drafted tokens that were compared with the target, 50 were accepted: 83 %." in text
     assert "a draft of 4 tokens gives 3.6 tokens a pass" in text
     assert f"Break-even here is {answer().break_even.needed:.2f}, so drafting gained 30 %." in text  # type: ignore[union-attr]
     assert "50/80 = 62 % accepted" in text
-    assert "so drafting cost 20 %." in told(ALPHA, answer(0.8))
-    assert "drafting gained about as much as it cost" in told(ALPHA, answer(1.0))
+    assert "so drafting cost 20 %." in explained(ALPHA, answer(0.8))
+    assert "drafting gained about as much as it cost" in explained(ALPHA, answer(1.0))
 
 
 def test_the_speed_up_says_what_was_saved() -> None:
-    assert "So drafting saved 23 ms: the answer was 30 % faster." in told(SPEEDUP)
-    assert "So drafting cost 16 ms: the answer was 20 % slower." in told(SPEEDUP, answer(0.8))
-    assert "80 in all. Drafting saved 50 of them." in told(SO_FAR)
+    assert "So drafting saved 23 ms: the answer was 30 % faster." in explained(SPEEDUP)
+    assert "So drafting cost 16 ms: the answer was 20 % slower." in explained(SPEEDUP, answer(0.8))
+    assert "80 in all. Drafting saved 50 of them." in explained(SO_FAR)
 
 
 def test_the_memory_bound_speed_up_counts_the_weights_of_the_draft_models_passes() -> None:
@@ -71,13 +71,13 @@ def test_the_memory_bound_speed_up_counts_the_weights_of_the_draft_models_passes
     bound = 80 / 30 / (40 / 30 * 0.1 + 1)
     known = replace(answer(), memory=MemoryUse(1000, 100, 0, 0, 0))
     assert MEMORY_BOUND.value(known) == f"{bound:.2f} ×"
-    assert f"would give {bound:.2f} × plain" in told(MEMORY_BOUND, known)
+    assert f"would give {bound:.2f} × plain" in explained(MEMORY_BOUND, known)
     assert MEMORY_BOUND.value(replace(known, memory=MemoryUse(1000, 0))) == ""
     assert MEMORY_BOUND.value(TurnView()) == ""
 
 
 def test_each_source_has_its_own_alpha() -> None:
-    text = told(SOURCES)
+    text = explained(SOURCES)
     assert "model: 10 of 40 drafted tokens accepted, α 0.50." in text
     assert "lookup: 40 of 40 drafted tokens accepted, α 1.00." in text
 
@@ -87,7 +87,7 @@ def test_every_verifier_is_explained_and_only_the_lossy_one_is_called_so(verifie
     explanation = VERIFIER.explanation(answer(verifier=verifier))
     assert explanation.value == verifier
     assert len(explanation.paragraphs) > 1
-    assert ("lossy" in told(VERIFIER, answer(verifier=verifier))) is (verifier == "typical")
+    assert ("lossy" in explained(VERIFIER, answer(verifier=verifier))) is (verifier == "typical")
 
 
 TWO_ROUNDS = [made_round(4, 1, ms=(0.5, 2.0, 0.5)), made_round(4, 4, source="lookup", ms=(0.5, 2.0, 0.5))]

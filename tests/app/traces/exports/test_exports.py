@@ -185,11 +185,11 @@ def _after_a_call() -> list[Trace]:
     ]
 
 
-def test_calls_and_their_results_are_told_once() -> None:
+def test_calls_and_their_results_appear_once() -> None:
     traces = _after_a_call()
-    told = conversation(traces)
-    assert [role for role, _, _ in told] == ["user", "assistant", "result of calculate", "assistant"]
-    page = markdown(Document("Sums", tuple(told), tuple(traces)))
+    messages = conversation(traces)
+    assert [role for role, _, _ in messages] == ["user", "assistant", "result of calculate", "assistant"]
+    page = markdown(Document("Sums", tuple(messages), tuple(traces)))
     assert "Let me see.\n\nCalls `calculate` with:\n\n```json\n" in page
     assert "## Result of calculate\n\n```text\n42\n```" in page
     assert page.count("What is 6 \\* 7?") + page.count("What is 6 * 7?") == 1

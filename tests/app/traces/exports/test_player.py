@@ -85,10 +85,10 @@ def test_a_short_turn_is_slowed_down_so_that_it_can_be_followed() -> None:
     assert run(f"{[*speeds]}.map(Player.easySpeed)") == [*speeds.values()]
 
 
-def test_a_round_is_told_in_words() -> None:
-    told = run("rounds.map((round, index) => Player.told(round, index, rounds.length))", sample_trace())
-    assert told[0] == ("round 1 of 4 · nothing drafted · k 0 (fixed) · 3.5 ms: draft 1.0, verify 2.0, other 0.5")
-    assert told[2].startswith("round 3 of 4 · drafted by model, 1 of 3 accepted · k 3 (fixed)")
+def test_a_round_is_described_in_words() -> None:
+    summaries = run("rounds.map((round, index) => Player.roundSummary(round, index, rounds.length))", sample_trace())
+    assert summaries[0] == ("round 1 of 4 · nothing drafted · k 0 (fixed) · 3.5 ms: draft 1.0, verify 2.0, other 0.5")
+    assert summaries[2].startswith("round 3 of 4 · drafted by model, 1 of 3 accepted · k 3 (fixed)")
 
 
 def test_a_ribbon_word_falls_into_runs_of_one_glyph_and_missing_numbers_are_dashes() -> None:

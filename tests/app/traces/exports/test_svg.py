@@ -72,7 +72,7 @@ def test_wide_characters_take_two_cells_and_inner_spaces_stay() -> None:
     assert f'textLength="{7 * 8.4:.1f}" lengthAdjust="spacingAndGlyphs">漢字\u00a0\u00a0a<' in shown
 
 
-def test_the_end_of_an_answer_that_did_not_end_by_itself_is_told() -> None:
+def test_the_end_of_an_answer_that_did_not_end_by_itself_is_shown() -> None:
     assert any(text.startswith("stopped · 8 tokens") for _, text in texts(picture(sample_trace(reason="cancelled"))))
     assert any(text.startswith("recording cut short") for _, text in texts(picture(sample_trace(ended=False))))
 

@@ -117,7 +117,7 @@ async def test_speeds_that_were_measured_on_a_busy_machine_say_so_and_fit() -> N
         assert window.query_one("#last").region.bottom < window.query_one("#panel").region.bottom <= 24
 
 
-async def test_a_cpu_on_which_no_draft_gains_is_told_so_and_what_does() -> None:
+async def test_the_first_run_says_that_no_draft_gains_on_this_cpu_and_what_does() -> None:
     there = ComputeDevice(Machine((DeviceMemory("CPU", "cpu", 25 * 10**9, 25 * 10**9),)), 2, 25e9)
     known = suggestions(there, {})
     fitting = Fitting(there.words, few(known), note(there, known))

@@ -37,7 +37,7 @@ def rows(pilot: Chat) -> list[str]:
     return [str(option.prompt).split("  ")[0] for option in pilot.app.screen.query_one(OptionList).options]
 
 
-def told(pilot: Chat) -> str:
+def subtitle(pilot: Chat) -> str:
     return str(pilot.app.screen.query_one("#panel").border_subtitle)
 
 
@@ -60,7 +60,7 @@ async def test_changes_by_another_application_appear_and_the_choice_stays() -> N
             begun(other, "three")
             await until(pilot, ["three", "two", "one"])
         assert pilot.app.screen.query_one(OptionList).highlighted == 2
-        assert told(pilot) == "3, changed by another specchat"
+        assert subtitle(pilot) == "3, changed by another specchat"
 
 
 async def test_changes_repeat_the_search_but_not_while_a_title_is_edited() -> None:
@@ -89,7 +89,7 @@ async def test_a_new_title_replaces_the_old_one_and_is_not_reported_as_anothers_
         await pilot.press("f2", "end", "!", "enter")
         await until(pilot, ["Who?!"])
         await pilot.pause(0.3)
-        assert told(pilot) == "1"
+        assert subtitle(pilot) == "1"
         await pilot.press("f2", *"People", "enter")
         await until(pilot, ["People"])
 

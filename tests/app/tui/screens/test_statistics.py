@@ -78,8 +78,12 @@ def test_a_narrow_page_wraps_between_words_and_leaves_nothing_out(width: int) ->
         text = as_text(page(width))
         assert max(map(len, text.split("\n"))) <= width, name
         assert "…" not in text, name
-        told = {"Turn": "τ 2.33 predicted drafted compared pass measured", "Pair": pair, "All pairs": f"{pair} tok/s"}
-        assert set(told.get(name, "").split()) <= set(text.replace(",", "").split()), name
+        expected = {
+            "Turn": "τ 2.33 predicted drafted compared pass measured",
+            "Pair": pair,
+            "All pairs": f"{pair} tok/s",
+        }
+        assert set(expected.get(name, "").split()) <= set(text.replace(",", "").split()), name
 
 
 def test_without_answers_the_pages_say_that_there_is_nothing_yet() -> None:

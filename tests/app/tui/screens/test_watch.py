@@ -47,7 +47,7 @@ class Scripted(WatchClient):
         """Whether everything was taken."""
         return self._events.empty()
 
-    def tell(self, *messages: Any) -> None:
+    def send(self, *messages: Any) -> None:
         """Events, or lines as the server sends them."""
         for message in messages:
             event = read_message(message) if isinstance(message, dict) else message
@@ -68,7 +68,7 @@ class Scripted(WatchClient):
 async def watching(*messages: Any, size: tuple[int, int] = (140, 40)) -> AsyncIterator[tuple[Watch, Scripted]]:
     """The app, connected, after these lines."""
     client = Scripted()
-    client.tell(Connected(SERVER), state(), *messages)
+    client.send(Connected(SERVER), state(), *messages)
     async with WatchApp(client, SERVER).run_test(size=size) as pilot:
         await drawn(pilot, client)
         yield pilot, client
@@ -128,7 +128,7 @@ async def test_the_header_names_the_server_and_says_that_it_watches_and_nothing_
         assert not pilot.app.screen.query(PromptInput)
         await pilot.press(*"hello", "enter")
         assert questions(pilot) == []
-        client.tell(TurnedAway("host answers 403: watching is off here"))
+        client.send(TurnedAway("host answers 403: watching is off here"))
         await drawn(pilot, client)
         assert bar(pilot).startswith("✕ host answers 403: watching is off here"), "a refusal stays"
 
@@ -141,7 +141,7 @@ async def test_a_live_request_is_a_turn_with_its_question_its_tokens_and_its_fig
         assert (answer.text, answer.view) == ("abc", View.TRACE)
         assert "ab?c" in "".join(piece.text for rows in answer.sections() for line in rows for piece in line.pieces)
         assert "following request 3" in bar(pilot)
-        client.tell(made(3, 1, "de"), end(3, "abcde"))
+        client.send(made(3, 1, "de"), end(3, "abcde"))
         await drawn(pilot, client)
         assert not answer.live
         assert (answer.raw, answer.view) == ("abcde", View.MARKDOWN)
@@ -155,7 +155,7 @@ async def test_one_of_several_is_followed_to_its_end_and_the_others_are_counted(
     async with watching(start(1, "First?"), start(2, "Second?"), start(3, "Third?"), made(2, 0)) as (pilot, client):
         assert questions(pilot) == ["First?"]
         assert "request 1 · 2 others run" in bar(pilot)
-        client.tell(end(3, "ab"), end(1, ""))
+        client.send(end(3, "ab"), end(1, ""))
         await drawn(pilot, client)
         assert questions(pilot) == ["First?", "Second?"]
         assert answers(pilot)[-1].raw == "ab"
@@ -166,37 +166,37 @@ async def test_n_follows_the_next_one_and_the_one_that_was_left_goes_on_above() 
     async with watching(start(1, "First?"), made(1, 0), start(2, "Second?")) as (pilot, client):
         assert "n Next request" in keys(pilot)
         await pilot.press("n")
-        client.tell(made(1, 1), made(2, 0))
+        client.send(made(1, 1), made(2, 0))
         await drawn(pilot, client)
         assert questions(pilot) == ["First?", "Second?"]
         assert [answer.raw for answer in answers(pilot)] == ["abab", "ab"]
         await pilot.press("n")
         await drawn(pilot, client)
         assert questions(pilot) == ["Second?", "First?"], "what is followed is at the end"
-        client.tell(end(2, "ab"))
+        client.send(end(2, "ab"))
         await drawn(pilot, client)
         assert [answer.live for answer in answers(pilot)] == [False, True]
         assert "n Next request" not in keys(pilot)
 
 
-async def test_a_client_that_left_and_an_answer_that_failed_are_told_below_the_answer() -> None:
+async def test_a_client_that_left_and_an_answer_that_failed_are_shown_below_the_answer() -> None:
     async with watching(start(1), made(1, 0), end(1, "ab", "cancelled")) as (pilot, client):
         assert answers(pilot)[-1].figures.startswith("stopped · ")
-        client.tell(start(2), made(2, 0), failure(2, "out of memory"), end(2, "ab", "error"))
+        client.send(start(2), made(2, 0), failure(2, "out of memory"), end(2, "ab", "error"))
         await drawn(pilot, client)
         assert answers(pilot)[-1].figures == "the answer failed: out of memory"
 
 
-async def test_a_connection_that_breaks_ends_what_runs_is_told_and_is_back_again() -> None:
+async def test_a_connection_that_breaks_ends_what_runs_is_reported_and_is_back_again() -> None:
     async with watching(start(1, "First?"), made(1, 0)) as (pilot, client):
-        client.tell(Away("the connection broke", 1.0), Away("it cannot be reached", 2.0))
+        client.send(Away("the connection broke", 1.0), Away("it cannot be reached", 2.0))
         await drawn(pilot, client)
         assert "✕ it cannot be reached (trying again in 2 s)" in bar(pilot)
         assert notices(pilot)[1:] == ["✕ the connection broke"]
         (answer,) = answers(pilot)
         assert not answer.live
         assert answer.figures.startswith("its end was not reported")
-        client.tell(Connected(SERVER), state(1, lost=7), start(1, "Another?"), made(1, 0))
+        client.send(Connected(SERVER), state(1, lost=7), start(1, "Another?"), made(1, 0))
         await drawn(pilot, client)
         assert questions(pilot) == ["First?", "Another?"], "after a restart the numbers begin again"
         assert notices(pilot)[2] == "· connected again"

@@ -50,10 +50,10 @@ def test_no_row_is_wider_than_the_panel(rounds: int, width: int, marked: Figure 
 
 
 @pytest.mark.parametrize("width", [30, 36, 45])
-@pytest.mark.parametrize("told", ["5 at most", "▒ other 3", "░work 9", "gains 79 %"])
-def test_figures_of_a_narrow_panel_go_on_in_another_row(width: int, told: str) -> None:
+@pytest.mark.parametrize("figure", ["5 at most", "▒ other 3", "░work 9", "gains 79 %"])
+def test_figures_of_a_narrow_panel_go_on_in_another_row(width: int, figure: str) -> None:
     words = " ".join(" ".join(texts(panel(turn(60), width, 60))).split())
-    assert told in words
+    assert figure in words
 
 
 @pytest.mark.parametrize("k", [1, 7, 12, 32, 64])
@@ -157,9 +157,9 @@ def test_a_forecast_and_a_measurement_can_be_told_apart() -> None:
     model.observe(rounds)
     streaming, over = model.view(), model.final_view(ended(rounds).stats | {"speedup": 1.58})
     unknown = model.final_view(ended(rounds).stats | {"speedup": None, "cpu_share": 0.3})
-    for view, told in ((streaming, "expected"), (over, "58 % faster"), (unknown, "other programs use the CPU")):
+    for view, end in ((streaming, "expected"), (over, "58 % faster"), (unknown, "other programs use the CPU")):
         row = next(row for row in shown(view) if "plain" in row)
-        assert row.endswith(told)
+        assert row.endswith(end)
         assert ("×?" in row) is (view is unknown)
     assert "× expected" in strip(streaming, 78).plain
     assert "1.58 × plain" in strip(over, 78).plain
@@ -211,9 +211,9 @@ def test_a_click_finds_the_figure_of_its_row() -> None:
 @pytest.mark.parametrize("rounds", [0, 1, 60])
 def test_everything_that_the_panel_shows_can_be_marked_and_has_a_whole_explanation(rounds: int, width: int) -> None:
     drawn = panel(turn(rounds), width, 60)
-    told = [figure for row, figure in zip(texts(drawn), drawn.figures, strict=False) if row.strip()]
-    assert None not in told
-    assert {*told} <= {*MARKABLE}
+    figures = [figure for row, figure in zip(texts(drawn), drawn.figures, strict=False) if row.strip()]
+    assert None not in figures
+    assert {*figures} <= {*MARKABLE}
     assert {*MARKABLE} <= {*NAMED.values()}
 
 

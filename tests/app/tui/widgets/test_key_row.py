@@ -17,7 +17,7 @@ def shown(pilot: Chat) -> str:
     some.integers(0, 90),
 )
 def test_as_many_keys_as_fit_are_shown_whole_and_the_first_come_first(words: list[tuple[str, str]], width: int) -> None:
-    keys = [OfferedKey(key, key, told) for key, told in words]
+    keys = [OfferedKey(key, key, description) for key, description in words]
     fit = fitting(keys, width)
     assert fit == keys[: len(fit)]
     needed = [sum(key.width for key in keys[:count]) + count - 1 for count in range(1, len(keys) + 1)]

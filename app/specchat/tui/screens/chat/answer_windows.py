@@ -89,7 +89,7 @@ class AnswerWindows:
             self._view.note("a server gave this answer: it showed no probabilities")
             return
         indices = [event.index for event in trace.rounds]
-        at = indices.index(round_index) if round_index in indices else _telling_round(trace)
+        at = indices.index(round_index) if round_index in indices else _notable_round(trace)
 
         def branch(prefix: tuple[int, ...] | None) -> None:
             if prefix is not None:
@@ -119,7 +119,7 @@ class AnswerWindows:
         trace = await self._trace(answer)
         if trace is not None:
             indices = [event.index for event in trace.rounds]
-            at = indices.index(round_index) if round_index in indices else _telling_round(trace)
+            at = indices.index(round_index) if round_index in indices else _notable_round(trace)
             explanations = explained_round(trace, at, {})
             title = f"Round {at + 1} of {len(trace.rounds)}"
             self._owner.app.push_screen(ExplainScreen(explanations, token_index, self._read, title=title))
@@ -244,7 +244,7 @@ class AnswerWindows:
         return trace
 
 
-def _telling_round(trace: Trace) -> int:
+def _notable_round(trace: Trace) -> int:
     """The index of the last round in which a drafted token was rejected, else of the last one."""
     rejected = [index for index, event in enumerate(trace.rounds) if event.token.kind is TokenKind.CORRECTION]
     return rejected[-1] if rejected else len(trace.rounds) - 1

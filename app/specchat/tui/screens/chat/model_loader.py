@@ -124,7 +124,7 @@ class ModelLoader:
         loaded = self._state.session.options
         words = await asyncio.to_thread(memory_words, loaded, wanted)
         if loaded == self._state.session.options:
-            self._view.load_knobs.tell(words)
+            self._view.load_knobs.show_memory(words)
 
     async def loaded(self, event: Loaded) -> bool:
         """Takes a pair that was loaded. Returns whether it replaced another one."""

@@ -79,7 +79,7 @@ class ToolCalls:
         """Turns a server or the built-in tools on or off; without a name, shows them all."""
         toolbox = self._state.tools.opened()
         if not name:
-            self._view.notice("\n".join(("Tools that the model may call:", *toolbox.told())))
+            self._view.notice("\n".join(("Tools that the model may call:", *toolbox.summary_lines())))
         elif self.running:
             self._view.note("Esc stops the call first", passing=True)
         else:

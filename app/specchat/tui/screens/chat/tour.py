@@ -101,7 +101,7 @@ class Tour:
 
     def __init__(self, *, builtin: bool) -> None:
         self._place = 0
-        self._told = ""
+        self._last_figures = ""
         self._builtin = builtin
 
     @property
@@ -120,12 +120,12 @@ class Tour:
     def text(self) -> str:
         """The figures of the last step, and what to look at next."""
         note = _OTHERS if self._place == 0 and not self._builtin else ""
-        return self._told + note + (self.step.text if self.step else _END)
+        return self._last_figures + note + (self.step.text if self.step else _END)
 
     def answered(self, figures: str) -> None:
         """Goes to the next step after any answer; its line of figures is shown first."""
         why = " (×?: no plain pass was timed while the machine was as busy)" if UNKNOWN in figures else ""
-        self._told = f"That was {figures}{why}. " if figures else ""
+        self._last_figures = f"That was {figures}{why}. " if figures else ""
         self._place = min(self._place + 1, len(STEPS))
 
 

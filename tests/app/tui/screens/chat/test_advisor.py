@@ -35,7 +35,7 @@ def looked(before: list[tuple[int, int]], settings: Settings, memory: AdviceHist
     return review(turn, before, memory or AdviceHistory())
 
 
-def test_drafts_that_do_not_pay_are_told_with_a_remedy() -> None:
+def test_drafts_that_do_not_pay_are_reported_with_a_remedy() -> None:
     found = looked([], Settings(k=4))
     assert found.advice is not None
     assert found.advice.remedy is not None
@@ -44,7 +44,7 @@ def test_drafts_that_do_not_pay_are_told_with_a_remedy() -> None:
     assert looked([], Settings(k=4), found.memory).advice is None, "it is not said again at once"
 
 
-def test_without_advice_a_pair_that_was_better_before_is_told() -> None:
+def test_without_advice_a_pair_that_was_better_before_is_mentioned() -> None:
     memory = looked([], Settings(k=4)).memory
     found = looked([(100, 80)] * 9, Settings(k=4), memory)
     assert found.notice is not None

@@ -108,11 +108,11 @@ async def test_the_figures_and_the_context_are_those_of_the_active_one() -> None
         await ask(pilot, "Lamp?")
         lamp = header(pilot)
         await command(pilot, "/beside")
-        for rounds, told in ((2, fox), (1, lamp)):
+        for rounds, expected in ((2, fox), (1, lamp)):
             await press(pilot, "f10")
             figures = pilot.app.screen.query_one(Dashboard).view
             assert figures.figures.num_rounds == len(figures.ribbon) == rounds
-            assert header(pilot).split("seed")[0] == told.split("seed")[0]
+            assert header(pilot).split("seed")[0] == expected.split("seed")[0]
 
 
 async def test_another_title_is_shown_at_once_and_stays() -> None:

@@ -19,7 +19,7 @@ async def test_a_resumed_session_has_its_figures_before_the_models_are_loaded_an
     async with chat(ScriptedClient()) as pilot:
         await ask(pilot)
         await command(pilot, "/k 3")
-        told, name = pilot.app.screen.query_one(Dashboard).view.figures, seen(pilot)[2]
+        figures, name = pilot.app.screen.query_one(Dashboard).view.figures, seen(pilot)[2]
     memory = MemoryUse(60_000_000, 4_000_000, 0, 0)
     client = ScriptedClient(hold_loading=True, load_events=(replace(LOADED, memory=memory),))
     async with chat(client, resumes=True) as pilot:
@@ -27,14 +27,14 @@ async def test_a_resumed_session_has_its_figures_before_the_models_are_loaded_an
         await pilot.pause(0.2)
         assert name in seen(pilot)
         assert name.strip() != "answer"
-        assert pilot.app.screen.query_one(Dashboard).view.figures == told
+        assert pilot.app.screen.query_one(Dashboard).view.figures == figures
         assert "ctx 0" not in header(pilot)
         await pilot.press("f7")
         await wait_until(lambda: isinstance(pilot.app.screen, StatisticsScreen))
         await pilot.press("escape")
         client.go.set()
         await quiet(pilot)
-        assert pilot.app.screen.query_one(Dashboard).view.figures == told, "and after they are loaded"
+        assert pilot.app.screen.query_one(Dashboard).view.figures == figures, "and after they are loaded"
         assert pilot.app.screen.query_one(Dashboard).view.memory == memory
         await ask(pilot, "more")
         assert [message.content for message in client.asked[-1]] == ["Hi", " Hello there world", "more"]

@@ -135,10 +135,10 @@ async def test_the_engine_reads_what_is_being_written_and_nothing_while_it_answe
         await pilot.pause(0.6)
         assert client.prepared[-1][-1].content == "Why"
         await ask(pilot, "?")
-        told = len(client.prepared)
+        count = len(client.prepared)
         await pilot.press(*"And")
         await pilot.pause(0.6)
-        assert len(client.prepared) == told
+        assert len(client.prepared) == count
 
 
 async def test_page_up_in_the_prompt_shows_what_was_said_before_and_a_new_answer_leaves_it_there() -> None:

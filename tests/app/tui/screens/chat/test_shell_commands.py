@@ -163,12 +163,12 @@ async def test_a_queued_message_keeps_its_output_when_it_is_taken_back() -> None
 
 
 async def test_a_command_ends_with_the_app(tmp_path: Path) -> None:
-    told = tmp_path / "pid"
+    pid_file = tmp_path / "pid"
     async with chat(ScriptedClient()) as pilot:
         await send(pilot, "!echo $$ > pid; exec sleep 1000")
         await pilot.press("enter")
-        await wait_until(lambda: told.exists() and told.read_text() != "")
-        process = int(told.read_text())
+        await wait_until(lambda: pid_file.exists() and pid_file.read_text() != "")
+        process = int(pid_file.read_text())
         assert not is_gone(process)
     await wait_until(lambda: is_gone(process))
 

@@ -12,7 +12,7 @@ from specchat_engine.settings import Settings
 DRAFTERS = ("hybrid", "model", "lookup", "none")
 
 
-def test_the_tour_goes_step_by_step_to_its_end_and_tells_what_each_gave() -> None:
+def test_the_tour_goes_step_by_step_to_its_end_and_shows_what_each_gave() -> None:
     tour = Tour(builtin=True)
     assert tour.title.startswith("Tour 1 of 5: what you see")
     for place, step in enumerate(STEPS):
