@@ -98,7 +98,7 @@ class Pair:
                 self.lock.acquire()
 
     def see(self, images: Sequence[ImageRun]) -> None:
-        """Tells the target where images stand in what it reads next."""
+        """Shows the target where images stand in what it reads next."""
         if isinstance(self.target, SeeingModel):
             self.target.see(images)
 

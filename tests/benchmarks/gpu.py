@@ -1,7 +1,7 @@
 """Measures specchat on a GPU, part by part: `PYTHONPATH=tests python -m benchmarks.gpu FOLDER --server LLAMA_SERVER`.
 
 Each part is a program of its own with a time limit: one that fails or takes too long does not cost the others. Their
-output goes to files in FOLDER; the table at the end, in Markdown, says how each ended and has its most telling lines.
+output goes to files in FOLDER; the table at the end, in Markdown, says how each ended and has its most important lines.
 Models are grown first, into FOLDER/models: they compute what the built-in pair computes at a real model's cost, and
 their drafts guess less well by noise. With the default sizes all parts together take about ten minutes on an H100;
 `--small` rehearses them on two CPU cores.
@@ -108,7 +108,7 @@ def growing(sizes: Sizes, models: Path) -> Iterator[Part]:
 
 
 def measuring(sizes: Sizes, folder: Path, server: Path | None) -> Iterator[Part]:
-    """The parts that measure, the most telling ones first."""
+    """The parts that measure, the most important ones first."""
     tokens = str(sizes.tokens)
     depths = ("--depths", *map(str, sizes.depths), "--repeats", str(sizes.repeats))
     pairs = {name: listed(folder, f"grow-{name}") for name in (*NOISE, "large", "mixture")}
@@ -164,7 +164,7 @@ def _pair(files: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a part ended after some seconds, and the most telling lines of its output."""
+    """How a part ended after some seconds, and the most important lines of its output."""
 
     part: Part
     seconds: float

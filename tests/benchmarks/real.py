@@ -123,7 +123,7 @@ def measure(asked: argparse.Namespace, results: Path) -> None:
 
 
 def place(task: Task) -> tuple[str, int, float]:
-    """What tells a task from the others."""
+    """What distinguishes a task from the others."""
     return task.kind, task.number, task.temperature
 
 

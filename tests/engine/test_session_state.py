@@ -13,7 +13,7 @@ from specchat_engine.policy.controller import Controller
 from support.controllers import knowing
 from support.conversations import ask, conversation, letters, model_of
 
-KINDS = ["cancelled", "drafter failed", "stopped", "edited", "told twice", "abandoned"]
+KINDS = ["cancelled", "drafter failed", "stopped", "edited", "answered twice", "abandoned"]
 
 
 class BrokenDrafter(Exception):
@@ -47,7 +47,7 @@ def disturb(session: Session, kind: str, rounds: int) -> None:
                 fail_once(session)
     except BrokenDrafter:
         pass
-    if kind == "told twice":
+    if kind == "answered twice":
         list(session.answer(session.messages[:-1], 1, attempt=1))
 
 

@@ -87,7 +87,7 @@ UNKNOWN = (
         10.0,
     ),
 )
-"""An answer of a server that does not tell which tokens it drafted in vain, nor ids."""
+"""An answer of a server that does not report which tokens it drafted in vain, nor ids."""
 
 
 def remote_trace(**start: Any) -> Trace:

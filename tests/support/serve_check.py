@@ -111,7 +111,7 @@ def is_loaded(tools: Path, url: str, work: Path, tokenizer: Path) -> bool:
     drafted, accepted = profile["total_draft_tokens"]["avg"], profile["total_accepted_draft_tokens"]["avg"]
     both = (counted["num_draft_tokens"], counted["num_accepted_tokens"])
     answers = profile["request_count"]["avg"]
-    print(f"  {answers:g} answers, drafted and accepted: {drafted:g} {accepted:g} told, {both} counted")  # noqa: T201
+    print(f"  {answers:g} answers, drafted and accepted: {drafted:g} {accepted:g} reported, {both} counted")  # noqa: T201
     return answers == _REQUESTS and not profile["error_summary"] and (drafted, accepted) == both and drafted > 0
 
 

@@ -63,7 +63,7 @@ _PARAMETERS = {"type": "object", "properties": _PROPERTIES, "required": ["city"]
 _TOOLS = (
     {
         "type": "function",
-        "function": {"name": "weather", "description": "Tells the weather.", "parameters": _PARAMETERS},
+        "function": {"name": "weather", "description": "Returns the weather.", "parameters": _PARAMETERS},
     },
 )
 
@@ -79,7 +79,7 @@ class Tried:
 
 
 def tried(source: str) -> Tried:
-    """Tells a tool to the model of this template, and reads a call that the template has written."""
+    """Shows a tool to the model of this template, and reads a call that the template has written."""
     answer_format = AnswerFormat.of(source)
     switch = ""
     try:

@@ -60,7 +60,7 @@ class ThinkingModels(NamedTuple):
 def write_successors(
     path: Path, successors: Successors, words: Sequence[str], *, template: str, controls: Sequence[str]
 ) -> Path:
-    """A llama model that says what `successors` tell, over bytes, `controls` and `words`."""
+    """A llama model that says what `successors` give, over bytes, `controls` and `words`."""
     tokens = [*byte_vocabulary(), *controls, *dict.fromkeys(words)]
     writer = begin_model(
         path,

@@ -25,7 +25,7 @@ _CHUNK: Final = 4096
 """Characters of one piece, at most, in Kitty's protocol."""
 
 _LARGEST_SIXEL: Final = 1000
-"""Pixels of a side. xterm draws nothing that is larger, unless it was told to."""
+"""Pixels of a side. xterm draws nothing larger unless it was configured to."""
 
 _CELL: Final = (10, 20)
 """The pixels of a cell in a terminal that does not report them."""

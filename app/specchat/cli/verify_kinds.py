@@ -68,8 +68,11 @@ _TOOLS: Final[Sequence[Mapping[str, Any]]] = (
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One prompt. A model that `thinks` is told to, for at most `think_tokens` if that is not 0. A `grammar` holds for
-    the answer, after the thought. If there are `tools`, one of them has to be called."""
+    """One prompt.
+
+    A model that `thinks` does so for at most `think_tokens`, if that is not 0. A `grammar` holds for the answer, after
+    the thought. If there are `tools`, one of them has to be called.
+    """
 
     prompt: str
     thinks: bool = False

@@ -132,7 +132,7 @@ class ProcessLog:
 
 
 def describe_death(returncode: int, log: Path, offset: int) -> str:
-    """One line: how the process ended, and the most telling line of its log after `offset`."""
+    """One line: how the process ended, and the most relevant line of its log after `offset`."""
     reason = f"{ENDED} ({_ending(returncode)})"
     last_words = relevant_line(_tail(log, offset))
     return f"{reason}; its log says: {last_words}" if last_words else reason

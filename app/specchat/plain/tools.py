@@ -42,7 +42,7 @@ class PlainTools:
         return self._chat.tools.turn(self._ask)
 
     def use(self, name: str, on: bool) -> None:
-        """Turns a server or the built-in tools on or off, or tells all if no name is given."""
+        """Turns a server or the built-in tools on or off, or lists all if no name is given."""
         tools = self._chat.tools
         if name:
             with stops_on_interrupt(tools.stop):

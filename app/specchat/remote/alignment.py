@@ -1,6 +1,6 @@
-"""Which of the tokens that arrived together belong to which draft, from what a server tells at the end of an answer.
+"""Which of the tokens that arrived together belong to which draft, from what a server reports at the end of an answer.
 
-A server sends the tokens of a step together, or those of several steps if the reader is slow. At the end it tells how
+A server sends the tokens of a step together, or those of several steps if the reader is slow. At the end it reports how
 many tokens each step had drafted and how many of them were accepted, but not which steps had no draft.
 """
 
@@ -24,8 +24,8 @@ class ServerStep:
 def steps_of(groups: Sequence[int], drafting: Drafting) -> list[list[ServerStep]] | None:
     """The steps of each group of tokens, by their numbers of tokens; None if that does not add up.
 
-    The first token comes from reading the prompt, without a draft. Where a server does not tell which one-token steps
-    had a draft, the first ones did.
+    The first token comes from reading the prompt, without a draft. Where a server does not report which one-token
+    steps had a draft, the first ones did.
     """
     reported = _reported_drafts(drafting)
     drafts = _following(groups, drafting) if reported is None else reported
@@ -61,7 +61,7 @@ def _filled(number: int, waiting: list[ServerStep], *, first: bool, last: bool) 
 
 
 def _reported_drafts(drafting: Drafting) -> list[tuple[int, int]] | None:
-    """The drafted and accepted tokens of each draft, as the server told them."""
+    """The drafted and accepted tokens of each draft, as the server reported them."""
     if drafting.num_drafts == 0:
         return []
     if drafting.drafted is None or drafting.accepted is None:

@@ -25,7 +25,7 @@ _REMEDY = ": it reports its rounds if it is started with --per-request-spec-deco
 
 
 def start_line(server: RemoteServer, host: str, question: Generate, prompt_tokens: int | None) -> dict[str, Any]:
-    """The first line of the trace. What the server does not tell is null."""
+    """The first line of the trace. What the server does not report is null."""
     settings = settings_part(question.settings)
     if not server.drafters:
         settings = {"drafter": SOURCE, "verifier": "", "lossless": None, "params": settings["params"]}
@@ -141,7 +141,7 @@ class RemoteAnswer:
         remedy = _REMEDY if engine is EngineKind.VLLM else ""
         if self._drafting is None:
             if engine is EngineKind.VLLM and self._server.speculates:
-                yield Notice(f"{engine} at {self._host} drafts, but does not tell how{remedy}")
+                yield Notice(f"{engine} at {self._host} drafts, but does not report how{remedy}")
         elif sum(len(event.drafted) for event in self._rounds) != self._drafting.num_drafted:
             yield Notice(
                 f"{engine} at {self._host} reports only how much it drafted, so not all drafts are shown{remedy}"
@@ -158,7 +158,7 @@ class RemoteAnswer:
         return "".join((*self._text, self._thinking.finish()))
 
     def _stats(self, *, whole: bool) -> dict[str, Any]:
-        """The statistics of the rounds, with the server's own counters where it told them."""
+        """The statistics of the rounds, with the server's own counters where it sent them."""
         stats = TurnStats(prompt_tokens=self._prompt_tokens or 0, cached_tokens=self._cached_tokens or 0)
         reasoning = ReasoningCounter()
         for event in self._rounds:

@@ -13,7 +13,7 @@ from specchat_engine.decoding.rounds import Round
 
 
 class Token(NamedTuple):
-    """A token of an answer, as far as it was told."""
+    """A token of an answer, as far as the server sent it."""
 
     id: int | None = None
     text: str = ""
@@ -43,10 +43,10 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Drafting:
-    """What a server tells at the end about all of its drafts: how many there were, and how many tokens.
+    """What a server reports at the end about all of its drafts: the numbers of drafts and of tokens.
 
-    `drafted` and `accepted` have the tokens of each draft, in order; None if they are not told. Steps without a draft
-    are not among them. `longest` is the largest number of tokens in a draft, 0 if it is not told.
+    `drafted` and `accepted` have the tokens of each draft, in order; None if they are not reported. Steps without a
+    draft are not among them. `longest` is the largest number of tokens in a draft, 0 if it is not reported.
     """
 
     num_drafts: int
@@ -131,7 +131,7 @@ def _call_piece(fields: Mapping[str, Any]) -> CallPiece:
 
 
 def _tokens(choice: Mapping[str, Any], content: str) -> tuple[Token, ...]:
-    """The tokens of a choice; empty if they are not told."""
+    """The tokens of a choice; empty if they were not sent."""
     logprobs = mapping(choice.get("logprobs"))
     texts = [text(mapping(entry).get("token")) for entry in listed(logprobs.get("content"))]
     ids = counts(choice.get("token_ids")) or ()

@@ -78,14 +78,14 @@ def refusal(address: Address, status: int, content: bytes, headers: Mapping[str,
 
 
 def streamed_error(address: Address, value: Any) -> RemoteError:
-    """The error that a message in the middle of a stream tells."""
+    """Returns the error for an error message in the middle of a stream."""
     message = address.without_key(clean_line(_error_details(value).message))[:_LONGEST]
     return RemoteError(f"{clean_line(address.host)} ended the answer with an error{_after(message)}")
 
 
 @dataclass(frozen=True, slots=True)
 class _ErrorDetails:
-    """The message of an error, empty if it is not told, and what its `type` and `code` say."""
+    """The message of an error, empty if there is none, and what its `type` and `code` say."""
 
     message: str = ""
     kinds: tuple[str, ...] = ()

@@ -102,7 +102,7 @@ def _message(message: ChatMessage, *, needed: bool) -> dict[str, Any]:
 
 
 def _reporting_options(engine: EngineKind) -> dict[str, Any]:
-    """What has the server tell its rounds, as far as it can."""
+    """The fields that make a server report its rounds, as far as it can."""
     match engine:
         case EngineKind.LLAMA_SERVER:
             return {"timings_per_token": True}

@@ -1,4 +1,4 @@
-"""Makes rounds of what servers tell: how many tokens were drafted and accepted, and which were emitted."""
+"""Makes rounds of what servers report: how many tokens were drafted and accepted, and which were emitted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from specchat.remote.values import milliseconds
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 
 SOURCE = "remote"
-"""The source of rounds whose drafter is not told."""
+"""The source of rounds whose drafter is not reported."""
 
 _PLAIN = "none"
 _MOST_DRAFTED = 4096

@@ -23,7 +23,7 @@ class RoundReader(Protocol):
         """What is left at the end of the answer."""
 
     def recount(self, drafting: Drafting | None) -> list[Round] | None:
-        """All rounds again, now that the server has told its drafts; None if nothing is to be changed."""
+        """All rounds again, now that the server has reported its drafts; None if nothing is to be changed."""
 
 
 def reader_for(engine: EngineKind, *, speculates: bool) -> RoundReader:
@@ -54,7 +54,7 @@ class TraceReader:
         return []
 
     def recount(self, drafting: Drafting | None) -> list[Round] | None:
-        """Nothing is to be changed in rounds that were told."""
+        """Nothing is to be changed in rounds that were sent whole."""
         return None if self._has_rounds else self._others.recount(drafting)
 
 
@@ -101,7 +101,7 @@ class CounterReader:
         return [first, *plain_rounds(tokens[own:], ms=0.0, t_ms=self._t_ms)]
 
     def recount(self, drafting: Drafting | None) -> list[Round] | None:
-        """The counters told everything at once."""
+        """The counters reported everything at once."""
         return None
 
     def _late(self, arriving: Sequence[Token], t_ms: float) -> list[Round]:
@@ -155,7 +155,7 @@ class GroupReader:
         return []
 
     def recount(self, drafting: Drafting | None) -> list[Round] | None:
-        """All rounds, as the server told its drafts; plain ones if it told none."""
+        """All rounds, as the server reported its drafts; plain ones if it reported none."""
         if drafting is None:
             several = self._speculates and any(len(group.tokens) > 1 for group in self._groups)
             return [event for group in self._groups for event in _plain(group)] if several else None
@@ -181,7 +181,7 @@ class GroupReader:
         return rounds
 
     def _tokens(self, chunk: Chunk, arriving: Sequence[Token]) -> tuple[Token, ...]:
-        """The tokens of a chunk: as they were told, or as many as the count so far says, or one for some text."""
+        """The tokens of a chunk: as they were sent, or as many as the count so far says, or one for some text."""
         if chunk.tokens:
             self._counted += len(arriving)
             return tuple(arriving)

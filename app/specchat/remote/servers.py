@@ -1,4 +1,4 @@
-"""Which engine answers at an address, what it offers, and what it tells about its speculation."""
+"""Which engine answers at an address, what it offers, and what it reports about its speculation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EngineKind(StrEnum):
 
     @property
     def recounts(self) -> bool:
-        """Whether it tells at the end of an answer what it had drafted."""
+        """Whether it reports at the end of an answer what it had drafted."""
         return self in (EngineKind.VLLM, EngineKind.SGLANG)
 
 
@@ -157,7 +157,7 @@ def _vllm(server: RemoteServer, transport: Asking, address: Address) -> RemoteSe
     version = mapping(_optional(transport, f"{address.root}/version")).get("version")
     metrics = _optional(transport, f"{address.root}/metrics")
     speculates = isinstance(metrics, str) and _DRAFTING.search(metrics) is not None
-    sampling = SamplingParams(min_p=0.0)  # it refuses min-p where it drafts, which it may not tell
+    sampling = SamplingParams(min_p=0.0)  # it refuses min-p where it drafts, which it may not report
     return replace(server, version=clean_line(text(version)), speculates=speculates, sampling=sampling)
 
 
@@ -180,7 +180,7 @@ def _specchat(server: RemoteServer, info: Mapping[str, Any]) -> RemoteServer:
 
 
 def _sampling(params: Mapping[str, Any]) -> SamplingParams:
-    """The parameters that llama-server was started with; the usual ones where they are not told."""
+    """The parameters that llama-server was started with; the usual ones where they are not reported."""
     values: dict[str, Any] = {}
     usual = SamplingParams()
     for setting, names in API_SETTINGS:

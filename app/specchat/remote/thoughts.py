@@ -1,4 +1,4 @@
-"""Reasoning as a server tells it, beside the answer, and as a text with marks, which is how models write it."""
+"""Reasoning as a server sends it, beside the answer, and as a text with marks, which is how models write it."""
 
 from __future__ import annotations
 

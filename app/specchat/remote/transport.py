@@ -34,7 +34,7 @@ _LARGEST = 2**20
 """The most bytes of an answer that is no stream."""
 
 _LARGEST_MESSAGE, _LARGEST_WATCHED = 2**20, 2**24
-"""The most bytes of a message of a stream: of an answer, and of a server that is watched and tells conversations."""
+"""The most bytes of a message of a stream: of an answer, and of a server that is watched and sends conversations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Transport:
         return Stream(lambda put: self._run(self._read_stream("POST", url, dict(body), _LARGEST_MESSAGE, put)))
 
     def watch(self, url: str) -> Stream:
-        """A stream of what a server tells of itself."""
+        """A stream of what a server reports about itself."""
         return Stream(lambda put: self._run(self._read_stream("GET", url, None, _LARGEST_WATCHED, put)))
 
     def close(self) -> None:

@@ -101,7 +101,7 @@ class _Guarded:
 
 
 class _Unexpected:
-    """Tells an error that nobody expected as such. The log gets its traceback, the client one line."""
+    """Reports an unexpected error as such. The log gets its traceback, the client one line."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

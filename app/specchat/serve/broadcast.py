@@ -1,4 +1,4 @@
-"""Tells watchers of every answer while it is given. One that is slow loses events: no answer ever waits for it."""
+"""Sends watchers every answer while it is given. One that is slow loses events: no answer ever waits for it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Broadcast:
         return next(self._numbers)
 
     def take(self, number: int, event: Started | Round | Ended) -> None:
-        """Tells an event of the answer with this number."""
+        """Sends an event of the answer with this number."""
         if not self.allowed:
             return
         match event:
@@ -53,7 +53,7 @@ class Broadcast:
         self._offer(number, trace_line(event))
 
     def break_off(self, number: int, reason: str, message: str = "") -> None:
-        """Tells that an answer ended before it was complete, and the error if there was one. Else does nothing."""
+        """Reports that an answer ended before it was complete, and the error if there was one. Else does nothing."""
         parts = self._running.pop(number, None)
         if parts is None:
             return

@@ -118,7 +118,7 @@ def most_connections() -> int:
 
 
 class _Server(uvicorn.Server):
-    """Tells the application when it is asked to end."""
+    """Notifies the application when it is asked to end."""
 
     def __init__(self, config: uvicorn.Config, closing: Closing | None) -> None:
         super().__init__(config)

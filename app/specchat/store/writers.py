@@ -49,7 +49,7 @@ class Writer:
 
 
 def is_alive(database: Path, writer: int) -> bool:
-    """True if an application holds this lock, or if that cannot be told."""
+    """True if an application holds this lock, or if that cannot be determined."""
     return _is_locked(_file(writers_folder(database), writer))
 
 
@@ -61,7 +61,7 @@ def sweep(database: Path) -> None:
 
 
 def _is_locked(path: Path, *, remove_if_not: bool = False) -> bool:
-    """True if another process holds the lock, or if that cannot be told."""
+    """True if another process holds the lock, or if that cannot be determined."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:

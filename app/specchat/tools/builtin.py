@@ -19,7 +19,7 @@ _MOST_BYTES: Final = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class BuiltIns:
-    """The built-in tools of one chat. `files` are those that the user named, and `now` tells the time."""
+    """The built-in tools of one chat. `files` are those that the user named, and `now` returns the time."""
 
     files: Collection[Path] = ()
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
@@ -83,7 +83,7 @@ def _read_file(files: Collection[Path]) -> Tool:
 
 
 _ALWAYS: Final = (
-    Tool("current_time", "Tells the date and the time of day where the user is.", _schema()),
+    Tool("current_time", "Returns the date and the time of day where the user is.", _schema()),
     Tool(
         "calculate",
         "Calculates an arithmetic expression, such as 2 * (3 + sqrt(4)) ** 2.",

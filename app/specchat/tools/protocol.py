@@ -1,4 +1,4 @@
-"""What the application and the process that talks to an MCP server tell each other: one command, then one event."""
+"""The messages between the application and the process that talks to an MCP server: one command, then one event."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class ToolResult:
 
 
 def usable(tools: Sequence[Tool]) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
-    """The tools that a model can be told of, and one line about each of the others.
+    """The tools that can be offered to a model, and one line about each of the others.
 
     Descriptions are filtered and cut. A schema that is too large, too deep or not of an object refuses its tool: the
     model could not read it, or the server would refuse each call.

@@ -154,7 +154,7 @@ class SpecchatApp(ThemedApp):
         yield from super().get_system_commands(screen)
 
     async def on_event(self, event: Event) -> None:
-        """Tells the chat of every key and paste before it is handled: a note stays until then."""
+        """Notifies the chat of every key and paste before it is handled: a note stays until then."""
         if isinstance(event, Key | Paste) and not event.is_forwarded and isinstance(self.screen, ChatScreen):
             self.screen.before_key()
         await super().on_event(event)

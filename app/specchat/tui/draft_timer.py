@@ -50,7 +50,7 @@ class DraftTimer:
         busy: Callable[[], bool],
         seconds: float = SECONDS,
     ) -> None:
-        """`busy` tells whether the engine is answering; it cannot do both at once."""
+        """`busy` returns whether the engine is answering; it cannot do both at once."""
         self.busy = busy
         self.seconds = seconds
         self.used = False

@@ -1,4 +1,4 @@
-"""Recorded answers: what they tell the statistics, and questions to the engine about them. The conversation stays."""
+"""Recorded answers: what they add to the statistics, and questions to the engine about them. The conversation stays."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Textual's driver fails on bytes that are not UTF-8 and reads the end of its input in a loop. It gives keys that arrive
 before a widget has the focus to nobody, and takes an answer to a question that it did not ask for keys. It also takes
-escape sequences in pasted text for keys. SIGHUP alone does not tell that the terminal is gone: the kernel sends it to
+escape sequences in pasted text for keys. SIGHUP alone does not mean that the terminal is gone: the kernel sends it to
 the leader of the session, and `make` for one does not pass it on. Others send it while the terminal is still there.
 """
 
@@ -51,7 +51,7 @@ class InputFilter:
     """
 
     def __init__(self, background: Background, ready: Callable[[], bool]) -> None:
-        """`ready` tells whether a key would reach a widget; it is called from the thread that reads the terminal."""
+        """`ready` returns whether a key would reach a widget; it is called from the thread that reads the terminal."""
         now = monotonic()
         self._ready: Callable[[], bool] | None = ready
         self._ready_until = now + _READY_TIMEOUT

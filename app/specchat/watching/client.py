@@ -105,7 +105,7 @@ class WatchClient:
             raise
         if not isinstance(first, Running):
             stream.close()
-            raise RemoteError(f"{self._host} does not tell what runs: check the address")
+            raise RemoteError(f"{self._host} does not report what runs: check the address")
         return _Open(server, stream, messages, first)
 
     def _read(self, connection: _Open) -> Iterator[ServerEvent | Unreadable]:

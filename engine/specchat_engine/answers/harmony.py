@@ -47,7 +47,7 @@ def call_head(name: str) -> str:
 
 
 class HarmonyParser:
-    """Tells reasoning, content and calls by the headers of messages.
+    """Separates reasoning, content and calls by the headers of messages.
 
     The prompt ends where a header begins, or inside the answer if that is `continued`.
     """

@@ -1,4 +1,4 @@
-"""Tells an answer's parts apart while it streams, or once it is complete."""
+"""Separates an answer's parts while it streams, or once it is complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from specchat_engine.prompt.messages import ToolCall
 
 
 class ReasoningParser:
-    """Tells the reasoning at the beginning of an answer from what follows it, which it gives as content.
+    """Separates the reasoning at the beginning of an answer from what follows, which it gives as content.
 
     The space around the tags is dropped. Reasoning that is never closed lasts until the end.
     """

@@ -18,7 +18,9 @@ _BRACKET: Final = tuple(mark for mark in CALL_MARKS if mark.startswith("["))
 
 
 class ToolCallParser:
-    """Tells calls from the content around them. The space next to a call is dropped; content after it is in a new line.
+    """Separates calls from the content around them.
+
+    The space next to a call is dropped; content after it is in a new line.
 
     Without a mark before it, an object is a call only of one of the `tools`, and so is one in a block of code that is
     all there is. An answer in a format of its own calls only if it begins with a mark.

@@ -14,7 +14,7 @@ from specchat_engine.decoding.verification import ProposalLaw
 from specchat_engine.prompt.encoding import Fitted, common_prefix
 
 _ORDERS = (4, 3, 2)
-"""The numbers of tokens before a token by which it is predicted, the most telling first."""
+"""The numbers of tokens before a token by which it is predicted, the most specific first."""
 
 _UNSEEN = "the last tokens did not occur before"
 

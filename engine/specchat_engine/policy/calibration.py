@@ -17,7 +17,7 @@ PLAIN_BUDGET_MS, PLAIN_SHARE = 250.0, 0.02
 """The most time for plain passes after an answer that had too few: this much, or this share of the answer's time."""
 
 WIDTHS = (1, 2, 4, 8, 16, 3, 12, 32)
-"""The widths of the target's passes, the most telling ones first. Curves have steps: four rows may be cheaper than
+"""The widths of the target's passes, the most informative ones first. Curves have steps: four rows may be cheaper than
 three, and sixteen as cheap as twelve. Real rounds fill in the others."""
 
 _REPEATS, _INSTANT_MS = 3, 100.0

@@ -97,7 +97,7 @@ class CostCurve:
             self._own_slowness = _undisturbed(self._ratios)
             self._ratio_sizes.append((zone, size))
             if len(times) >= _TRUSTED and len(set(self._ratio_sizes)) == 1:
-                return  # one size alone cannot tell a slower machine from a higher cost
+                return  # one size alone cannot distinguish a slower machine from a higher cost
         times.append(milliseconds / self._own_slowness)
         self._usual.setdefault(zone, {})[size] = _undisturbed(times)
         self._curves.clear()

@@ -79,7 +79,7 @@ class ThinkingSwitch:
         if not self.exists:
             return f"thinking is {level}, which has no effect: this model's chat template has no switch for it"
         if level == "off" and not self.toggle and "off" not in self.words:
-            return f"this model cannot be told not to think: its {self.effort} is {self.words['low']} instead"
+            return f"thinking cannot be turned off for this model: its {self.effort} is {self.words['low']} instead"
         return ""
 
 

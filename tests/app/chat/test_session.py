@@ -275,7 +275,7 @@ def test_a_server_is_named_and_decides_about_drafts_itself() -> None:
     session.settings = replace(settings, k=0)
     assert session.header().state is Speculation.ACTIVE
     session.ready(replace(SERVED, drafters=("hybrid", "none"), server=ServerInfo("specchat", "host", steered=True)))
-    assert session.header().state is Speculation.OFF, "it is told how to draft"
+    assert session.header().state is Speculation.OFF, "each request says how to draft"
 
 
 def narrow(session: ChatSession, width: int) -> str:

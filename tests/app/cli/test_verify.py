@@ -57,7 +57,7 @@ def difference(case: Case, *, explained: bool) -> Difference:
 
 @pytest.fixture
 def finds(monkeypatch: pytest.MonkeyPatch) -> Finds:
-    """The audit tells of a difference in the first case and of none in the others, unless `then` ends it."""
+    """The audit reports a difference in the first case and none in the others, unless `then` ends it."""
 
     def find(*, explained: bool, then: BaseException | None = None) -> None:
         def audit(

@@ -1,4 +1,4 @@
-"""Why a process ended, told from its exit code and its log."""
+"""Why a process ended, from its exit code and its log."""
 
 from __future__ import annotations
 

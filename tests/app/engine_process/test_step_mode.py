@@ -1,4 +1,4 @@
-"""Step mode with the real engine process: a frozen answer makes the rounds that it is told to make, and no others."""
+"""Step mode with the real engine process: a frozen answer makes the rounds that it is asked for, and no others."""
 
 from __future__ import annotations
 

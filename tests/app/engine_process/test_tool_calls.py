@@ -1,4 +1,4 @@
-"""Tools in the engine's process: what the model is told of them, and the calls in its answers."""
+"""Tools in the engine's process: what the model reads of them, and the calls in its answers."""
 
 from __future__ import annotations
 

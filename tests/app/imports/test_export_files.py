@@ -1,4 +1,4 @@
-"""Which kind of export a file is, told by its content; and what is said of files that are none."""
+"""The kind of export of a file, from its content, and the errors for other files."""
 
 from __future__ import annotations
 

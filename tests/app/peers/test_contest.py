@@ -1,4 +1,4 @@
-"""How peers are told against each other: by the same task, kind by kind, each tool at its best single configuration."""
+"""How peers are compared: by the same task, kind by kind, each tool at its best single configuration."""
 
 import math
 

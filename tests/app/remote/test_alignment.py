@@ -13,7 +13,7 @@ from specchat.remote.chunks import Drafting
 
 
 def drafting(steps: list[ServerStep], *, each: bool = True) -> Drafting:
-    """What a server tells about these steps."""
+    """What a server reports about these steps."""
     drafts = [step for step in steps if step.drafted]
     drafted, accepted = tuple(step.drafted for step in drafts), tuple(step.accepted for step in drafts)
     each_draft = {"drafted": drafted, "accepted": accepted} if each else {}
@@ -77,7 +77,7 @@ def test_the_steps_follow_from_the_totals(steps: list[ServerStep]) -> None:
 @pytest.mark.parametrize(
     ("groups", "totals"),
     [
-        ([1, 5], Drafting(2, 8, 4, 4)),  # two drafts in one group: not told where one ends
+        ([1, 5], Drafting(2, 8, 4, 4)),  # two drafts in one group: not reported where one ends
         ([1, 5], Drafting(1, 4, 2, 4)),  # fewer accepted than emitted
         ([1, 2], Drafting(1, 4, 4, 4, (4, 4), (4, 4))),  # more drafts than tokens
         ([1, 5], Drafting(1, 5, 4)),  # of unknown lengths

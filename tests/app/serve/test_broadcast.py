@@ -1,4 +1,4 @@
-"""What watchers are told, and what they cannot hold up."""
+"""What watchers get, and what they cannot hold up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`GET /v1/watch`: who may watch, and what is told of answers to others."""
+"""`GET /v1/watch`: who may watch, and what is sent of answers to others."""
 
 from __future__ import annotations
 

@@ -79,4 +79,4 @@ def test_the_names_that_settings_know_are_those_of_the_rules() -> None:
 def test_only_the_usual_rule_goes_without_a_label() -> None:
     labels = {name: rule_in({"verifier": name, "lossless": rule.lossless}) for name, rule in VERIFIERS.items()}
     assert labels == {"coupled": "", "rejection": "rejection", "block": "block", "typical": "≈ typical (lossy)"}
-    assert rule_in({"verifier": "", "lossless": None}) == "", "a server did not tell"
+    assert rule_in({"verifier": "", "lossless": None}) == "", "a server did not report it"

@@ -22,7 +22,7 @@ from support.stored import begun, finish, other_process, said
 
 
 def refused(path: Path, *, read_only: bool = False) -> str:
-    """The one line that is told, with the file untouched."""
+    """The one line of the error, with the file untouched."""
     before = path.read_bytes() if path.is_file() else None
     with pytest.raises(StoreUnavailable) as caught:
         Store.open(path, read_only=read_only, busy_seconds=0.1)

@@ -24,13 +24,13 @@ LONG = 30.0
 
 
 class Troubles(SimpleQueue[str | None]):
-    """What the keeper told about its trouble."""
+    """What the keeper reported about its trouble."""
 
     def next(self) -> str | None:
         return self.get(timeout=LONG)
 
     def next_trouble(self, words: str) -> str:
-        """What is told next is a trouble, in these words."""
+        """The next report, which has to be a trouble in these words."""
         trouble = self.next()
         assert trouble is not None
         assert words in trouble

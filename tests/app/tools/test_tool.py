@@ -1,4 +1,4 @@
-"""What a model is told of tools, and what it reads of results."""
+"""What a model reads of tools and of results."""
 
 import re
 
@@ -10,10 +10,10 @@ from support.faulty_mcp_server import nested
 
 def test_a_tool_is_a_function_with_the_name_of_its_server() -> None:
     schema = {"type": "object", "properties": {"zone": {"type": "string"}}}
-    function = Tool("now", "Tells the time.", schema, "time").to_function()
+    function = Tool("now", "Returns the time.", schema, "time").to_function()
     assert function == {
         "type": "function",
-        "function": {"name": "time_now", "description": "Tells the time.", "parameters": schema},
+        "function": {"name": "time_now", "description": "Returns the time.", "parameters": schema},
     }
 
 

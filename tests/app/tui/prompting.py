@@ -23,7 +23,7 @@ from specchat.tui.widgets.prompt import PromptInput
 
 
 class Host(App[None]):
-    """Takes every message while it is not `busy`, once `go` is set, and remembers what it was told."""
+    """Takes every message while it is not `busy`, once `go` is set, and remembers what it got."""
 
     CSS = """
     #above { height: 1fr; }

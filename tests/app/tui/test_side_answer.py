@@ -115,4 +115,4 @@ def test_an_answer_is_looked_at_with_the_sampling_and_the_thinking_that_it_had()
     line = {"verifier": "coupled", "params": {"temperature": 0.1, "thinking": "off"}}
     before = settings_in(line, now)
     assert (before.sampling.temperature, before.thinking, before.lookup) == (0.1, "off", "conversation")
-    assert settings_in({"verifier": "coupled"}, now).thinking == AUTO, "older traces do not tell it"
+    assert settings_in({"verifier": "coupled"}, now).thinking == AUTO, "older traces do not have it"

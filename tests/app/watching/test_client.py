@@ -52,7 +52,7 @@ def server() -> Iterator[Replaying]:
 
 
 def watched(*lines: Any, **how: Any) -> Reply:
-    """What a watcher is told before the connection ends."""
+    """What a watcher gets before the connection ends."""
     return stream(*lines, end=False, **how)
 
 
@@ -104,7 +104,7 @@ def test_what_is_no_specchat_server_is_named(server: Replaying) -> None:
 def test_an_older_specchat_and_one_that_sends_something_else_are_named(server: Replaying) -> None:
     assert refused(server.url).endswith("runs a specchat that cannot be watched: update it")
     server.pages[WATCH] = watched({"type": "weather"})
-    assert "does not tell what runs" in refused(server.url)
+    assert "does not report what runs" in refused(server.url)
 
 
 def test_a_server_that_is_not_there_is_unreachable() -> None:

@@ -1,4 +1,4 @@
-"""The audit finds the first difference of two texts and tells numerics from bugs."""
+"""The audit finds the first difference of two texts and distinguishes numerics from bugs."""
 
 from __future__ import annotations
 

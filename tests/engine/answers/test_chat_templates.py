@@ -105,7 +105,7 @@ TOOLS = (
         "type": "function",
         "function": {
             "name": "weather",
-            "description": "Tells the weather.",
+            "description": "Returns the weather.",
             "parameters": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}},
         },
     },

@@ -1,4 +1,4 @@
-"""C(1) is told where plain passes in the answer's own state tell it; of other passes only what was measured is told."""
+"""C(1) is reported where plain passes in the answer's own state show it; of other passes only what was measured is."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ LAW = letters(3, end=-4)
 
 
 class Scribe:
-    """Proposes what it is told, and writes down what it is asked."""
+    """Proposes what it is given, and writes down what it is asked."""
 
     name = "scribe"
     law: Any = "point"

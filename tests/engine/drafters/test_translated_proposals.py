@@ -109,7 +109,7 @@ def test_confidence_is_the_product_of_the_draft_tokens_after_a_token() -> None:
 
 
 class _Sure(Sampler):
-    """Tells confidences one after the other."""
+    """Returns confidences one after the other."""
 
     def __init__(self, sure: list[float]) -> None:
         super().__init__(GREEDY, 1)

@@ -1,4 +1,4 @@
-"""What an answer is told of those that share its passes."""
+"""What an answer learns of the others that share its passes."""
 
 from __future__ import annotations
 

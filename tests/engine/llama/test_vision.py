@@ -62,7 +62,7 @@ def context(model: LlamaModel, vision: Vision) -> Iterator[LlamaContext]:
 
 
 def prompt(context: LlamaContext, *images: Image) -> list[int]:
-    """`a`, each image with a `b` after it, and `c`. The context is told where the images are."""
+    """`a`, each image with a `b` after it, and `c`. The context knows where the images are."""
     vocabulary, vision = context.model.vocabulary, context.vision
     assert vision is not None
     tokens, runs = vocabulary.tokenize("a", special=False), []

@@ -1,4 +1,4 @@
-"""A drafter that is accepted clearly less often than it used to be is told of once, with what to do."""
+"""A drafter that is accepted clearly less often than it used to be is reported once, with a remedy."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_a_level_is_the_word_for_effort() -> None:
 def test_a_model_that_always_thinks_does_so_as_little_as_it_can_and_says_that() -> None:
     switch = ChatTemplate(GPT_OSS).thinking
     assert switch.variables("off") == {"reasoning_effort": "low"}
-    assert switch.notice("off") == "this model cannot be told not to think: its reasoning_effort is low instead"
+    assert switch.notice("off") == "thinking cannot be turned off for this model: its reasoning_effort is low instead"
     assert switch.notice("low") == switch.notice("on") == ""
 
 

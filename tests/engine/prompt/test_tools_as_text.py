@@ -1,4 +1,4 @@
-"""A template that knows of no tools still tells the model of them, of its calls, and of their results."""
+"""A template that knows no tools still shows them to the model, with its calls and their results."""
 
 from __future__ import annotations
 

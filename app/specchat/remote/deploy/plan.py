@@ -34,7 +34,7 @@ _DRAFT_FILES = ("Q8_0", *_FILES)
 class ServerPlan:
     """A server to be started: models as it names them, the way it drafts, and at most `k` tokens a draft.
 
-    `mixed` says that the vocabularies of target and draft differ in size. `why` tells where the choice comes from.
+    `mixed` says that the vocabularies of target and draft differ in size. `why` says where the choice comes from.
     """
 
     tool: ExportTarget
@@ -137,7 +137,7 @@ def _fits(tool: ExportTarget, pair: CatalogPair) -> bool:
 
 
 def _differ(pair: CatalogPair) -> bool:
-    """Whether the vocabularies differ in size, as far as the catalog tells."""
+    """Whether the vocabularies differ in size, as far as the catalog knows."""
     sizes = {model.header.get("vocab_size") for model in (pair.target, pair.draft)}
     return len(sizes) > 1 and None not in sizes
 
@@ -154,7 +154,7 @@ def _speedup(pair: CatalogPair | CatalogHead) -> float:
 
 
 def _k(report: Report | None) -> int:
-    """The k of a report; 0 if it does not tell it."""
+    """The k of a report; 0 if it has none."""
     return 0 if report is None else report.k or 0
 
 

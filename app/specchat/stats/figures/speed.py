@@ -163,7 +163,7 @@ def _by_a_server(figures: Figures) -> str:
         return "A server gave this answer. It did not report its drafts."
     return (
         f"A server gave this answer. {per_cent(figures.acceptance_rate)} of the tokens that it drafted were accepted. "
-        "It does not tell what a plain pass takes."
+        "It does not report what a plain pass takes."
     )
 
 

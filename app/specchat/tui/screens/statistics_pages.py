@@ -158,7 +158,7 @@ def why_page(turn: Answered, width: int) -> list[Line]:
 
 def _no_advice(turn: Answered) -> str:
     if not turn.view.figures.shares:
-        return "No advice: a server decides how it drafts, and does not tell what its passes take."
+        return "No advice: a server decides how it drafts, and does not report what its passes take."
     if turn.view.disturbed:
         return f"No advice: {_DISTURBED}, so its times say little about k and the draft."
     if turn.prediction is None:

@@ -118,7 +118,7 @@ class TranscriptAnswer(TranscriptEntry):
         self._draw_growth()
 
     def recount(self, rounds: Sequence[Round]) -> None:
-        """Replace all rounds: a server told at the end what it had drafted."""
+        """Replace all rounds: a server reported at the end what it had drafted."""
         self.rounds, self._parts, self._bodies = list(rounds), Parts(), []
         if self._given:
             self._parts.take_text(shown(self._given))

@@ -21,7 +21,7 @@ class PaneTitle(Static):
         """The title was clicked."""
 
     def on_click(self, event: Click) -> None:
-        """Tells that it was clicked."""
+        """Reports that it was clicked."""
         event.stop()
         self.post_message(self.Clicked())
 
@@ -66,7 +66,7 @@ class ConversationPane(Vertical):
         yield self.transcript
 
     def on_pane_title_clicked(self, message: PaneTitle.Clicked) -> None:
-        """Tells which conversation the user wants."""
+        """Reports which conversation the user wants."""
         message.stop()
         self.post_message(self.Chosen(self))
 

@@ -71,7 +71,7 @@ class ToolEntry(TranscriptEntry):
         return super().guess(width) if self._unfolded else 1
 
     def sections(self) -> list[list[Line]]:
-        """The row that tells the call, and what it unfolds to."""
+        """The row that shows the call, and what it unfolds to."""
         lines = self._lines(self._width)
         return [lines[:1], lines[1:]]
 

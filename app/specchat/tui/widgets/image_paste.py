@@ -12,7 +12,7 @@ from specchat.errors import AttachmentError
 from specchat.tui.widgets.composer import Composer
 
 _SLOW: Final = 1.0
-"""Seconds after which the user is told why keys wait. A screenshot of a large screen takes longer."""
+"""Seconds after which the user sees why keys wait. A screenshot of a large screen takes longer."""
 
 
 class ImagePaste:

@@ -347,7 +347,7 @@ class PromptInput(Composer):
             self.screen.call_next(self.screen.run_action, "copy_or_quit")
 
     def _say(self, words: str) -> None:
-        """Tells the screen, past the prompt's own messages, which may have to wait."""
+        """Notifies the screen, past the prompt's own messages, which may have to wait."""
         self.screen.post_message(self.Refused(words))
 
     @property

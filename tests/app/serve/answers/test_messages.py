@@ -96,11 +96,11 @@ def test_tools_are_offered_and_those_of_other_types_skipped(
 ) -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     tools: Any = [
-        {"name": "weather", "description": "Tells it.", "input_schema": schema},
+        {"name": "weather", "description": "Returns it.", "input_schema": schema},
         {"type": "web_search_20250305", "name": "web_search"},
     ]
     claude.messages.create(**ASKED, tools=tools, thinking={"type": "disabled"})
-    function = {"name": "weather", "description": "Tells it.", "parameters": schema}
+    function = {"name": "weather", "description": "Returns it.", "parameters": schema}
     assert engine.asked[0].tools.functions == ({"type": "function", "function": function},)
     assert engine.asked[0].variables == {"enable_thinking": False}
 

@@ -67,7 +67,7 @@ def test_a_stream_of_the_chat_api_adds_up_to_the_same(client: openai.OpenAI) -> 
     assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "tool_calls"
     changes = [call for delta in deltas for call in delta.tool_calls or []]
     assert {call.index for call in changes} == {0, 1}
-    assert [call.id for call in changes if call.id] == [call.id for call in calls], "each id is told once"
+    assert [call.id for call in changes if call.id] == [call.id for call in calls], "each id is sent once"
     assert len(changes) >= 4, "arguments come as they are written"
 
 

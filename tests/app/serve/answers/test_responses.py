@@ -88,11 +88,11 @@ def test_functions_are_offered_and_other_tools_skipped(client: openai.OpenAI, en
     parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
     tools: Any = [
         {"type": "web_search"},
-        {"type": "function", "name": "weather", "description": "Tells it.", "parameters": parameters, "strict": True},
+        {"type": "function", "name": "weather", "description": "Returns it.", "parameters": parameters, "strict": True},
         {"type": "custom", "name": "shell"},
     ]
     client.responses.create(model="m", input="hi", tools=tools)
-    function = {"name": "weather", "description": "Tells it.", "parameters": parameters, "strict": True}
+    function = {"name": "weather", "description": "Returns it.", "parameters": parameters, "strict": True}
     assert engine.asked[0].tools.functions == ({"type": "function", "function": function},)
 
 

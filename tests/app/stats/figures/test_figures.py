@@ -166,7 +166,7 @@ def test_an_answer_of_a_server_is_not_compared_with_plain() -> None:
     drafted = TurnView(Summary.of_turn([made_round(4, 2, ms=(0.0, 0.0, 5.0))] * 10))
     assert in_short(drafted) == (
         "A server gave this answer. 50 % of the tokens that it drafted were accepted. "
-        "It does not tell what a plain pass takes."
+        "It does not report what a plain pass takes."
     )
     plain = TurnView(Summary.of_turn([made_round(0, 0, ms=(0.0, 0.0, 5.0))] * 10))
     assert in_short(plain) == "A server gave this answer. It did not report its drafts."

@@ -35,7 +35,7 @@ Watch = Pilot[None]
 
 
 class Scripted(WatchClient):
-    """A client that tells what the test says."""
+    """A client that sends what the test says."""
 
     def __init__(self) -> None:
         super().__init__(read_address("host:8080", flag="--attach"))
@@ -75,7 +75,7 @@ async def watching(*messages: Any, size: tuple[int, int] = (140, 40)) -> AsyncIt
 
 
 async def drawn(pilot: Watch, client: Scripted) -> None:
-    """Waits until all that the client tells has been drawn."""
+    """Waits until all that the client sent has been drawn."""
     await until(pilot, lambda: client.idle, times=3)
 
 

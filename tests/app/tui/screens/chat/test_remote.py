@@ -26,7 +26,7 @@ TWO_MODELS = {"/v1/models": page(models("openai", "small", "large"))}
 
 
 class Watched(RemoteClient):
-    """A client that tells whether events are still to come, unless the server holds its answer."""
+    """A client that reports whether events are still to come, unless the server holds its answer."""
 
     def __init__(self, server: Replaying) -> None:
         super().__init__(read_address(server.url, key="sk-secret"))
