@@ -58,7 +58,10 @@ class Closing:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Answers requests with an engine. `timeout` is in seconds, 0 for none; `places` answers run at a time."""
+    """Answers requests with an engine. `places` answers run at a time.
+
+    `timeout` is in seconds after the prompt was read, 0 for none: to read a long prompt may take a CPU many minutes.
+    """
 
     engine: SharedClient
     metrics: Metrics
@@ -69,8 +72,7 @@ class Runner:
 
     def run(self, requests: Sequence[Generate], readers: Sequence[AnswerReader]) -> AsyncGenerator[Step, None]:
         """All answers at once, as they come, each through its reader. Raises ApiError."""
-        deadline = monotonic() + self.timeout if self.timeout else math.inf
-        answers = [self._answer(*each, deadline) for each in zip(requests, readers, strict=True)]
+        answers = [self._answer(*each) for each in zip(requests, readers, strict=True)]
         return merged(answers, self.places)
 
     async def count(self, request: Generate) -> int:
@@ -80,8 +82,8 @@ class Runner:
         except SpecchatError as error:
             raise api_error(error) from None
 
-    async def _answer(self, request: Generate, reader: AnswerReader, deadline: float) -> AsyncGenerator[Delta, None]:
-        began, first, complete = monotonic(), None, False
+    async def _answer(self, request: Generate, reader: AnswerReader) -> AsyncGenerator[Delta, None]:
+        began, deadline, first, complete = monotonic(), math.inf, None, False
         kind, number, broke_off = kind_of(request), self.broadcast.next_number(), ("error", "")
         try:
             async with aclosing(self.engine.answer(request)) as events:
@@ -94,6 +96,7 @@ class Runner:
                     self.broadcast.take(number, event)
                     match event:
                         case Started():
+                            deadline = monotonic() + (self.timeout or math.inf)
                             self.metrics.prompt(kind, reader.figures)
                         case Round():
                             self.metrics.round(kind, event)

@@ -448,7 +448,10 @@ class Config:
     )
     queue: int = setting(SettingGroup.SERVING, "Further requests that may wait", "--queue", of=(Serving, "queue"))
     timeout: float = setting(
-        SettingGroup.SERVING, "Seconds that a request may take; 0 is no limit", "--timeout", of=(Serving, "timeout")
+        SettingGroup.SERVING,
+        "Seconds that an answer may take once its prompt is read; 0 is no limit",
+        "--timeout",
+        of=(Serving, "timeout"),
     )
     max_body: float = setting(
         SettingGroup.SERVING,

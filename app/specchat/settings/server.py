@@ -21,9 +21,9 @@ class Serving:
     """`parallel` requests are answered at a time and `queue` more may wait; port 0 is any free one.
 
     A server of this machine alone also answers to the names `allow_host`, by which a proxy calls it. `timeout` is in
-    seconds, and `max_body` in MiB, 0 for the usual. `alias` is what the API calls the model, empty for the file's name.
-    With `watch` on, whoever may use the server may see what all others ask. Raises SettingError for a value that is not
-    allowed.
+    seconds after the prompt was read, and `max_body` in MiB, 0 for the usual. `alias` is what the API calls the model,
+    empty for the file's name. With `watch` on, whoever may use the server may see what all others ask. Raises
+    SettingError for a value that is not allowed.
     """
 
     host: str = "127.0.0.1"

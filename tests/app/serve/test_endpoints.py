@@ -164,7 +164,7 @@ def test_an_error_that_comes_late_is_the_last_event_of_the_stream(
     served: Served, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("specchat.serve.endpoints.SOON_S", 0.01)
-    engine.scripts = [Script(HELLO.rounds, waits_at=0)]
+    engine.scripts = [Script(HELLO.rounds, waits_at=1)]
     answer = httpx2.post(f"{served(Serving(timeout=0.5))}{CHAT}", json=ASKED | {"stream": True}, trust_env=False)
     assert answer.status_code == 200
     assert "took longer than 0.5 seconds" in answer.text
@@ -233,6 +233,19 @@ def test_an_answer_that_takes_too_long_ends(served: Served, engine: ScriptedEngi
             list(client.chat.completions.create(**asked, stream=True))
     assert engine.freed.wait(10)
     assert engine.running == 0
+
+
+def test_reading_a_prompt_may_take_longer(
+    served: Served, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat.serve.endpoints.PING_S", 0.05)
+    monkeypatch.setattr("specchat.serve.endpoints.SOON_S", 0.01)
+    url = served(Serving(timeout=0.1))
+    engine.scripts = [Script(HELLO.rounds, waits_at=0)]
+    with httpx2.stream("POST", f"{url}{CHAT}", json=ASKED | {"stream": True}, trust_env=False) as answer:
+        lines = (line for line in answer.iter_lines() if line)
+        assert [next(lines) for _ in range(10)] == [": waiting"] * 10, "0.5 seconds without an error"
+    assert engine.freed.wait(10)
 
 
 @pytest.mark.parametrize("stream", [False, True])
