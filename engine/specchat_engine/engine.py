@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -392,7 +392,7 @@ class Engine:
             passed=self._passed,
             on_cpu=all(model.on_cpu for model in self._models),
             lock=self._lock,
-            answering=partial(joint.answering, place) if joint else nullcontext,
+            answering=partial(self._answering, joint, place) if joint else nullcontext,
             away=partial(joint.away, place) if joint else nullcontext,
             shared_pass=partial(joint.shared_pass, place) if joint else lambda: ALONE,
             answer_format=self.answer_format,
@@ -400,6 +400,15 @@ class Engine:
             no_images_because=self.no_images_because,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
+
+    @contextmanager
+    def _answering(self, joint: JointPasses, place: int) -> Iterator[None]:
+        """While an answer is given in a place. If it is the only one, the memories of other places are swapped out."""
+        with joint.answering(place) as alone:
+            if alone:
+                for text in (self._targets[place], *(draft.model for draft in self._drafts.at[place].values())):
+                    text.swap_others_out()
+            yield
 
     def check(self, settings: Settings) -> None:
         """Raises SettingError for settings that need more than was loaded, and for a grammar or a biased token that the

@@ -21,6 +21,7 @@ from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext, PassResult
 from specchat_engine.llama.rollback import Rollback, probe_rollback
+from specchat_engine.llama.swap import Swap
 from specchat_engine.llama.vision import Vision
 from specchat_engine.load_options import Buffers
 from specchat_engine.memory.attention import Attention
@@ -307,16 +308,30 @@ class LlamaContext:
         self.busy_ns = busy
         self.rollback_ns += perf_counter_ns() - begin
 
+    def swap_others_out(self) -> None:
+        """Makes sure that the texts beside it cost its passes nothing, if there is main memory for that.
+
+        They return when they are read on. Call it while none of them is read.
+        """
+        if self.attention.flash != "off" or self._rollback.bounded or any(text._last_image for text in self._texts):
+            return
+        others = [text for text in self._texts if text is not self and text.tokens and not text._swap.is_out]
+        if others and all(text._swap.swap_out() for text in others):
+            self._swap.swap_out()
+            self._swap_in()  # to the first cells, which the others have left
+
     @property
     def state_bytes(self) -> int:
         """The size of the file that `save` would write, without its header. Raises DecodeError once it is closed."""
         self._native.check_open()
+        self._swap_in()
         size: int = api.llama_state_seq_get_size(self.handle, self._sequence)
         return size
 
     def save(self, path: Path) -> None:
         """Writes the memory to a file. Raises DecodeError if llama.cpp cannot, or once it is closed."""
         self._native.check_open()
+        self._swap_in()
         count = len(self.tokens)
         written = api.llama_state_seq_save_file(
             self.handle, os.fsencode(path), self._sequence, (ctypes.c_int32 * count)(*self.tokens), count
@@ -352,6 +367,7 @@ class LlamaContext:
     def clear(self) -> None:
         """Forgets everything."""
         self._tree = self._fork = None
+        self._swap.drop()
         if self.handle:
             if self._native.texts == 1:
                 api.llama_memory_clear(self._native.memory, True)
@@ -376,9 +392,18 @@ class LlamaContext:
         common = outside_images(tokens, common_prefix(other.tokens, tokens))
         if other is not self and common > own:
             begin, end = other._position(own), other._position(common)
-            api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, begin, end)
+            if not other._swap.is_out:
+                api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, begin, end)
+            elif not (other._swap.copy_to(self._sequence) and self._rollback.cut(end)):
+                self.clear()
+                return
             self.tokens += tokens[own:common]
             self._last_image = max(self._last_image, other._last_image)
+
+    def _swap_in(self) -> None:
+        """Brings its memory back; empties it if llama.cpp fails to."""
+        if not self._swap.swap_in():
+            self.clear()
 
     def _end_tree(self, path: Sequence[int] = ()) -> None:
         """Leaves a path of the tree in memory, if there is a tree."""
@@ -415,6 +440,7 @@ class LlamaContext:
         native = self._native
         self.max_rows = native.max_rows
         self._rollback = Rollback(native.handle, native.memory, native.model.window, self._sequence)
+        self._swap = Swap(native.handle, native.memory, self._sequence)
         if self._sequence:
             first = self._texts[0]
             self._rollback.as_found(first._rollback)
@@ -438,6 +464,7 @@ class LlamaContext:
         """
         self._end_tree()
         self._end_fork()
+        self._swap_in()
         length = outside_images(self.tokens, length)
         drop = len(self.tokens) - length
         if drop <= 0:

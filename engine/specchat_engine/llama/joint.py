@@ -87,11 +87,13 @@ class JointPasses:
         self._waiting: list[_Waiting] = []
 
     @contextmanager
-    def answering(self, place: int) -> Iterator[None]:
-        """While an answer is given in a place: passes wait for it. Call it with the lock."""
+    def answering(self, place: int) -> Iterator[bool]:
+        """While an answer is given in a place: passes wait for it. Gives whether no other one was being given. Call it
+        with the lock."""
+        alone = not self._answers
         self._answers[place] = answer = _Answer()
         try:
-            yield
+            yield alone
         finally:
             if self._answers.get(place) is answer:
                 del self._answers[place]

@@ -1,0 +1,168 @@
+"""A text that is swapped out costs the others nothing, and goes on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from specchat_engine import LoadOptions
+from specchat_engine.llama import swap
+from specchat_engine.llama.context import LlamaContext
+from specchat_engine.llama.library import api
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
+from specchat_engine.memory.placement import HOST, DeviceMemory, Machine
+from support.memory_models import CLOSE
+
+LONG = [40 + number % 90 for number in range(60)]
+SHORT = [70, 71, 72, 73]
+
+
+def opened(model: LlamaModel, count: int = 3, flash: str = "off") -> tuple[NativeContext, list[LlamaContext]]:
+    options = LoadOptions(flash_attention=flash)
+    native = NativeContext(model, n_ctx=256, max_rows=5, threads=1, options=options, texts=count)
+    texts: list[LlamaContext] = []
+    for _ in range(count):
+        LlamaContext(native, texts)
+    return native, texts
+
+
+@pytest.fixture
+def texts(model: LlamaModel) -> Iterator[list[LlamaContext]]:
+    native, texts = opened(model)
+    yield texts
+    native.close()
+
+
+@pytest.fixture(scope="module")
+def alone(model: LlamaModel) -> Iterator[LlamaContext]:
+    context = LlamaContext(NativeContext(model, n_ctx=256, max_rows=5, threads=1))
+    yield context
+    context.close()
+
+
+def never() -> bool:
+    return False
+
+
+def has_cells(native: NativeContext, sequence: int) -> bool:
+    return bool(api.llama_memory_seq_pos_max(native.memory, sequence) >= 0)
+
+
+def check_next(text: LlamaContext, alone: LlamaContext) -> None:
+    """The next token's logits are those of a context that has read this text alone."""
+    alone.clear()
+    alone.read(text.tokens, never)
+    np.testing.assert_allclose(text.advance([44], 1)[0], alone.advance([44], 1)[0], atol=CLOSE)
+
+
+def test_only_the_text_that_is_read_has_cells(model: LlamaModel) -> None:
+    native, (first, second, third) = opened(model)
+    for text in (first, second, third):
+        text.read(LONG, never)
+    second.swap_others_out()
+    assert [has_cells(native, sequence) for sequence in range(3)] == [False, True, False]
+    first.swap_others_out()
+    first.read([*LONG, 50], never)
+    assert [has_cells(native, sequence) for sequence in range(3)] == [True, False, False]
+    native.close()
+
+
+def test_it_goes_on_where_it_was(texts: list[LlamaContext], alone: LlamaContext) -> None:
+    first, second, _ = texts
+    first.read(LONG, never)
+    second.read(SHORT, never)
+    second.swap_others_out()
+    check_next(second, alone)
+    assert first.tokens == LONG
+    assert first.read([*LONG, 50, 51], never) == len(LONG), "nothing is read again"
+    check_next(first, alone)
+
+
+def test_another_text_takes_over_its_beginning(texts: list[LlamaContext], alone: LlamaContext) -> None:
+    first, second, third = texts
+    first.read(LONG, never)
+    second.swap_others_out()
+    assert second.read([*LONG[:40], *SHORT], never) == 40
+    check_next(second, alone)
+    third.swap_others_out()
+    assert third.read([*LONG, *SHORT], never) == len(LONG)
+    check_next(third, alone)
+    assert first.read([*LONG, 50], never) == len(LONG)
+    check_next(first, alone)
+
+
+def test_it_can_be_saved_dropped_and_shortened(texts: list[LlamaContext], alone: LlamaContext) -> None:
+    first, second, third = texts
+    for text in (first, second):
+        text.read(LONG, never)
+    third.swap_others_out()
+    assert first.state_bytes == second.state_bytes > 0
+    third.read(SHORT, never)
+    third.swap_others_out()
+    first.rewind(10)
+    assert first.tokens == LONG[:10]
+    check_next(first, alone)
+    second.clear()
+    assert second.read(SHORT, never) == len(SHORT), "as the third text has them"
+    check_next(second, alone)
+
+
+def test_with_flash_attention_all_texts_stay(model: LlamaModel) -> None:
+    """It skips the cells of others."""
+    native, (first, second) = opened(model, 2, flash="on")
+    first.read(LONG, never)
+    second.swap_others_out()
+    assert has_cells(native, 0)
+    native.close()
+
+
+def test_without_main_memory_for_a_copy_all_texts_stay(model: LlamaModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swap, "this_machine", lambda: Machine((DeviceMemory(HOST, "cpu", 1000, 10**9),)))
+    native, (first, second) = opened(model, 2)
+    first.read(LONG, never)
+    second.swap_others_out()
+    assert has_cells(native, 0)
+    assert first.read([*LONG, 50], never) == len(LONG)
+    native.close()
+
+
+def test_a_copy_that_cannot_be_read_back_is_read_again(
+    texts: list[LlamaContext], alone: LlamaContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, _ = texts
+    first.read(LONG, never)
+    second.read(SHORT, never)
+    second.swap_others_out()
+    monkeypatch.setattr(api, "llama_state_seq_set_data", lambda *_: 0)
+    assert first.read(LONG, never) == 0
+    check_next(first, alone)
+
+
+READS = st.tuples(st.integers(0, 2), st.integers(0, 50), st.lists(st.integers(40, 43), max_size=6), st.booleans())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(READS, min_size=2, max_size=8))
+def test_whatever_is_read_in_turn_each_text_is_what_it_says(
+    model: LlamaModel, alone: LlamaContext, reads: list[tuple[int, int, list[int], bool]]
+) -> None:
+    native, texts = opened(model)
+    try:
+        for place, kept, new, is_alone in reads:
+            text = texts[place]
+            if is_alone:
+                text.swap_others_out()
+            wanted = [*LONG[:kept], *new, 50]
+            text.read(wanted, never)
+            assert text.tokens == wanted
+        for text in texts:
+            if text.length:
+                text.keep(text.tokens)
+                check_next(text, alone)
+    finally:
+        native.close()
