@@ -403,11 +403,10 @@ class Engine:
 
     @contextmanager
     def _answering(self, joint: JointPasses, place: int) -> Iterator[None]:
-        """While an answer is given in a place. If it is the only one, the memories of other places are swapped out."""
-        with joint.answering(place) as alone:
-            if alone:
-                for text in (self._targets[place], *(draft.model for draft in self._drafts.at[place].values())):
-                    text.swap_others_out()
+        """While an answer is given in a place. The memories of places without one are swapped out."""
+        with joint.answering(place) as busy:
+            for text in (self._targets[place], *(draft.model for draft in self._drafts.at[place].values())):
+                text.swap_idle_out(busy)
             yield
 
     def check(self, settings: Settings) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, NoReturn
@@ -308,15 +308,16 @@ class LlamaContext:
         self.busy_ns = busy
         self.rollback_ns += perf_counter_ns() - begin
 
-    def swap_others_out(self) -> None:
-        """Makes sure that the texts beside it cost its passes nothing, if there is main memory for that.
+    def swap_idle_out(self, busy: Collection[int]) -> None:
+        """Makes sure that idle texts beside it cost its passes nothing, if there is main memory for that.
 
-        They return when they are read on. Call it while none of them is read.
+        `busy` has the numbers of the texts that are read, its own too. The others return when they are read on.
         """
         if self.attention.flash != "off" or self._rollback.bounded or any(text._last_image for text in self._texts):
             return
-        others = [text for text in self._texts if text is not self and text.tokens and not text._swap.is_out]
-        if others and all(text._swap.swap_out() for text in others):
+        idle = [text for text in self._texts if text._sequence not in busy]
+        cells = [text for text in idle if text.tokens and not text._swap.is_out]
+        if cells and all(text._swap.swap_out() for text in cells) and len(busy) == 1:
             self._swap.swap_out()
             self._swap_in()  # to the first cells, which the others have left
 

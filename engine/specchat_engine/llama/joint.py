@@ -7,7 +7,7 @@ continuous batching of Yu et al., "Orca", OSDI 2022, round by round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -87,13 +87,14 @@ class JointPasses:
         self._waiting: list[_Waiting] = []
 
     @contextmanager
-    def answering(self, place: int) -> Iterator[bool]:
-        """While an answer is given in a place: passes wait for it. Gives whether no other one was being given. Call it
-        with the lock."""
-        alone = not self._answers
+    def answering(self, place: int) -> Iterator[Collection[int]]:
+        """While an answer is given in a place, passes wait for it. Gives the places with answers.
+
+        Call it with the lock.
+        """
         self._answers[place] = answer = _Answer()
         try:
-            yield alone
+            yield frozenset(self._answers)
         finally:
             if self._answers.get(place) is answer:
                 del self._answers[place]

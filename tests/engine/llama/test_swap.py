@@ -64,11 +64,22 @@ def test_only_the_text_that_is_read_has_cells(model: LlamaModel) -> None:
     native, (first, second, third) = opened(model)
     for text in (first, second, third):
         text.read(LONG, never)
-    second.swap_others_out()
+    second.swap_idle_out({1})
     assert [has_cells(native, sequence) for sequence in range(3)] == [False, True, False]
-    first.swap_others_out()
+    first.swap_idle_out({0})
     first.read([*LONG, 50], never)
     assert [has_cells(native, sequence) for sequence in range(3)] == [True, False, False]
+    native.close()
+
+
+def test_beside_another_answer_idle_texts_alone_are_swapped_out(model: LlamaModel, alone: LlamaContext) -> None:
+    native, texts = opened(model)
+    for text in texts:
+        text.read(LONG, never)
+    texts[2].swap_idle_out({1, 2})
+    assert [has_cells(native, sequence) for sequence in range(3)] == [False, True, True]
+    for text in texts[1:]:
+        check_next(text, alone)
     native.close()
 
 
@@ -76,7 +87,7 @@ def test_it_goes_on_where_it_was(texts: list[LlamaContext], alone: LlamaContext)
     first, second, _ = texts
     first.read(LONG, never)
     second.read(SHORT, never)
-    second.swap_others_out()
+    second.swap_idle_out({1})
     check_next(second, alone)
     assert first.tokens == LONG
     assert first.read([*LONG, 50, 51], never) == len(LONG), "nothing is read again"
@@ -86,10 +97,10 @@ def test_it_goes_on_where_it_was(texts: list[LlamaContext], alone: LlamaContext)
 def test_another_text_takes_over_its_beginning(texts: list[LlamaContext], alone: LlamaContext) -> None:
     first, second, third = texts
     first.read(LONG, never)
-    second.swap_others_out()
+    second.swap_idle_out({1})
     assert second.read([*LONG[:40], *SHORT], never) == 40
     check_next(second, alone)
-    third.swap_others_out()
+    third.swap_idle_out({2})
     assert third.read([*LONG, *SHORT], never) == len(LONG)
     check_next(third, alone)
     assert first.read([*LONG, 50], never) == len(LONG)
@@ -100,10 +111,10 @@ def test_it_can_be_saved_dropped_and_shortened(texts: list[LlamaContext], alone:
     first, second, third = texts
     for text in (first, second):
         text.read(LONG, never)
-    third.swap_others_out()
+    third.swap_idle_out({2})
     assert first.state_bytes == second.state_bytes > 0
     third.read(SHORT, never)
-    third.swap_others_out()
+    third.swap_idle_out({2})
     first.rewind(10)
     assert first.tokens == LONG[:10]
     check_next(first, alone)
@@ -116,7 +127,7 @@ def test_with_flash_attention_all_texts_stay(model: LlamaModel) -> None:
     """It skips the cells of others."""
     native, (first, second) = opened(model, 2, flash="on")
     first.read(LONG, never)
-    second.swap_others_out()
+    second.swap_idle_out({1})
     assert has_cells(native, 0)
     native.close()
 
@@ -125,7 +136,7 @@ def test_without_main_memory_for_a_copy_all_texts_stay(model: LlamaModel, monkey
     monkeypatch.setattr(swap, "this_machine", lambda: Machine((DeviceMemory(HOST, "cpu", 1000, 10**9),)))
     native, (first, second) = opened(model, 2)
     first.read(LONG, never)
-    second.swap_others_out()
+    second.swap_idle_out({1})
     assert has_cells(native, 0)
     assert first.read([*LONG, 50], never) == len(LONG)
     native.close()
@@ -137,7 +148,7 @@ def test_a_copy_that_cannot_be_read_back_is_read_again(
     first, second, _ = texts
     first.read(LONG, never)
     second.read(SHORT, never)
-    second.swap_others_out()
+    second.swap_idle_out({1})
     monkeypatch.setattr(api, "llama_state_seq_set_data", lambda *_: 0)
     assert first.read(LONG, never) == 0
     check_next(first, alone)
@@ -156,7 +167,7 @@ def test_whatever_is_read_in_turn_each_text_is_what_it_says(
         for place, kept, new, is_alone in reads:
             text = texts[place]
             if is_alone:
-                text.swap_others_out()
+                text.swap_idle_out({place})
             wanted = [*LONG[:kept], *new, 50]
             text.read(wanted, never)
             assert text.tokens == wanted
