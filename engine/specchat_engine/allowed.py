@@ -63,7 +63,7 @@ Rule = Range | OneOf
 class Traced(Enum):
     """Where the first line of a trace has a setting, always or if it is not the default.
 
-    Bundles for bug reports show the line's own settings, so these are no texts of the user.
+    Bundles for bug reports show the line's own settings, so these are not texts of the user.
     """
 
     LINE = auto()

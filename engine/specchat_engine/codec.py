@@ -142,17 +142,17 @@ def _number(value: Any) -> float:
     if isinstance(value, str) and not math.isfinite(number := float(value)):
         return number
     if type(value) not in (int, float):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return cast(float, value)
 
 
 def _items(value: Any) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
-        raise ValueError(f"{value!r:.40} is no list")
+        raise ValueError(f"{value!r:.40} is not a list")
     return value
 
 
 def _names_and_values(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ValueError(f"{value!r:.40} is no object")
+        raise ValueError(f"{value!r:.40} is not an object")
     return value

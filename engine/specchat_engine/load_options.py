@@ -40,7 +40,7 @@ _TOKENS_AT_A_TIME = Range(1, 2**16, whole=True)
 
 
 def check_threads(name: str, threads: object) -> None:
-    """Raises SettingError for a value that is no number of threads."""
+    """Raises SettingError for a value that is not a number of threads."""
     if not _THREADS.allows(threads):
         raise SettingError(f"{name} is {threads!r}: {_THREADS.remedy}")
 

@@ -32,7 +32,7 @@ _LOCAL: Final = 3
 """Where the local modes are among a terminal's attributes."""
 
 _ANSWERS: Final = re.compile(rb"\x1b\[[?>]?[0-9;]*[ct]|\x1b_.*?\x1b\\", re.DOTALL)
-"""What a slow terminal answers late to the library's questions. It is no key."""
+"""What a slow terminal answers late to the library's questions. It is not a key."""
 
 
 def main(arguments: list[str]) -> int:

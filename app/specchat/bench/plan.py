@@ -59,7 +59,7 @@ class Arm:
     def from_json(cls, value: Any) -> Self:
         """Reads what `to_json` wrote. Raises ValueError or SettingError for anything else."""
         if not isinstance(value, str):
-            raise ValueError(f"{value!r} is no arm")
+            raise ValueError(f"{value!r} is not an arm")
         return cls.parse(value)
 
     @classmethod

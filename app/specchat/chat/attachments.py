@@ -126,7 +126,7 @@ def images_in_files(paths: Sequence[Path]) -> tuple[StoredImage, ...]:
         name = clean_line(str(path))
         is_other = kind_of_name(path.name) != "image" and path.exists()
         if is_other or (image := _attached(name, path, 0).image) is None:
-            raise AttachmentError(f"{name} is no picture: use PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF")
+            raise AttachmentError(f"{name} is not a picture: use PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF")
         images.append(image)
     return tuple(images)
 
@@ -217,7 +217,7 @@ def _looks_like_a_path(name: str, folder: Path) -> bool:
 
 
 def _check(name: str, path: Path) -> None:
-    """Raises AttachmentError for a path that is no file."""
+    """Raises AttachmentError for a path that is not a file."""
     try:
         if path.is_dir():
             raise AttachmentError(f"{name} is a folder: name a file in it")

@@ -17,7 +17,7 @@ HUB = "hub:"
 def read_data(names: Sequence[str]) -> list[Text]:
     """All texts and chats of what `--data` names. Of the user's own chats the one that was used last comes last.
 
-    Says how many files in folders were left out because they are no text. Raises SettingError, StoreError, HubError or
+    Says how many files in folders were left out because they are not text. Raises SettingError, StoreError, HubError or
     ConfigError for what cannot be read.
     """
     texts: list[Text] = []
@@ -35,5 +35,5 @@ def read_data(names: Sequence[str]) -> list[Text]:
         texts += read
         left_out += more
     if left_out:
-        say(f"left out because they are no text: {left_out} file{'s' * (left_out > 1)}")
+        say(f"left out because they are not text: {left_out} file{'s' * (left_out > 1)}")
     return texts

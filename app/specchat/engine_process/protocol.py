@@ -321,7 +321,7 @@ class Loaded:
 class LikelyToken:
     """A token with its text and the logarithm of its probability by the model itself, before any sampling stage.
 
-    `octets` are its own bytes, which are no text if a character is split over several tokens.
+    `octets` are its own bytes, which are not text if a character is split over several tokens.
     """
 
     id: int

@@ -1,7 +1,7 @@
 """Conversations of ChatGPT's export, `conversations.json`.
 
 A conversation is a tree in `mapping`, and `current_node` is the end of the branch that was shown last. Calls of tools,
-their results, reasoning and hidden messages are left out: they are no part of what was said.
+their results, reasoning and hidden messages are left out: they are not part of what was said.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _READERS: Sequence[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[
     (open_webui.is_chat, open_webui.read_chat),
     (lm_studio.is_chat, lm_studio.read_chat),
 )
-_KNOWN = "it is no export of ChatGPT, Open WebUI, LM Studio or oterm"
+_KNOWN = "it is not an export of ChatGPT, Open WebUI, LM Studio or oterm"
 
 
 @dataclass(frozen=True, slots=True)

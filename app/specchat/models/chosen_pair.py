@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 _OWN_HEAD = Path("mtp")
 _HEADS = (AUTO, "mtp", "none")
-"""Heads that are no files."""
+"""Heads that are not files."""
 
 
 def chat_options(config: Config) -> ChatOptions:

@@ -42,7 +42,7 @@ class HubFile:
 
     def __post_init__(self) -> None:
         if not is_digest(self.digest) or not is_safe_path(self.path):
-            raise ValueError(f"{self.path!r} is no file of a repository")
+            raise ValueError(f"{self.path!r} is not a file of a repository")
 
     @property
     def url(self) -> str:

@@ -32,7 +32,7 @@ class PlainTools:
     """Asks for consent line by line, and says what calls give."""
 
     def __init__(self, chat: ChatController, paper: Paper, source: TextIO) -> None:
-        """`source` is where the user answers. Nobody is asked, and nothing allowed, if it is no terminal."""
+        """`source` is where the user answers. Nobody is asked, and nothing allowed, if it is not a terminal."""
         self._chat = chat
         self._paper = paper
         self._source = source
@@ -74,7 +74,7 @@ class PlainTools:
         where = f" of {tool.server}" if tool.server else ""
         question = f"The model calls {call.name}{where} with {_short(call.arguments, _LONGEST_ASKED)}."
         if not self._source.isatty():
-            self._paper.say(f"{question} It is not allowed, because nobody can be asked: the input is no terminal.")
+            self._paper.say(f"{question} It is not allowed, because nobody can be asked: the input is not a terminal.")
             return ConsentAnswer.NO
         self._paper.say(f"{question} Allow it once (o), always in this chat (a), or not (n)?")
         return _VERDICTS.get(self._source.readline().strip().lower(), ConsentAnswer.NO)

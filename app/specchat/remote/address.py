@@ -50,7 +50,9 @@ def read_address(url: str, *, model: str = "", key: str = "", flag: str = "--rem
     written = url.strip()
     parts = _split(written if "://" in written else f"http://{written}")
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ConfigError(f"{flag} {clean_line(url)} is no address of a server: use one such as http://localhost:8000")
+        raise ConfigError(
+            f"{flag} {clean_line(url)} is not an address of a server: use one such as http://localhost:8000"
+        )
     if parts.username or parts.password:
         raise ConfigError(
             f"{flag} has a name or a password in its address: give keys with SPECCHAT_API_KEY or --api-key"

@@ -195,7 +195,7 @@ def _of_sglang(fields: Mapping[str, Any]) -> Drafting | None:
 
 
 def _round(line: Mapping[str, Any]) -> Round | None:
-    """A round that specchat sent; None if it is no sound one."""
+    """A round that specchat sent; None if it is not a sound one."""
     if line.get("type") != "round":
         return None
     try:

@@ -28,7 +28,7 @@ _NEUTRAL = SamplingParams(top_k=0, top_p=1.0, min_p=0.0)
 """Values with which a parameter does nothing, so that it does not matter whether a server takes it."""
 
 _ELSEWHERE = ("sampling", "max_tokens", "stop", "stop_tokens", "thinking")
-"""Settings that are no matter of drafting."""
+"""Settings that do not concern drafting."""
 
 _LEVELS = ("low", "medium", "high")
 """The levels of thinking that are words for effort, too."""

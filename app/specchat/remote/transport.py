@@ -31,7 +31,7 @@ _MOST_WAITING = 4096
 """Messages of a stream that wait to be read before the server has to wait."""
 
 _LARGEST = 2**20
-"""The most bytes of an answer that is no stream."""
+"""The most bytes of an answer that is not a stream."""
 
 _LARGEST_MESSAGE, _LARGEST_WATCHED = 2**20, 2**24
 """The most bytes of a message of a stream: of an answer, and of a server that is watched and sends conversations."""
@@ -146,7 +146,7 @@ class Transport:
             return RemoteError(f"the connection to {host} broke: it ended too early, or does not speak HTTP")
         why = self._address.without_key(clean_line(str(error))) or type(error).__name__
         if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
-            return RemoteError(f"{host} is no address of a server: use one such as http://localhost:8000")
+            return RemoteError(f"{host} is not an address of a server: use one such as http://localhost:8000")
         if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
             return Unreachable(f"{host} cannot be reached: {why}; is the server running?")
         if isinstance(error, httpx2.TimeoutException):

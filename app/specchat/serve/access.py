@@ -47,7 +47,7 @@ def _keys_in(file: Path) -> list[str]:
     try:
         keys = [api_key(line) for line in lines if line and not line.startswith("#")]
     except ValueError:
-        raise ConfigError(f"--api-key-file {file} has a line that is no key: use one key a line, no spaces") from None
+        raise ConfigError(f"--api-key-file {file} has a line that is not a key: one key a line, no spaces") from None
     if not keys:
         raise ConfigError(f"--api-key-file {file} has no key: write one a line")
     return keys

@@ -28,7 +28,7 @@ _HEADER_BYTES = 65_536
 _BACKLOG = 128
 
 _OTHER_FILES = 4 * _BACKLOG
-"""Open files that are no idle connections: the engine's, the log, and those of connections that come all at once."""
+"""Open files that are not idle connections: the engine's, the log, and those of connections that come all at once."""
 
 _IDLE = 75
 """Seconds that a connection may be idle; clients keep theirs for less, so none is closed while a request is sent."""
@@ -57,7 +57,7 @@ def listen(host: str, port: int) -> socket.socket:
             raise
         return listening
     except (OSError, UnicodeError, OverflowError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or "it is no address"
+        reason = (error.strerror if isinstance(error, OSError) else None) or "it is not an address"
         remedy = "use another --port, or 0 for any" if port else "use another --host"
         raise ConfigError(f"cannot listen on {host!r}, port {port}: {reason}; {remedy}") from None
 

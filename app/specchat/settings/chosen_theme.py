@@ -12,7 +12,7 @@ _HEAD = "# specchat writes this file when a theme is chosen in the app; a theme 
 
 
 def chosen_theme() -> str | None:
-    """The theme's name; None if none was chosen or the file cannot be used, which is no reason to fail."""
+    """The theme's name; None if none was chosen or the file cannot be used, which is not a reason to fail."""
     try:
         text = bounded_text(theme_file(), CONFIG_BYTES)
     except (OSError, UnicodeDecodeError, FileTooLarge):

@@ -19,7 +19,7 @@ from specchat.settings.values import BadValue, File
 from specchat_engine.allowed import AUTO
 
 TABLES = ("tools",)
-"""Tables of the file that are no settings; whoever uses them reads them with `read_table`."""
+"""Tables of the file that are not settings; whoever uses them reads them with `read_table`."""
 
 _FORMER: Mapping[str, Mapping[str, object]] = {"combine": {}, "threads": {AUTO: 0}, "threads_draft": {AUTO: 0}}
 """What earlier versions read: words for values that are others now, and settings that are gone."""
@@ -67,7 +67,7 @@ def _read(setting: Setting, source: _Source) -> Any:
 
 
 def read_table(name: str) -> Mapping[str, object]:
-    """A table of config.toml that is no setting; empty if it is not there. Raises ConfigError."""
+    """A table of config.toml that is not a setting; empty if it is not there. Raises ConfigError."""
     table = _contents().get(name, {})
     if not isinstance(table, dict):
         raise ConfigError(f"{config_file()}: {name} is {table!r}: use tables such as [{name}.NAME]")

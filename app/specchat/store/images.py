@@ -56,7 +56,7 @@ class StoredImage:
 
 
 def hashes_in(message: Mapping[str, Any]) -> tuple[str, ...]:
-    """The hashes of the pictures of a message in a trace, which may come from anyone; what is no hash is left out."""
+    """The hashes of the pictures of a message in a trace, which may come from anyone. Other texts are left out."""
     hashes = message.get("images")
     names = hashes if isinstance(hashes, list | tuple) else ()
     return tuple(name for name in names if isinstance(name, str) and _HASH.fullmatch(name))

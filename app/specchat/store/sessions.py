@@ -307,7 +307,7 @@ def _time(value: object) -> float:
 def _settings(text: str) -> Mapping[str, Any]:
     settings = json.loads(text)
     if not isinstance(settings, dict):
-        raise StoreError(f"{text!r:.60} are no settings")
+        raise StoreError(f"{text!r:.60} are not settings")
     return settings
 
 

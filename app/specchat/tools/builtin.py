@@ -52,7 +52,7 @@ class BuiltIns:
         except FileTooLarge:
             raise ToolError(f"{name} has more than {_MOST_BYTES // 1024} KiB") from None
         except UnicodeDecodeError:
-            raise ToolError(f"{name} is no text in UTF-8") from None
+            raise ToolError(f"{name} is not text in UTF-8") from None
 
 
 def named_file(path: Path) -> Path:

@@ -55,7 +55,7 @@ def calculate(expression: str) -> str:
             parsed = ast.parse(expression.strip(), mode="eval")
         return str(_value(parsed.body))
     except (SyntaxError, RecursionError, MemoryError):
-        raise ToolError(f"{expression!r} is no arithmetic expression") from None
+        raise ToolError(f"{expression!r} is not an arithmetic expression") from None
     except (ArithmeticError, ValueError, TypeError) as error:
         raise ToolError(f"{expression!r} has no value: {error}") from None
 
@@ -83,7 +83,7 @@ def _power(base: Number, exponent: Number) -> Number:
         raise OverflowError("it is too large")
     result = base**exponent
     if isinstance(result, complex):
-        raise ValueError("it is no real number")
+        raise ValueError("it is not a real number")
     return _bounded(result)
 
 

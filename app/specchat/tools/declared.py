@@ -104,7 +104,7 @@ def _url(name: str, value: Any) -> str:
 
 def _texts(name: str, key: str, value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(text, str) and "\0" not in text for text in value.values()):
-        raise _Wrong(f"tools.{name}.{key} is no table of texts")
+        raise _Wrong(f"tools.{name}.{key} is not a table of texts")
     return value
 
 

@@ -93,7 +93,7 @@ def _text(block: types.ContentBlock) -> str:
         case types.EmbeddedResource(resource=types.TextResourceContents() as resource):
             return resource.text
         case types.EmbeddedResource():
-            return "[a file that is no text]"
+            return "[a file that is not text]"
     return f"[{block.type} of {len(block.data)} bytes that the model cannot read]"
 
 

@@ -172,7 +172,7 @@ def read_trace(
     except ValueError as fault:
         raise TraceError(f"{label}, line {number}: {clean_line(str(fault))}") from None
     if not (traces := turns.finished()):
-        raise TraceError(f"{label} is no trace: `specchat run --json PROMPT > FILE` writes one")
+        raise TraceError(f"{label} is not a trace: `specchat run --json PROMPT > FILE` writes one")
     return traces
 
 
@@ -234,7 +234,7 @@ def _object(line: str | bytes) -> Mapping[str, Any] | None:
     try:
         value = json.loads(line.decode() if isinstance(line, bytes) else line, parse_constant=_no_constant)
     except _Constant as constant:
-        raise ValueError(f"{constant} is no number that JSON knows") from None
+        raise ValueError(f"{constant} is not a number that JSON knows") from None
     except RecursionError:
         raise ValueError(f"it nests more than {checks.DEEPEST} levels deep") from None
     except ValueError:

@@ -126,7 +126,7 @@ class AcceptanceCheck:
     A token y that was drawn from q with the noise with which the target draws from p is the target's with a
     probability of at least p(y) / (p(y) + q(y)): P(x = y) = 1 / Σ_v max(p_v / p_y, q_v / q_y) by Daliri, Musco, Suresh,
     and that sum is at most 1 / p_y + 1 / q_y. With other noise it would be p(y). Each position counts once, and trees
-    do not, since their runners-up are no draws.
+    do not, since their runners-up are not draws.
     """
 
     expected: float = 0.0

@@ -216,7 +216,7 @@ def same_draw(candidates: Candidates, other: Candidates) -> float:
 
 
 def _spread_out(candidates: Candidates, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The probabilities of these ids, 0 for those that are no candidates."""
+    """The probabilities of these ids, 0 for those that are not candidates."""
     p = np.zeros(len(ids))
     p[np.searchsorted(ids, candidates.ids)] = np.exp(candidates.log_p)
     return p

@@ -25,7 +25,7 @@ class FencedCalls:
     """Follows such a block from its fence to the end of the answer."""
 
     def __init__(self, names: Collection[str]) -> None:
-        """`names` are those of the known functions: other objects are no calls."""
+        """`names` are those of the known functions: other objects are not calls."""
         self.text = ""
         self.state: CallState = "open"
         self._names = names

@@ -31,7 +31,7 @@ HEADERS: Final = tuple(
     for start in (START, "")
     for channel in ("final", "commentary", "final <|constrain|>json")
 )
-"""The headers of messages that are no thinking. They count as marks: what follows them is the answer."""
+"""The headers of messages that are not thinking. They count as marks: what follows them is the answer."""
 
 _MESSAGE: Final = "<|message|>"
 _ENDS: Final = ("<|start|>", "<|channel|>", "<|end|>", "<|call|>", "<|return|>")

@@ -301,7 +301,7 @@ CALL_MARKS: Final[Mapping[str, CallMark]] = {
 """The marks that come before calls in any notation."""
 
 _TEXTS: Final = ("<function=", "```", '<invoke name="', '<function name="', '<｜DSML｜invoke name="')
-"""Marks that are no control token in any model."""
+"""Marks that are not control tokens in any model."""
 
 CONTROL_MARKS: Final = (
     *dict.fromkeys(

@@ -13,7 +13,7 @@ from specchat_engine.grammar.schema import referred, step_to
 def as_json(value: str, schema: Any = True, root: Any = None) -> str:
     """A bare value as JSON: what its schema asks for, or else what it looks like, in JSON's or Python's notation.
 
-    Where a text may stand, only null, lists and objects that may stand there too are no text.
+    Where a text may stand, only null, lists and objects that may stand there too are not text.
     """
     kinds = kinds_of(schema, root)
     try:

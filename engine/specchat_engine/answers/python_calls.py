@@ -71,7 +71,7 @@ class PythonCalls:
         return parts
 
     def _follow(self, character: str) -> list[AnswerPart]:
-        """Raises ValueError, and what Python's parser raises, where the text is no call."""
+        """Raises ValueError, and what Python's parser raises, where the text is not a call."""
         _require(len(self.text) <= LONGEST)
         if self._quote or character in "'\"":
             self._follow_string(character)
@@ -132,4 +132,4 @@ class PythonCalls:
 
 def _require(fits: bool) -> None:
     if not fits:
-        raise ValueError("the text is no call")
+        raise ValueError("the text is not a call")

@@ -38,7 +38,7 @@ class CallTags:
 
     `name` and `key` match the function's name and a parameter's key with what follows it; the name may have a second
     group, which is there if only a known function can be meant. `begun` matches a key that is not complete, up to one
-    of the `marks`. `around` may be at both ends of a value, and is no part of it.
+    of the `marks`. `around` may be at both ends of a value, and is not part of it.
     """
 
     name: re.Pattern[str]

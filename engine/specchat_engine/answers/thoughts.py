@@ -61,7 +61,7 @@ class ThoughtSplitter:
     An opening mark counts only at the start of a line, so that an answer may mention marks. If the prompt ended with
     the opening mark, the answer begins inside the thought: `began_inside` becomes True at a closing mark that nothing
     opened, and everything before it was thought. Whoever knows that already gives the `closing` mark. The header of a
-    message that is no thinking belongs to the thought before it.
+    message that is not thinking belongs to the thought before it.
     """
 
     __slots__ = ("_at_start", "_closing", "_held", "_said", "began_inside")

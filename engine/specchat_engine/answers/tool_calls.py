@@ -30,7 +30,7 @@ class ToolCallParser:
         """`tools` are in the form of OpenAI's chat API. A `continued` answer has begun with content, and a `formatted`
         one follows a grammar unless it calls.
 
-        Raises SettingError for tools that are no functions.
+        Raises SettingError for tools that are not functions.
         """
         self._schemas = {function["name"]: function.get("parameters") for function in map(function_of, tools)}
         self._text = ""

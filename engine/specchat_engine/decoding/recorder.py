@@ -108,7 +108,7 @@ class Recorder:
         return made
 
     def hold(self, wait: Callable[[], None]) -> None:
-        """Calls `wait` before a round. The time it takes is no part of the turn."""
+        """Calls `wait` before a round. The time it takes is not part of the turn."""
         began, computed = perf_counter_ns(), process_time_ns()
         wait()
         waited = perf_counter_ns() - began

@@ -28,7 +28,7 @@ _TRACE = 0.25
 leaves all of it; kernels for batches of another width differ far less."""
 
 _NOISE = 0.01
-"""A difference below this share of the logits' standard deviation is no trace at all."""
+"""A difference below this share of the logits' standard deviation is not a trace at all."""
 
 
 class Rollback:

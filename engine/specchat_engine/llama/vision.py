@@ -123,7 +123,7 @@ class Vision:
     def open(self) -> None:
         """Loads the file, unless it is loaded; the first image does this too.
 
-        Raises NativeLibraryError without libmtmd, and ModelFileError for a file that is no projector of this model.
+        Raises NativeLibraryError without libmtmd, and ModelFileError for a file that is not a projector of this model.
         """
         if self._handle:
             return

@@ -83,7 +83,7 @@ def head_in(target: GgufHeader, head: GgufHeader, path: Path) -> Head:
     kind = head.architecture
     reason = misfit(target, head) or (_broken_tensors(target, head, path) if kind == "eagle3" else "")
     if reason:
-        raise PairError(f"{path.name} is no head for this target: {reason}; use a head that was made for it, or lookup")
+        raise PairError(f"{path.name} is not a head for this target: {reason}; use one that was made for it, or lookup")
     if is_assistant(head):
         return Head("mtp", (_depth(target),), str(path))
     return Head("eagle3", _layers(head), str(path)) if kind == "eagle3" else state_head(head, path)

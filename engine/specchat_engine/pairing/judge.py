@@ -25,7 +25,7 @@ _DEAR: Final = 0.35
 _LONGEST = min(16, K_LIMIT)
 
 GAIN: Final = 1.05
-"""A smaller speed-up is no gain: it is less than the estimate's error."""
+"""A smaller speed-up is not a gain: it is less than the estimate's error."""
 
 _GOOD: Final = 0.9
 """The α of a good draft on text that is easy to guess, such as code."""

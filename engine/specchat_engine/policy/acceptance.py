@@ -235,7 +235,7 @@ class Posterior:
             raise ValueError("these are counts of other classes")
         sound = all(0 <= right <= count < float("inf") for right, count in zip(accepted, tested, strict=True))
         if not (sound and all(0 <= count < float("inf") for count in frequency)):
-            raise ValueError("these are no counts of accepted tokens")
+            raise ValueError("these are not counts of accepted tokens")
         self._accepted, self._tested, self._frequency = accepted, tested, frequency
 
 

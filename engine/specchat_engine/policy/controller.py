@@ -409,7 +409,7 @@ class Controller:
             controller._caps = {str(kind): _within_bounds(float(cap)) for kind, cap in record.get("caps", {}).items()}
             controller.drift.take(record.get("usual", {}))
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"this is no record of a pair: {error}") from error
+            raise ValueError(f"this is not a record of a pair: {error}") from error
         return controller
 
 

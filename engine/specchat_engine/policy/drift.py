@@ -81,5 +81,5 @@ class Drift:
         for kind, drafters in record.items():
             for drafter, (accepted, tested) in drafters.items():
                 if not 0 <= float(accepted) <= float(tested) < inf:
-                    raise ValueError("these are no shares of accepted tokens")
+                    raise ValueError("these are not shares of accepted tokens")
                 self._usual[str(kind), str(drafter)] = float(accepted), float(tested)

@@ -59,5 +59,5 @@ class Sharpness:
         """Reads what `to_json` wrote. Raises TypeError or ValueError for anything else."""
         agreed = np.array(counts, np.float64)
         if agreed.shape != self._agreed.shape or not np.isfinite(agreed).all() or agreed.min() < 0:
-            raise ValueError("these are no counts of tokens")
+            raise ValueError("these are not counts of tokens")
         self._agreed = agreed

@@ -74,7 +74,7 @@ class Message:
         """A message with the keys of OpenAI's chat API; others are ignored.
 
         The content may be null or a list of texts, which become lines, and of thoughts. The role "developer" is
-        "system", and "function" is "tool". Raises SettingError for what is no message, also for pictures and sound.
+        "system", and "function" is "tool". Raises SettingError for what is not a message, also for pictures and sound.
         """
         if not isinstance(values, Mapping):
             raise SettingError(f"a message is {_short(values)}: use an object with role and content")
@@ -116,7 +116,7 @@ class Prompt:
     `AnswerFormat.marks`. All others print nothing. With `must_call` the answer has to call one of the tools, or several
     with `parallel_calls`, and a grammar holds the arguments to its schema.
 
-    Raises SettingError for a raw prompt that has messages too, and for a tool that is no function.
+    Raises SettingError for a raw prompt that has messages too, and for a tool that is not a function.
     """
 
     messages: Sequence[Message] = ()

@@ -159,7 +159,7 @@ class ChatTemplate:
 
     @cached_property
     def _needs_objects(self) -> bool:
-        """Whether arguments that are no object make the template fail, found out by a probe."""
+        """Whether arguments that are not an object make the template fail, found out by a probe."""
         values = self._values(_PROBE, "as objects")
         values["messages"][1]["tool_calls"][0]["function"]["arguments"] = _ARGUMENT
         with suppress(TemplateError):

@@ -89,7 +89,7 @@ class Suffixes:
                 size, self._file = stat.st_size, (stat.st_dev, stat.st_ino)
                 self.num_tokens = int.from_bytes(head[len(_MAGIC) : len(_MAGIC) + 8], "little")
                 if head[: len(_MAGIC)] != _MAGIC or size != _HEAD + 2 * _WIDTH * self.num_tokens:
-                    raise TextStoreError(f"{path} is no index of a store, or was cut off: make it again")
+                    raise TextStoreError(f"{path} is not an index of a store, or was cut off: make it again")
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise TextStoreError(f"{path} cannot be read: {error.strerror or error}") from None

@@ -57,7 +57,7 @@ class LowRankLinear(nn.Linear):
 def adapt(model: nn.Module, rank: int, seed: int) -> None:
     """Freezes a model and gives each of its linear layers an adapter.
 
-    What is frozen stays in its precision, is no parameter any more, and is in no state.
+    What is frozen stays in its precision, is not a parameter any more, and is in no state.
     """
     generator = torch.Generator().manual_seed(seed)
     for module in [*model.modules()]:

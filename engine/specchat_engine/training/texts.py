@@ -63,7 +63,7 @@ def text_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_texts(paths: Sequence[Path]) -> tuple[list[Text], int]:
-    """The texts of these files and folders, and how many files in folders were left out because they are no text.
+    """The texts of these files and folders, and how many files in folders were left out because they are not text.
 
     Raises SettingError for a file that was named and is no UTF-8 text, or cannot be read.
     """

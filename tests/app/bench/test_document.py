@@ -53,7 +53,7 @@ def test_the_document_has_every_sample_and_says_where_and_how_it_was_measured() 
         ({"type": "bench"}, "has schema None"),
         ({"type": "bench", "schema": SCHEMA}, "is damaged, it has no "),
         (RUN.to_json() | {"arms": ["nonsense"]}, "is damaged, the arm 'nonsense'"),
-        (RUN.to_json() | {"prompts": None}, "is damaged, None is no object"),
+        (RUN.to_json() | {"prompts": None}, "is damaged, None is not an object"),
         (RUN.to_json() | {"samples": [{}]}, "is damaged, it has no arm"),
     ],
 )

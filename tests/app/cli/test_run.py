@@ -193,7 +193,7 @@ def test_a_setting_that_the_vocabulary_cannot_serve_is_wrong_usage_in_one_line(
 
 
 def test_a_file_that_is_not_a_model_is_one_line(complaint: Complaint, tmp_path: Path, tiny_models: TinyModels) -> None:
-    (tmp_path / "junk").write_bytes(b"junk that is no model")
+    (tmp_path / "junk").write_bytes(b"junk that is not a model")
     (tmp_path / "short").write_bytes(b"GGUF\x03\x00\x00\x00")
     (tmp_path / "cut").write_bytes(tiny_models.target.read_bytes()[:20_000])
     for name in ("junk", "short", "cut", "missing", "."):
@@ -326,7 +326,7 @@ def test_a_prompt_may_be_about_images(capsys: pytest.CaptureFixture[str], pair: 
 def test_what_is_no_image_is_one_line_before_anything_is_loaded(complaint: Complaint, tmp_path: Path) -> None:
     pytest.importorskip("PIL", reason="needs the extra specchat[files]")
     (tmp_path / "notes.txt").write_text("no picture")
-    wrong = {"gone.png": ": correct its path", "gone": ": correct its path", "notes.txt": " is no picture: use PNG"}
+    wrong = {"gone.png": ": correct its path", "gone": ": correct its path", "notes.txt": " is not a picture: use PNG"}
     for name, said in wrong.items():
         assert f"{name}{said}" in complaint(
             "run", "hello", "-m", "missing.gguf", "--image", str(tmp_path / name), code=1

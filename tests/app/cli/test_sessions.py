@@ -44,7 +44,7 @@ def test_what_cannot_be_read_is_a_line_and_the_rest_is_imported(
     lines = output.err.splitlines()
     assert "no conversations.json" in lines[0]
     assert lines[1].startswith(f"specchat: {damaged}: it is not valid JSON")
-    assert lines[2].startswith(f"specchat: {partly}: conversation 2: it is no export")
+    assert lines[2].startswith(f"specchat: {partly}: conversation 2: it is not an export")
     assert lines[-1] == f"specchat: {partly}: 10 more conversations cannot be read"
     assert len(lines) == 2 + 20 + 1
 

@@ -140,7 +140,7 @@ def test_a_head_is_trained_and_drafts(
     assert main([*words, "--no-check"]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith(f"{out}  0.")
-    assert "left out because they are no text: 1 file\n" in captured.err
+    assert "left out because they are not text: 1 file\n" in captured.err
     assert "held-out acceptance: " in captured.err
     assert main(["run", "-m", str(target), "-d", str(out), "-k", "2", "--drafter", "eagle3", "-n", "8", "hello"]) == 0
     assert capsys.readouterr().out

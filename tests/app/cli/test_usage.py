@@ -37,7 +37,7 @@ HERE = "is for models on this machine and --remote for a server: omit one"
         ("chat --attach host:1 -m a.gguf", f"{ATTACHED} --model has no effect: omit one"),
         ("chat --attach host:1 --resume", f"{ATTACHED} --resume has no effect"),
         ("chat --plain --attach ftp://x", "specchat: --attach "),
-        ("run x --remote ftp://x", "is no address of a server"),
+        ("run x --remote ftp://x", "is not an address of a server"),
         ("run x --remote host:1 -m a.gguf", f"--model {HERE}"),
         ("chat --remote host:1 --head mtp", f"--head {HERE}"),
         ("run x --remote-model a", "give --remote URL as well"),

@@ -47,7 +47,7 @@ def test_an_oterm_store_is_read(oterm_store: Path) -> None:
 
 
 def archived(path: Path, **parts: str) -> Path:
-    """An archive with these files, and others that are no conversations."""
+    """An archive with these files, and others that are not conversations."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("chat.html", "<html>")
         archive.writestr("user.json", '{"id": "user-1"}')
@@ -80,8 +80,8 @@ def test_a_damaged_archive_and_one_without_conversations_are_refused(tmp_path: P
     [
         (b"", "not valid JSON"),
         (b"Dear diary", "not valid JSON"),
-        (b'{"name": "a package", "version": "1.0"}', "no export of ChatGPT, Open WebUI, LM Studio or oterm"),
-        (b"[1, 2, 3]", "no export of"),
+        (b'{"name": "a package", "version": "1.0"}', "not an export of ChatGPT, Open WebUI, LM Studio or oterm"),
+        (b"[1, 2, 3]", "not an export of"),
         (b'["\xff"]', "not UTF-8"),
         (b"SQLite format 3\0", "its database cannot be read"),
     ],
@@ -98,7 +98,7 @@ def test_a_conversation_of_another_shape_is_skipped_with_its_number(tmp_path: Pa
     path.write_text(json.dumps([first, {"mapping": 7}, first | {"title": "the last"}]))
     before, skipped, after = read_export(path)
     assert isinstance(skipped, SkippedChat)
-    assert (skipped.number, "no export of" in skipped.reason) == (2, True)
+    assert (skipped.number, "not an export of" in skipped.reason) == (2, True)
     assert isinstance(before, ImportedChat)
     assert isinstance(after, ImportedChat)
     assert after.title == "the last"

@@ -422,7 +422,7 @@ def test_a_call_is_made_once_it_is_allowed_and_the_model_reads_the_result(chat: 
 def test_nothing_is_allowed_if_nobody_can_be_asked(chat: Chat) -> None:
     chat.client.calls = [CALL]
     chat("/tools on builtin", "One", "always")
-    assert "the input is no terminal" in chat.notes.getvalue()
+    assert "the input is not a terminal" in chat.notes.getvalue()
     assert "returned: 42" not in chat.notes.getvalue()
     assert chat.client.asked[2][-1].content == "always"
 

@@ -105,7 +105,7 @@ def test_a_page_does_not_come_in_by_a_name_that_it_gave_the_server_itself() -> N
     open_to_all = Guard(Serving(host="0.0.0.0"), Keys(()))
     assert refused(open_to_all, host="evil.example", origin="http://evil.example")
     assert not refused(open_to_all, host="192.168.1.2:8080", origin="http://192.168.1.2:8080")
-    assert not refused(open_to_all, host="gpu-box.local"), "which is no page"
+    assert not refused(open_to_all, host="gpu-box.local"), "which is not a page"
 
 
 def test_web_pages_need_leave() -> None:

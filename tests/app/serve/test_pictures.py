@@ -211,13 +211,13 @@ async def test_an_image_is_no_longer_read_once_its_client_left(monkeypatch: pyte
     [
         ("https://example.org/a.png", "is an address, and this server fetches nothing: send the image as a data: URL"),
         ("HTTP://169.254.169.254/", "is an address, and this server fetches nothing"),
-        ("file:///etc/passwd", "is no data: URL of an image in base 64"),
-        ("data:image/png,plain", "is no data: URL"),
+        ("file:///etc/passwd", "is not a data: URL of an image in base 64"),
+        ("data:image/png,plain", "is not a data: URL"),
         ("data:text/html;base64,AAAA", "is damaged, or no picture of a known format"),
         ("data:image/png;base64,A*AA", "is not in base 64"),
         ("data:image/png;base64,iVBORw0KGgo%3D", "is not in base 64"),
         ("data:image/png;base64,", "is damaged, or no picture of a known format"),
-        ("", "is no data: URL"),
+        ("", "is not a data: URL"),
         (f"data:image/png;base64,{b64encode(png(1)[:300]).decode()}", "it is probably damaged"),
     ],
 )

@@ -38,7 +38,7 @@ def test_files_that_are_too_large_gone_or_no_text_are_refused(tmp_path: Path) ->
     large.write_bytes(b"x" * (256 * 1024 + 1))
     binary.write_bytes(b"\xff\xfe\x00")
     tools = BuiltIns([large, binary, gone])
-    for name, why in (("large", "more than 256 KiB"), ("binary", "no text"), ("gone", "there is no file gone")):
+    for name, why in (("large", "more than 256 KiB"), ("binary", "not text"), ("gone", "there is no file gone")):
         with pytest.raises(ToolError, match=why):
             tools.call("read_file", {"path": name})
 

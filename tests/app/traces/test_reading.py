@@ -128,14 +128,14 @@ def test_what_a_server_did_not_report_is_read_as_unknown() -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "is no trace: `specchat run --json PROMPT > FILE` writes one"),
-        (b'{"type": "bench", "samples": []}\n', "is no trace"),
+        (b"", "is not a trace: `specchat run --json PROMPT > FILE` writes one"),
+        (b'{"type": "bench", "samples": []}\n', "is not a trace"),
         (b"# Title\n", "line 1: this is not JSON"),
         (b"[1, 2]\n", "line 1: this is not a JSON object"),
         (b'{"type": "round"}\n', "line 1: a line of type round stands outside a turn"),
-        (b'{"type": "start", "schema": NaN}\n', "line 1: NaN is no number that JSON knows"),
+        (b'{"type": "start", "schema": NaN}\n', "line 1: NaN is not a number that JSON knows"),
         (b"[" * 100_000 + b"\n", "line 1: it nests more than 32 levels deep"),
-        (b'{"a":' * 500 + b"1" + b"}" * 500 + b"\n", "is no trace"),
+        (b'{"a":' * 500 + b"1" + b"}" * 500 + b"\n", "is not a trace"),
         (b'{"type": "start", "schema": 1' + b"0" * 5000 + b"}\n", "line 1: this is not JSON"),
     ],
     ids=["empty", "bench", "text", "list", "no start", "NaN", "deep", "deep and unknown", "long number"],

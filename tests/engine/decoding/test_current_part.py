@@ -68,7 +68,7 @@ def test_the_thought_is_verified_by_its_rule_and_the_answer_by_its_own() -> None
     session, events = rounds("typical")
     thought, answer = split_at(session, events)
     opened = split_at(session, events, "<think>")[0][-1].index
-    assert {event.verifier for event in thought[: opened + 1]} == {"coupled"}, "the tag itself is no thought yet"
+    assert {event.verifier for event in thought[: opened + 1]} == {"coupled"}, "the tag itself is not a thought yet"
     assert {event.verifier for event in thought[opened + 1 :] if event.drafted} == {"typical"}
     assert {event.verifier for event in answer if event.drafted} == {"coupled"}
     assert not rejected(thought[opened + 1 :]), "a token of p 0.4 is typical"

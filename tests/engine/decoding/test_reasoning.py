@@ -49,7 +49,7 @@ def test_a_tag_in_pieces_counts_once_it_is_whole() -> None:
     found = counted(a_round(["\n", "<thi"], "nk>"), a_round([], "hm"), a_round(["</th"], "ink>"))
     assert found is not None
     assert found.num_tokens == 6
-    assert counted(a_round(["<thi"], "s is no tag")) is None
+    assert counted(a_round(["<thi"], "s is not a tag")) is None
 
 
 def test_reasoning_that_the_prompt_opened_needs_no_tag() -> None:

@@ -64,7 +64,7 @@ def test_a_head_says_which_layers_it_reads(folder: Path, target: GgufHeader, hea
 def test_a_head_for_another_target_is_refused_with_the_reason(
     folder: Path, target: GgufHeader, head: GgufHeader, keys: dict[str, Value], reason: str
 ) -> None:
-    with pytest.raises(PairError, match=rf"head\.gguf is no head for this target: {reason}"):
+    with pytest.raises(PairError, match=rf"head\.gguf is not a head for this target: {reason}"):
         head_in(target, changed(head, **keys), folder / "head.gguf")
 
 

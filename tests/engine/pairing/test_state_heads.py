@@ -91,7 +91,7 @@ def test_what_does_not_fit_is_refused_with_its_reason(
     folder: Path, target: GgufHeader, tmp_path: Path, file: str, change: Callable[[Tensors], object], reason: str
 ) -> None:
     broken = changed(folder / f"{file}.safetensors", change, tmp_path / "broken.safetensors")
-    with pytest.raises(PairError, match=f"broken.safetensors is no head for this target: {reason}") as caught:
+    with pytest.raises(PairError, match=f"broken.safetensors is not a head for this target: {reason}") as caught:
         state_head(target, broken)
     assert "\n" not in str(caught.value)
     found = judge(target, read_model(broken), LoadOptions())

@@ -396,7 +396,7 @@ def test_while_plain_passes_take_longer_drafts_are_expected_to_as_well() -> None
     assert costs.current.at(4, 0) == pytest.approx(4.0, rel=0.01)
     for _ in range(8):
         costs.current.observe(4, 0, 4.0)
-    assert costs.current.at(1, 0) == pytest.approx(1.0, rel=0.01), "what a slow machine explains is no higher cost"
+    assert costs.current.at(1, 0) == pytest.approx(1.0, rel=0.01), "what a slow machine explains is not a higher cost"
     for _ in range(8):
         controller.target.observe(1, 0, 1.0)
     assert costs.current.at(4, 0) == pytest.approx(2.0, rel=0.01)
@@ -458,7 +458,7 @@ def test_records_with_other_fields_are_read_as_far_as_they_are_known() -> None:
     [{}, {"target": 3}, {"target": {}, "drafts": []}, {"target": {}, "acceptance": {"prose": 1}}],
 )
 def test_a_damaged_record_is_rejected(kept: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="no record of a pair"):
+    with pytest.raises(ValueError, match="not a record of a pair"):
         Controller.from_json(kept)
 
 

@@ -129,7 +129,7 @@ def test_an_empty_store_has_no_match(tmp_path: Path) -> None:
 def test_a_file_that_is_no_index_is_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "index"
     path.write_bytes(content)
-    with pytest.raises(TextStoreError, match="is no index of a store, or was cut off: make it again"):
+    with pytest.raises(TextStoreError, match="is not an index of a store, or was cut off: make it again"):
         Suffixes(path)
 
 

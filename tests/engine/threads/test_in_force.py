@@ -51,7 +51,7 @@ def contended(pair: Pair) -> list[bool]:
 
 def test_where_nobody_asked_for_a_number_other_programs_leave_fewer_threads_for_both() -> None:
     pair = Pair((0, 0))
-    assert contended(pair) == [False, False, False, False, True], "a trial is no decision"
+    assert contended(pair) == [False, False, False, False, True], "a trial is not a decision"
     assert pair.counts == (7, 7)
     threads = pair.threads.in_force
     assert threads.because == "other programs keep cores busy: 7 of 8 threads compute"

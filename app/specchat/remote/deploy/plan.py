@@ -23,7 +23,7 @@ class Method(StrEnum):
 
 _USUAL_K = {Method.DRAFT: USUAL_K, Method.EAGLE3: 3, Method.MTP: 2, Method.LOOKUP: USUAL_K, Method.NONE: 0}
 _WORDS = {"none": Method.NONE, "lookup": Method.LOOKUP, "mtp": Method.MTP}
-"""What stands for a draft that is no model."""
+"""What stands for a draft that is not a model."""
 
 _FILES = ("Q4_K_M", "MXFP4", "Q8_0")
 _DRAFT_FILES = ("Q8_0", *_FILES)

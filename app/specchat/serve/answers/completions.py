@@ -80,7 +80,7 @@ class CompletionShape(ChoicesShape):
 
 
 def _key(token: LikelyToken) -> str:
-    """The text of a token, or its bytes in OpenAI's notation if they are no text."""
+    """The text of a token, or its bytes in OpenAI's notation if they are not text."""
     octets = bytes(token.octets)
     try:
         return octets.decode() or token.text

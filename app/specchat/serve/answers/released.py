@@ -21,7 +21,7 @@ class Portion:
 class Releasing:
     """Takes the texts of an answer's tokens, gives the text that no stop string can cut any more.
 
-    A token without text waits for the next one: it may be the mark that ends an answer, which is no part of it. It is
+    A token without text waits for the next one: it may be the mark that ends an answer, which is not part of it. It is
     sent all the same if the answer `sends_end`.
     """
 

@@ -74,5 +74,5 @@ class CompletionRequest(OpenaiSampling):
 def _ids(ids: Sequence[str | int | list[int]]) -> tuple[int, ...]:
     tokens = tuple(each for each in ids if isinstance(each, int) and 0 <= each < 2**31)
     if len(tokens) < len(ids) or not tokens:
-        raise bad("prompt has ids that are no token: use whole numbers from 0 on", "prompt")
+        raise bad("prompt has ids that are not tokens: use whole numbers from 0 on", "prompt")
     return tokens

@@ -155,12 +155,12 @@ def image_at(url: str, param: str) -> GivenImage:
     if head.startswith(("http:", "https:")):
         raise bad(f"{param} is an address, and this server fetches nothing: send the image as a data: URL", param)
     if not (head.startswith("data:") and head.endswith(";base64")):
-        raise bad(f"{param} is no data: URL of an image in base 64, such as data:image/png;base64,…", param)
+        raise bad(f"{param} is not a data: URL of an image in base 64, such as data:image/png;base64,…", param)
     return GivenImage(param, data)
 
 
 def joined(content: str | Sequence[ContentPart], param: str) -> str:
-    """The text of a message's content. Raises ApiError for a part that is no text."""
+    """The text of a message's content. Raises ApiError for a part that is not text."""
     if isinstance(content, str):
         return content
     return joined_texts([_text(part, f"{param}[{number}]") for number, part in enumerate(content)])
@@ -197,7 +197,7 @@ def unread_file(name: str) -> str:
 
 
 def unread_part(kind: str) -> str:
-    """The note in place of a part that is no text, where only texts are read."""
+    """The note in place of a part that is not text, where only texts are read."""
     return f"[a part of the type {kind[:80]!r} that cannot be read here]"
 
 
@@ -221,7 +221,8 @@ def check_last(request: Generate, param: str, continues: bool | None = None) -> 
     if request.messages[-1].tool_calls:
         raise bad(f"{last} calls tools: send their results after it", param)
     if continues and not request.continues:
-        raise bad(f"{last} is no answer that can be continued: end with one of the assistant", "continue_final_message")
+        problem = f"{last} is not an answer that can be continued: end with one of the assistant"
+        raise bad(problem, "continue_final_message")
     if request.continues and continues is False:
         message = f"{last} is an answer, which is continued: leave out continue_final_message, or end with a question"
         raise bad(message, "continue_final_message")

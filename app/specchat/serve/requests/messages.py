@@ -251,7 +251,7 @@ def _text(block: ContentBlock, param: str) -> str:
 
 
 def _document(block: ContentBlock) -> str:
-    """The text of a document, after its title; a note for one that is no text."""
+    """The text of a document, after its title; a note for one that is not text."""
     source = block.source if isinstance(block.source, Source) else Source(type="")
     match source.type:
         case "text":
@@ -266,7 +266,7 @@ def _document(block: ContentBlock) -> str:
 def _image(block: ContentBlock, param: str) -> GivenImage:
     """The image of a block. Raises ApiError for one that is not sent with the request."""
     if not isinstance(block.source, Source) or block.source.type != "base64":
-        raise bad(f"{param}.source is no image in base 64, and this server fetches nothing", f"{param}.source")
+        raise bad(f"{param}.source is not an image in base 64, and this server fetches nothing", f"{param}.source")
     return GivenImage(f"{param}.source", block.source.data)
 
 

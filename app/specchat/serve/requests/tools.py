@@ -27,7 +27,7 @@ class FunctionTool(Wire):
 class RequestedTool(Wire):
     """A tool of OpenAI's chat API, whose function may also stand beside the type, as in the newer API.
 
-    Those that are no functions are skipped.
+    Those that are not functions are skipped.
     """
 
     type: str = "function"

@@ -82,7 +82,7 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def _is_formula(written: str, after: str) -> bool:
-    """Whether what stands between single dollars is no prose, as between two prices."""
+    """Whether what stands between single dollars is not prose, as between two prices."""
     if written[0].isspace() or written[-1].isspace() or after.isdigit() or "$" in written.replace("\\$", ""):
         return False
     commands = re.sub(r"\\[a-zA-Z]+(\{[^{}]*\})?", " \\\\x ", written)

@@ -38,7 +38,7 @@ async def test_what_became_of_all_exports_in_a_folder_is_added_up(tmp_path: Path
     assert note == f"{tmp_path.name}: 2 imported, 2 empty, 1 unreadable from 3 files. Ctrl+O or /sessions lists them"
 
 
-@pytest.mark.parametrize(("content", "why"), [(None, "there is no"), ("{}", "no export")])
+@pytest.mark.parametrize(("content", "why"), [(None, "there is no"), ("{}", "not an export")])
 async def test_what_cannot_be_imported_is_one_line_too(tmp_path: Path, content: Any, why: str) -> None:
     file = tmp_path / "conversations.json"
     if content is not None:

@@ -63,7 +63,7 @@ async def test_a_file_with_several_turns_plays_turn_by_turn_and_another_file_is_
         await command(pilot, "/replay")
         assert "no answer yet" in note(pilot)
         await command(pilot, f"/replay {broken}")
-        assert "is no trace" in note(pilot)
+        assert "is not a trace" in note(pilot)
         await command(pilot, f"/replay {file}")
         await pilot.press("end")
         await pilot.pause(0.2)

@@ -1,4 +1,4 @@
-"""Answers with a given prefix: text that no round brought is shown, and is no token."""
+"""Answers with a given prefix: text that no round brought is shown, and is not a token."""
 
 from app.tui.scripted_client import script
 from specchat.tui.transcript.answer import TranscriptAnswer, View
