@@ -61,7 +61,7 @@ class Session:
     It gives one answer at a time. A new answer ends one that is still open as if its reader had closed it: what was
     said until then stays in `messages`, and its iterator has no more rounds.
 
-    `hold`, if there is one, is called before each round and may wait: the time it takes is no part of the turn.
+    `hold`, if there is one, is called before each round and may wait: the time it takes is not part of the turn.
 
     `watch`, if there is one, sees every pass of the target; see `generate.Watch`. `LogProbs` is one.
 
@@ -182,7 +182,8 @@ class Session:
         """
         self._check_idle("read ahead")
         if self.pair.target.goes_back_freely:
-            with self.pair.lock, suppress(Cancelled, ContextOverflowError, TemplateError, SettingError):
+            refused = suppress(Cancelled, ContextOverflowError, TemplateError, SettingError)
+            with self.pair.lock, self.pair.answering(), refused:
                 self._follow_drafts()
                 fitted = self._fit(asked)
                 self.pair.see(fitted.images)

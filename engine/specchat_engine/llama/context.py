@@ -300,6 +300,8 @@ class LlamaContext:
         if length >= len(self.tokens):
             return
         begin, busy = perf_counter_ns(), self.busy_ns
+        if not self._swap_in():
+            raise DecodeError(f"{self.model.path.name} lost what it had read: ask again")
         lost = self._forget(length)
         if lost:
             for part in self._parts(lost, 0):
@@ -311,12 +313,15 @@ class LlamaContext:
     def swap_idle_out(self, busy: Collection[int]) -> None:
         """Makes sure that idle texts beside it cost its passes nothing, if there is main memory for that.
 
-        `busy` has the numbers of the texts that are read, its own too. The others return when they are read on.
+        `busy` has the numbers of the texts that are read, its own too. The others return when they are read on. Texts
+        with images stay. So do those of a sliding window, of which a copy has only the last tokens.
         """
-        if self.attention.flash != "off" or self._rollback.bounded or any(text._last_image for text in self._texts):
+        if not self.handle or self.attention.flash != "off" or self._rollback.bounded or self.model.window:
             return
-        idle = [text for text in self._texts if text._sequence not in busy]
-        cells = [text for text in idle if text.tokens and not text._swap.is_out]
+        idle = [text for text in self._texts if text._sequence not in busy and text.tokens]
+        cells = [text for text in idle if not text._swap.is_out]
+        if any(min(text.tokens, default=0) < 0 for text in (self, *cells)):
+            return
         if cells and all(text._swap.swap_out() for text in cells) and len(busy) == 1:
             self._swap.swap_out()
             self._swap_in()  # to the first cells, which the others have left
@@ -383,6 +388,8 @@ class LlamaContext:
         """Frees the memory, that of the texts beside it too; calling it again does nothing."""
         self._native.close()
         self.tokens.clear()
+        for text in self._texts:
+            text._swap.drop()
 
     def _share(self, tokens: Sequence[int]) -> None:
         """Takes over the longest beginning of these tokens that another text has in memory."""
@@ -391,20 +398,28 @@ class LlamaContext:
         own = len(self.tokens)
         other = max(self._texts, key=lambda text: common_prefix(text.tokens, tokens))
         common = outside_images(tokens, common_prefix(other.tokens, tokens))
-        if other is not self and common > own:
-            begin, end = other._position(own), other._position(common)
-            if not other._swap.is_out:
-                api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, begin, end)
-            elif not (other._swap.copy_to(self._sequence) and self._rollback.cut(end)):
+        if other is self or common <= own:
+            return
+        begin, end = other._position(own), other._position(common)
+        if other._swap.is_out:
+            if not (other._swap.copy_to(self._sequence) and self._rollback.cut(end)):
                 self.clear()
                 return
-            self.tokens += tokens[own:common]
-            self._last_image = max(self._last_image, other._last_image)
+        elif other._rollback.can_cut(end, other.length - common):
+            api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, begin, end)
+        else:
+            return
+        self.tokens += tokens[own:common]
+        self._last_image = max(self._last_image, other._last_image)
 
-    def _swap_in(self) -> None:
-        """Brings its memory back; empties it if llama.cpp fails to."""
-        if not self._swap.swap_in():
+    def _swap_in(self) -> bool:
+        """Brings its memory back; False, with an empty memory, if llama.cpp fails to."""
+        if self._swap.is_out:
+            self._native.check_open()
+        done = self._swap.swap_in()
+        if not done:
             self.clear()
+        return done
 
     def _end_tree(self, path: Sequence[int] = ()) -> None:
         """Leaves a path of the tree in memory, if there is a tree."""
@@ -539,6 +554,8 @@ class LlamaContext:
     def _check_room(self, count: int) -> None:
         """Raises DecodeError if the memory cannot take this many more tokens, or once it is closed."""
         self._native.check_open()
+        if not self._swap_in():
+            raise DecodeError(f"{self.model.path.name} lost what it had read: ask again")
         if self.length + count > self.capacity:
             raise DecodeError(f"{self.length + count} tokens do not fit a context of {self.capacity}: use a larger -c")
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat_engine import LoadOptions
+from specchat_engine import DecodeError, LoadOptions
 from specchat_engine.llama import swap
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import api
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.native import NativeContext
 from specchat_engine.memory.placement import HOST, DeviceMemory, Machine
-from support.memory_models import CLOSE
+from support.memory_models import CLOSE, write_memory_model
 
 LONG = [40 + number % 90 for number in range(60)]
 SHORT = [70, 71, 72, 73]
@@ -152,6 +153,42 @@ def test_a_copy_that_cannot_be_read_back_is_read_again(
     monkeypatch.setattr(api, "llama_state_seq_set_data", lambda *_: 0)
     assert first.read(LONG, never) == 0
     check_next(first, alone)
+
+
+def test_a_pass_brings_its_text_back(texts: list[LlamaContext], alone: LlamaContext) -> None:
+    """An answer that is still open may go on after another one in its place was refused."""
+    first, second, _ = texts
+    first.read(LONG, never)
+    second.swap_idle_out({1})
+    check_next(first, alone)
+
+
+def test_a_closed_context_swaps_nothing(model: LlamaModel) -> None:
+    _, (first, second) = opened(model, 2)
+    first.read(LONG, never)
+    second.swap_idle_out({1})
+    first.close()
+    second.swap_idle_out({1})
+    with pytest.raises(DecodeError, match="was closed"):
+        first.advance([50], 1)
+    with pytest.raises(DecodeError, match="was closed"):
+        second.read(SHORT, never)
+
+
+def test_texts_of_a_sliding_window_stay_and_share_what_they_still_have(tmp_path: Path) -> None:
+    """A copy of theirs has only the last tokens of the window's layers, so that nobody could begin with it."""
+    model = LlamaModel(write_memory_model(tmp_path / "model.gguf", "gemma3"))
+    native, (first, second) = opened(model, 2)
+    alone = LlamaContext(NativeContext(model, n_ctx=256, max_rows=5, threads=1))
+    first.read([*LONG, *LONG, *LONG], never)
+    second.swap_idle_out({1})
+    assert has_cells(native, 0)
+    second.read([*LONG, *SHORT], never)
+    for text in (second, first):
+        check_next(text, alone)
+    for context in (native, alone):
+        context.close()
+    model.close()
 
 
 READS = st.tuples(st.integers(0, 2), st.integers(0, 50), st.lists(st.integers(40, 43), max_size=6), st.booleans())
