@@ -13,8 +13,10 @@ def qwen(prompt: str) -> dict:
     return json.loads(run("qwen", *server, "--yolo", "-o", "json", prompt))[-1]
 
 
-# Reading its instructions of 15,000 tokens may take a CPU longer than it waits by default.
+# Reading its instructions of 15,000 tokens may take a CPU longer than it waits by default, and a small model may repeat
+# itself until its context is full.
 os.environ |= {"QWEN_STREAM_IDLE_TIMEOUT_MS": "0", "QWEN_CODE_API_TIMEOUT_MS": "0"}
+os.environ["QWEN_CODE_MAX_OUTPUT_TOKENS"] = "500"
 settings = Path.home() / ".qwen" / "settings.json"
 settings.parent.mkdir()
 settings.write_text(json.dumps({"privacy": {"usageStatisticsEnabled": False}, "general": {"disableAutoUpdate": True}}))
