@@ -36,7 +36,7 @@ async def read_body(request: Request, limit: int) -> bytes:
 def read_json(body: bytes) -> dict[str, Any]:
     """The object in a body.
 
-    Raises ApiError if there is none, if it holds what is not text or a number, and for too many values, by the signs
+    Raises ApiError if there is none, if it holds what is neither text nor number, and for too many values, by the signs
     that begin them.
     """
     if sum(map(body.count, (b"[", b"{", b","))) > _MOST_VALUES:

@@ -28,7 +28,8 @@ def test_an_address_is_read_as_people_write_it(written: str, root: str) -> None:
     "written", ["", "http://", "ftp://host", "http://host:port", "http://host:99999", "http://host/?a=1", "http://[::1"]
 )
 def test_what_is_no_address_is_refused_in_one_line(written: str) -> None:
-    with pytest.raises(ConfigError, match="is not an address of a server: use one such as http://local") as caught:
+    problem = "is not an address of a server: use one such as http://localhost:8000"
+    with pytest.raises(ConfigError, match=problem) as caught:
         read_address(written)
     assert "\n" not in str(caught.value)
 
