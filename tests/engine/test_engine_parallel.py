@@ -8,11 +8,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Barrier, get_ident
+from typing import Any
 
 import pytest
 
 from specchat_engine import Engine, LoadOptions, Message, Round, SamplingParams, Session, Settings
 from specchat_engine.errors import DecodeError, EngineError, SettingError
+from specchat_engine.llama.library import api
 from support.tiny_models import EngineFiles
 
 OPTIONS = LoadOptions(threads=1, parallel=4, n_ctx=512)
@@ -96,6 +98,28 @@ def test_what_prompts_begin_with_is_read_once(engine: Engine) -> None:
     assert memory.busy_ns == before, "nothing was read"
     list(second.answer(question, 0))
     assert second.stats.cached_tokens == second.stats.prompt_tokens - 1
+
+
+def test_an_answer_that_is_given_alone_has_the_memory_alone(
+    files: EngineFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, copied = api.llama_state_seq_get_data, []
+
+    def recorded(handle: Any, data: Any, size: int, sequence: int) -> int:
+        copied.append((handle, sequence))
+        return int(copy(handle, data, size, sequence))
+
+    monkeypatch.setattr(api, "llama_state_seq_get_data", recorded)
+    with Engine.load(files.target, files.draft, replace(OPTIONS, flash_attention="off")) as engine:
+        first, second, *_ = sessions(engine)
+        answer(first, PROMPTS[0])
+        assert not copied
+        answer(second, PROMPTS[1])
+        assert len({handle for handle, sequence in copied if sequence == 0}) == 2, "the target's and the draft model's"
+        text = first.text
+        answer(first, PROMPTS[0])
+        assert first.text == text
+        assert first.stats.cached_tokens == first.stats.prompt_tokens - 1, "it came back"
 
 
 def test_an_answer_can_end_while_others_go_on(engine: Engine) -> None:

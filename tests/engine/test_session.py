@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from weakref import ref
 
 import pytest
@@ -169,6 +171,22 @@ def test_default_settings_need_no_draft_model() -> None:
     session = Session(Pair(target, ByteTokenizer(), ChatTemplate(FALLBACK), controller=knowing(0.01, 0.01)))
     assert session.settings == Settings()
     assert {event.source for event in session.generate("x") if event.drafted} == {"lookup"}
+
+
+def test_reading_ahead_counts_as_an_answer_while_it_lasts() -> None:
+    """Else its memory would be taken for an idle one."""
+    session, answering, seen = conversation(saying("Hi")), [], []
+
+    @contextmanager
+    def entered() -> Iterator[None]:
+        answering.append(1)
+        yield
+        answering.pop()
+
+    session.pair.answering = entered
+    session.prepare([Message("user", "what is being writ")], lambda: bool(seen.append(len(answering))))
+    assert set(seen) == {1}
+    assert not answering
 
 
 def test_text_that_was_read_ahead_is_not_read_again() -> None:

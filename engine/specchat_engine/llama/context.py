@@ -300,8 +300,7 @@ class LlamaContext:
         if length >= len(self.tokens):
             return
         begin, busy = perf_counter_ns(), self.busy_ns
-        if not self._swap_in():
-            raise DecodeError(f"{self.model.path.name} lost what it had read: ask again")
+        self._check_memory()
         lost = self._forget(length)
         if lost:
             for part in self._parts(lost, 0):
@@ -318,11 +317,11 @@ class LlamaContext:
         """
         if not self.handle or self.attention.flash != "off" or self._rollback.bounded or self.model.window:
             return
-        idle = [text for text in self._texts if text._sequence not in busy and text.tokens]
-        cells = [text for text in idle if not text._swap.is_out]
-        if any(min(text.tokens, default=0) < 0 for text in (self, *cells)):
+        others = [text for text in self._texts if text._sequence not in busy]
+        idle = [text for text in others if text.tokens and not text._swap.is_out]
+        if not idle or any(min(text.tokens, default=0) < 0 for text in (self, *idle)):
             return
-        if cells and all(text._swap.swap_out() for text in cells) and len(busy) == 1:
+        if all(text._swap.swap_out() for text in idle) and len(busy) == 1:
             self._swap.swap_out()
             self._swap_in()  # to the first cells, which the others have left
 
@@ -420,6 +419,11 @@ class LlamaContext:
         if not done:
             self.clear()
         return done
+
+    def _check_memory(self) -> None:
+        """Brings its memory back. Raises DecodeError, with an empty memory, if llama.cpp fails to."""
+        if not self._swap_in():
+            raise DecodeError(f"{self.model.path.name} lost what it had read: ask again")
 
     def _end_tree(self, path: Sequence[int] = ()) -> None:
         """Leaves a path of the tree in memory, if there is a tree."""
@@ -554,8 +558,7 @@ class LlamaContext:
     def _check_room(self, count: int) -> None:
         """Raises DecodeError if the memory cannot take this many more tokens, or once it is closed."""
         self._native.check_open()
-        if not self._swap_in():
-            raise DecodeError(f"{self.model.path.name} lost what it had read: ask again")
+        self._check_memory()
         if self.length + count > self.capacity:
             raise DecodeError(f"{self.length + count} tokens do not fit a context of {self.capacity}: use a larger -c")
 

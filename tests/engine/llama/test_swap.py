@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,6 +47,21 @@ def alone(model: LlamaModel) -> Iterator[LlamaContext]:
     context.close()
 
 
+Windowed = tuple[NativeContext, list[LlamaContext], LlamaContext]
+
+
+@pytest.fixture
+def windowed(tmp_path: Path) -> Iterator[Windowed]:
+    """Three texts of a model with a sliding window, and another context of it."""
+    model = LlamaModel(write_memory_model(tmp_path / "model.gguf", "gemma3"))
+    native, texts = opened(model)
+    alone = LlamaContext(NativeContext(model, n_ctx=256, max_rows=5, threads=1))
+    yield native, texts, alone
+    for context in (native, alone):
+        context.close()
+    model.close()
+
+
 def never() -> bool:
     return False
 
@@ -82,6 +98,27 @@ def test_beside_another_answer_idle_texts_alone_are_swapped_out(model: LlamaMode
     for text in texts[1:]:
         check_next(text, alone)
     native.close()
+
+
+def test_the_text_that_is_read_moves_to_the_cells_that_others_left(
+    texts: list[LlamaContext], alone: LlamaContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pass computes as many cells as reach up to the last one in use."""
+    first, second, _ = texts
+    first.read(LONG, never)
+    second.read(SHORT, never)
+    load, loaded = api.llama_state_seq_set_data, []
+
+    def recorded(handle: Any, data: Any, size: int, sequence: int) -> int:
+        loaded.append(sequence)
+        return int(load(handle, data, size, sequence))
+
+    monkeypatch.setattr(api, "llama_state_seq_set_data", recorded)
+    second.swap_idle_out({1})
+    assert loaded == [1]
+    second.swap_idle_out({1})
+    assert loaded == [1], "once is enough"
+    check_next(second, alone)
 
 
 def test_it_goes_on_where_it_was(texts: list[LlamaContext], alone: LlamaContext) -> None:
@@ -175,20 +212,27 @@ def test_a_closed_context_swaps_nothing(model: LlamaModel) -> None:
         second.read(SHORT, never)
 
 
-def test_texts_of_a_sliding_window_stay_and_share_what_they_still_have(tmp_path: Path) -> None:
+def test_texts_of_a_sliding_window_stay_and_share_what_they_still_have(windowed: Windowed) -> None:
     """A copy of theirs has only the last tokens of the window's layers, so that nobody could begin with it."""
-    model = LlamaModel(write_memory_model(tmp_path / "model.gguf", "gemma3"))
-    native, (first, second) = opened(model, 2)
-    alone = LlamaContext(NativeContext(model, n_ctx=256, max_rows=5, threads=1))
+    native, (first, second, _), alone = windowed
     first.read([*LONG, *LONG, *LONG], never)
     second.swap_idle_out({1})
     assert has_cells(native, 0)
     second.read([*LONG, *SHORT], never)
     for text in (second, first):
         check_next(text, alone)
-    for context in (native, alone):
-        context.close()
-    model.close()
+
+
+def test_what_a_sliding_window_has_dropped_is_taken_over_by_nobody(windowed: Windowed) -> None:
+    """llama.cpp gives the cells of tokens that no window sees any more to other texts."""
+    _, (first, second, third), alone = windowed
+    second.read(SHORT, never)
+    first.read([*LONG, *LONG, *LONG], never)
+    second.clear()
+    second.read([90] * 100, never)
+    assert third.read([*LONG, *SHORT], never) == 0
+    for text in (third, first, second):
+        check_next(text, alone)
 
 
 READS = st.tuples(st.integers(0, 2), st.integers(0, 50), st.lists(st.integers(40, 43), max_size=6), st.booleans())
