@@ -457,7 +457,7 @@ def test_a_stored_chat_goes_on_with_its_calls(chat: Chat) -> None:
     assert [message.role for message in stored] == ["user", "assistant", "tool", "assistant"]
     assert stored[1].tools == ToolUse((SUM,))
     assert stored[1].content == "Let me see."
-    assert stored[2].tools == ToolUse((), "call00000", "calculate")
+    assert stored[2].tools == ToolUse((), "call00000", "calculate", seconds=stored[2].tools.seconds)
 
 
 @pytest.mark.parametrize(
