@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -151,22 +151,31 @@ def server_of(app: Starlette) -> uvicorn.Server:
     )
 
 
-async def serve_until_signalled(app: Starlette, listening: socket.socket) -> int | None:
-    """Serves until the process gets SIGINT or SIGTERM, ends what runs, and returns the signal."""
-    with _remembered_signals() as signals:
-        await server_of(app).serve(sockets=[listening])
+async def serve_until_signalled(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -> int | None:
+    """Serves until the process gets SIGINT or SIGTERM, ends what runs, and returns the signal.
+
+    From the call of `ready` on, a signal ends it in that way.
+    """
+    server = server_of(app)
+    with _signals_to(server) as signals:
+        ready()
+        await server.serve(sockets=[listening])
     return signals[0] if signals else None
 
 
 @contextmanager
-def _remembered_signals() -> Iterator[list[int]]:
-    """The server raises the signals that ended it again when it is done: they are only remembered then."""
+def _signals_to(server: uvicorn.Server) -> Iterator[list[int]]:
+    """Remembers the signals, and ends the server by one that comes before it handles them itself.
+
+    When it is done, the server raises the signals that ended it again: they are only remembered then.
+    """
     signals: list[int] = []
 
-    def remember(number: int, _frame: FrameType | None) -> None:
+    def end(number: int, _frame: FrameType | None) -> None:
         signals.append(number)
+        server.should_exit = True
 
-    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield signals
     finally:

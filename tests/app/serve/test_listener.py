@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 import socket
 import threading
 from contextlib import ExitStack
@@ -13,7 +15,7 @@ import pytest
 
 from specchat.errors import ConfigError
 from specchat.serve import listener
-from specchat.serve.listener import address_of, listen, most_connections
+from specchat.serve.listener import address_of, listen, most_connections, serve_until_signalled
 from support.scripted_server import Script, ScriptedEngine, made_round, on_loopback, scripted_app
 
 
@@ -44,6 +46,15 @@ def test_an_address_that_cannot_be_had_is_one_line(host: str) -> None:
 def test_every_address_is_shown_as_one_that_can_be_opened() -> None:
     with listen("0.0.0.0", 0) as listening:
         assert address_of(listening).startswith("http://localhost:")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_ends_it_from_the_moment_on_when_its_address_is_said(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with listen("127.0.0.1", 0) as listening:
+        serving = serve_until_signalled(scripted_app(ScriptedEngine()), listening, lambda: signal.raise_signal(number))
+        assert await asyncio.wait_for(serving, 30) == number
+    assert signal.getsignal(number) == before
 
 
 def connected(url: str) -> socket.socket:
