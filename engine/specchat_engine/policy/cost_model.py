@@ -6,9 +6,11 @@ Both are curves over a size, which `CostCurve` learns from the rounds of real an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Self
+
+import numpy as np
 
 from specchat_engine.decoding.costs import CostLine
 from specchat_engine.decoding.drafts import DrafterTraits
@@ -64,7 +66,8 @@ class CostCurve:
         self._usual: dict[int, dict[int, float]] = {}
         self._timed: dict[int, dict[int, deque[float]]] = {}
         self._curves: dict[int, dict[int, float]] = {}
-        self._lines: dict[tuple[int, int], list[float]] = {}
+        self._lines: dict[int, Sequence[float]] = {}
+        self._widest = 0
         self._resembled: CostCurve | None = None
 
     def resemble(self, other: CostCurve) -> None:
@@ -140,11 +143,12 @@ class CostCurve:
         known = self._blended(depth)
         if not known:
             return None
-        at = _zone(depth), most
-        if at not in self._lines:
-            self._lines[at] = self._line(known, most)
+        line = self._lines.get(_zone(depth), ())
+        if len(line) < most:
+            self._widest = max(self._widest, most)
+            line = self._lines[_zone(depth)] = self._line(known, self._widest)
         slowness = self.slowness
-        return [0.0, *(slowness * cost for cost in self._lines[at])]
+        return [0.0, *(slowness * cost for cost in line[:most])]
 
     def _line(self, known: dict[int, float], most: int) -> list[float]:
         """The costs of sizes 1 to `most` by those of some sizes, ascending."""
@@ -157,7 +161,7 @@ class CostCurve:
         if most > sizes[-1]:
             costs.append(costs[-1] + slope * (most - sizes[-1]))
             sizes.append(most)
-        return CostLine([*zip(sizes, costs, strict=True)]).filled()[:most]
+        return list(np.interp(range(1, most + 1), sizes, costs).tolist())
 
     def measured(self, depth: int) -> dict[int, float]:
         """The usual milliseconds of the measured sizes, ascending, at this depth or the nearest one measured."""
@@ -188,8 +192,9 @@ class CostCurve:
             return elsewhere
         known = dict(own)
         for size, cost in own.items():
-            count, others = len(self._times[zone][size]), {other: own[other] for other in own if other != size}
-            if size > 1 and count < _TRUSTED and others:
+            count = len(self._times[zone][size])
+            if size > 1 and count < _TRUSTED and len(own) > 1:
+                others = {other: own[other] for other in own if other != size}
                 known[size] = (count * cost + _GUESSED * self._guess(size, others, elsewhere)) / (count + _GUESSED)
         guesses = {size: self._guess(size, known, elsewhere) for size in elsewhere if size not in own}
         self._curves[_zone(depth)] = known = dict(sorted({**known, **guesses}.items()))

@@ -96,15 +96,17 @@ def best_stopping(
     often = np.array(frequency) / sum(frequency)
     lower = np.rint(np.log(p_accept) / math.log(_STEP)).astype(np.int64)
     after = np.minimum(np.arange(_STEPS)[:, None] + lower, _STEPS - 1)
-    mean = float(often @ np.array(p_accept))
+    chance = np.zeros((_STEPS, _STEPS))
+    np.add.at(chance, (np.arange(_STEPS)[:, None], after), often)
+    gained = float(often @ np.array(p_accept)) * _REACHES
     tokens = milliseconds = np.zeros(_STEPS)
     bounds: list[float] = []
     for drafted in range(most - 1, -1, -1):
-        tokens = mean * _REACHES + tokens[after] @ often
-        milliseconds = round_ms[drafted + 1] - round_ms[drafted] + milliseconds[after] @ often
+        tokens = gained + chance @ tokens
+        milliseconds = round_ms[drafted + 1] - round_ms[drafted] + chance @ milliseconds
         if drafted:
             worth = tokens > pace * milliseconds
-            tokens, milliseconds = np.where(worth, tokens, 0.0), np.where(worth, milliseconds, 0.0)
+            tokens, milliseconds = tokens * worth, milliseconds * worth
             bounds.append(float(_REACHES[worth][-1]) if worth[0] else math.inf)
     bounds.reverse()
     ends = next((index for index, bound in enumerate(bounds) if bound > 1), len(bounds))
