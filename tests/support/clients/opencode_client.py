@@ -17,8 +17,8 @@ def opencode(prompt: str) -> list[dict]:
 
 
 def text_in(events: list[dict]) -> str:
-    """The last text of the model."""
-    return [event["part"]["text"] for event in events if event["type"] == "text"][-1]
+    """The last text of the model, empty if it wrote none: a real one may end after the result of a call."""
+    return next((event["part"]["text"] for event in reversed(events) if event["type"] == "text"), "")
 
 
 Path("opencode.json").write_text(json.dumps(SETTINGS))
