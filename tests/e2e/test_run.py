@@ -93,7 +93,7 @@ def test_the_text_is_the_same_with_and_without_speculation(
 
 def test_verify_finds_no_bug_in_the_built_in_pair(environment: dict[str, str]) -> None:
     done = subprocess.run(
-        [*SPECCHAT, "verify", "--prompts", "1", "--kind", "story", "--kind", "copy", "-n", "12", "--json", "-t", "1"],
+        [*SPECCHAT, "verify", "--prompts", "1", "-n", "12", "--json", "-t", "1"],
         env=environment,
         capture_output=True,
         text=True,
