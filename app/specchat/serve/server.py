@@ -8,7 +8,6 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, TextIO
 
 from specchat.engine_process.protocol import Load, Loaded
@@ -48,9 +47,8 @@ async def run(
             say("--watch is on: whoever may use this server can see what all others ask and get")
         offer = offered(options, serving, engine.info)
         app = build_app(engine, serving, offer, keys, log=log)
-        address = f"{engine.info.pair_name} at {address_of(listening)}/v1"
-        ready = partial(say, f"{address}, {serving.parallel} at a time; Ctrl+C ends it")
-        ended_by = await serve_until_signalled(app, listening, ready)
+        line = f"{engine.info.pair_name} at {address_of(listening)}/v1, {serving.parallel} at a time; Ctrl+C ends it"
+        ended_by = await serve_until_signalled(app, listening, lambda: say(line))
     finally:
         await engine.close()
     return INTERRUPTED if ended_by == signal.SIGINT else 0

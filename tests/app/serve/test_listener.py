@@ -49,7 +49,7 @@ def test_every_address_is_shown_as_one_that_can_be_opened() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_signal_ends_it_from_the_moment_on_when_its_address_is_said(number: signal.Signals) -> None:
+async def test_a_signal_ends_it_from_the_moment_its_address_is_said(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with listen("127.0.0.1", 0) as listening:
         serving = serve_until_signalled(scripted_app(ScriptedEngine()), listening, lambda: signal.raise_signal(number))
