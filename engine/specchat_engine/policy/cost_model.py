@@ -6,7 +6,7 @@ Both are curves over a size, which `CostCurve` learns from the rounds of real an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Any, Self
 
@@ -66,8 +66,7 @@ class CostCurve:
         self._usual: dict[int, dict[int, float]] = {}
         self._timed: dict[int, dict[int, deque[float]]] = {}
         self._curves: dict[int, dict[int, float]] = {}
-        self._lines: dict[int, Sequence[float]] = {}
-        self._widest = 0
+        self._lines: dict[tuple[int, int], list[float]] = {}
         self._resembled: CostCurve | None = None
 
     def resemble(self, other: CostCurve) -> None:
@@ -143,12 +142,11 @@ class CostCurve:
         known = self._blended(depth)
         if not known:
             return None
-        line = self._lines.get(_zone(depth), ())
-        if len(line) < most:
-            self._widest = max(self._widest, most)
-            line = self._lines[_zone(depth)] = self._line(known, self._widest)
+        at = _zone(depth), most
+        if at not in self._lines:
+            self._lines[at] = self._line(known, most)
         slowness = self.slowness
-        return [0.0, *(slowness * cost for cost in line[:most])]
+        return [0.0, *(slowness * cost for cost in self._lines[at])]
 
     def _line(self, known: dict[int, float], most: int) -> list[float]:
         """The costs of sizes 1 to `most` by those of some sizes, ascending."""

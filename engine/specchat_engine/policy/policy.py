@@ -186,8 +186,7 @@ class Possible:
 
     def _affordable(self, cap: float) -> int:
         """Returns the most tokens that may be drafted with an expected loss within the cap."""
-        losses, most = self._losses, max(0.0, cap)
-        return next((n for n in range(len(losses) - 1, 0, -1) if losses[n] <= most), 0)
+        return max((n for n, loss in enumerate(self._losses) if n and loss <= max(0.0, cap)), default=0)
 
     @cached_property
     def _losses(self) -> list[float]:
