@@ -105,3 +105,11 @@ def test_the_fastest_draft_has_the_best_rate_of_all(p_accept: list[float], slope
     rates = [best_length(p_accept, costs, range(k, k + 1), 1.0).rate for k in range(7)]
     option = fastest(lambda pace: best_length(p_accept, costs, range(7), pace), 1.0)
     assert option.rate == pytest.approx(max(rates), rel=0.002)
+
+
+def test_a_draft_that_never_ends_early_emits_as_many_tokens_as_its_classes_are_frequent_and_accepted() -> None:
+    """Reaches are on a grid, so the sum of the powers of the mean acceptance is met roughly."""
+    usual = 0.9 * 0.3 + 0.1 * 0.95
+    option = best_stopping((0.3, 0.95), (0.9, 0.1), (1.0, 1.1, 1.2, 1.3), 0.001)
+    assert option.k == 3
+    assert option.tokens == pytest.approx(1 + usual + usual**2 + usual**3, rel=0.02)
