@@ -62,5 +62,5 @@ def pulled(files: tuple[HubFile, ...], retry: RetryPolicy = IMPATIENT) -> Pull:
     """A pull that has ended, successfully or not."""
     pull = Pull(files, retry)
     pull.start()
-    assert pull.wait(30)
+    assert pull.wait(60)
     return pull

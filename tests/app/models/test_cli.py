@@ -243,7 +243,7 @@ def test_ctrl_c_keeps_what_arrived_and_says_so(hub: Hub, tiny: Repository) -> No
         assert child.poll() is None
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=60)
     assert (child.returncode, out) == (130, "")
     last = err.splitlines()[-1]
     assert last.startswith("specchat: stopped; ")

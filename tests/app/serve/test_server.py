@@ -186,7 +186,7 @@ def test_clients_that_leave_at_any_moment_leave_nothing_behind(server: RealServe
     def leave(number: int) -> None:
         body = json.dumps(ENDLESS | {"stream": number % 2 == 0, "n": 1 + number % 3}).encode()
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
-        with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        with socket.create_connection((address.hostname, address.port), timeout=60) as connection:
             connection.sendall(head.encode() + body)
             connection.settimeout(chosen.random() * 0.2)
             try:

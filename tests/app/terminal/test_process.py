@@ -36,7 +36,7 @@ def note():
     found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
 
 def wait():
-    go.wait(10)
+    go.wait(60)
     note()
 
 early = threading.Thread(target=wait)

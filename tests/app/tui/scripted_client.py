@@ -226,7 +226,7 @@ class ScriptedClient:
 
     def _wait(self) -> None:
         self.idle = True
-        self.go.wait(10)
+        self.go.wait(60)
         self.idle = False
 
     def prepare(self, request: Prepare) -> None:

