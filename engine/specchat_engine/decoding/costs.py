@@ -170,6 +170,7 @@ class PassTimes:
         self._drafting = drafting
         self._on_passes = on_passes
         self._on_cpu = on_cpu
+        self._processors = os.cpu_count() or 1  # asking the system takes longer than all else that is counted here
         self._after_plain = False
         self._threads: set[int] = set()
         self._unreported: list[tuple[int, float, float]] = []
@@ -198,7 +199,7 @@ class PassTimes:
 
     def wanted(self, times: RoundTimes) -> float:
         """The milliseconds of processor time that a round's threads want while nothing else uses the processors."""
-        most = os.cpu_count() or 1
+        most = self._processors
         drafting = min(max((model.threads for model in self._drafting), default=0), most)
         return min(self._target.threads, most) * times.verify + drafting * times.draft + times.other + times.rollback
 
