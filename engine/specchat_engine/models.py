@@ -113,6 +113,10 @@ class SessionModel(CausalModel, Protocol):
     """How many threads compute a pass; a new number holds from the next pass on."""
 
     @property
+    def tokens(self) -> Sequence[int]:
+        """The tokens in memory, with ids below 0 for parts of images."""
+
+    @property
     def capacity(self) -> int:
         """How many tokens the memory can hold."""
 

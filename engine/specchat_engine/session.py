@@ -22,6 +22,7 @@ from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
+from specchat_engine.decoding.read_again import why_read_again
 from specchat_engine.decoding.reasoning import ReasoningCounter, closes_reasoning, opens_reasoning
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import PromptProgress, PromptReading, Round
@@ -44,7 +45,7 @@ from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.planner import Planner
 from specchat_engine.prompt.encoding import Encoded, Fitted, encode_text, encode_with_images, fit, shown_tokens
-from specchat_engine.prompt.images import Image
+from specchat_engine.prompt.images import Image, with_images
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of
@@ -133,6 +134,11 @@ class Session:
     def notices(self) -> list[str]:
         """What the user should know about the turn."""
         return self._turn.notices
+
+    @property
+    def read_again(self) -> str:
+        """Why much of the prompt was read again, empty if it was not."""
+        return self._turn.read_again
 
     @property
     def prompt_ids(self) -> list[int]:
@@ -399,9 +405,12 @@ class Session:
         pair.see(fitted.images)
         turn.reading = PromptReading(len(tokens), pair.target.threads if pair.on_cpu else 0)
         try:
+            before = [*pair.target.tokens]
             cached = pair.target.read(tokens[:-1], turn.cancel)
         finally:
             turn.reading = None
+        given = with_images(tokens[:-1], fitted.images)
+        turn.read_again = why_read_again(before, given, cached, turn.with_shown(pair.vocabulary.piece))
         turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6, cached_tokens=min(cached, length))
         self._planner.begin(tokens, fitted, settings, turn.cancel)
         turn.note(draft_prompt_ms=self._planner.draft_prompt_ms)

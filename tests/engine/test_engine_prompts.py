@@ -305,9 +305,21 @@ def test_the_tokens_that_were_in_memory_are_counted(engine: Engine) -> None:
     answer(session, other)
     assert 100 < session.stats.cached_tokens == common_prefix(first, session.prompt_ids) < len(first)
     assert session.end_line()["stats"]["cached_tokens"] == session.stats.cached_tokens
+    assert session.read_again == "", "only the end differs"
     for _ in session.answer(other, 0, prefix=session.answer_ids[:6]):
         pass
     assert session.stats.cached_tokens == session.stats.prompt_tokens
+
+
+def test_it_says_what_changed_if_a_long_prompt_is_read_again(engine: Engine) -> None:
+    session = engine.session(settings=GREEDY)
+    for header in ("cch=17", "cch=42"):
+        answer(session, [Message("system", f"{header}\n{'Be brief. ' * 40}"), Message("user", "Hi")])
+    assert session.stats.cached_tokens < 20
+    assert f"only the first {session.stats.cached_tokens} tokens were kept" in session.read_again
+    now, _, then = session.read_again.partition(", where ")
+    assert "42" in now
+    assert "17" in then
 
 
 def test_what_another_answer_has_in_memory_counts_too(files: EngineFiles) -> None:

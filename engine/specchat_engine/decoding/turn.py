@@ -111,9 +111,10 @@ class Turn:
     """One turn. Only its session writes to it; any thread may read it.
 
     `end_reason` is "error" until the answer ends otherwise. `reading` is there while the prompt is being read, and
-    `context` is None until then. `in_force` holds the sampling parameters with the output position from which they were
-    used. `held` is the grammar that the answer follows. `reasoning` counts that of the answer, and `part` says what is
-    being written. `images` says where images stand in the prompt.
+    `context` is None until then; `read_again` says why much of it was read again. `in_force` holds the sampling
+    parameters with the output position from which they were used. `held` is the grammar that the answer follows.
+    `reasoning` counts that of the answer, and `part` says what is being written. `images` says where images stand in
+    the prompt.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Turn:
         self.transcript = transcript
         self.end_reason: str | None = "error"
         self.notices: list[str] = []
+        self.read_again = ""
         self.prompt_ids: list[int] = []
         self.images: Sequence[ImageRun] = ()
         self.reading: PromptReading | None = None

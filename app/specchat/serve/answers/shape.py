@@ -80,9 +80,11 @@ class Shape(ABC):
         return {"timings": self.figures[0].timings(), "metrics": self.figures[0].metrics()}
 
     def own(self, lines: Iterable[Mapping[str, Any]], ended: Sequence[int] = ()) -> dict[str, Any]:
-        """The lines of the trace, if the client wants them, and how answers that `ended` follow their schemas."""
+        """The lines of the trace, if the client wants them, and of answers that `ended` how they follow their schemas
+        and why their prompt was read again."""
         trace = [line for line in lines if line]
         reports = [report for number in ended if (report := self.reports[number])]
         schema = {"schema": reports[0] if len(self.requests) == 1 else reports} if reports else {}
-        own = ({"trace": trace} if trace else {}) | schema
+        because = next((each.read_again for each in self.figures if each.read_again), "") if ended else ""
+        own = ({"trace": trace} if trace else {}) | schema | ({"read_again": because} if because else {})
         return {"specchat": own} if own else {}

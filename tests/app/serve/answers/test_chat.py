@@ -59,6 +59,15 @@ def test_what_was_in_memory_is_told_apart_from_what_was_read(http: httpx2.Client
     assert answer["usage"]["prompt_tokens_details"] == {"cached_tokens": 2}
 
 
+def test_why_a_prompt_was_read_again_comes_at_the_end(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    engine.scripts = [Script(HELLO.rounds, read_again="another header")]
+    assert http.post("/v1/chat/completions", json=ASKED).json()["specchat"] == {"read_again": "another header"}
+    sent = http.post("/v1/chat/completions", json=ASKED | {"stream": True}).text.split("\n\n")
+    assert [event for event in sent if "another header" in event] == sent[-3:-2]
+    engine.scripts = [HELLO]
+    assert "specchat" not in http.post("/v1/chat/completions", json=ASKED).json()
+
+
 def test_a_stream_has_a_chunk_for_each_round_and_then_the_usage(client: openai.OpenAI) -> None:
     chunks = list(client.chat.completions.create(**ASKED, stream=True, stream_options={"include_usage": True}))
     texts = [choice.delta.content for chunk in chunks for choice in chunk.choices if choice.delta.content]

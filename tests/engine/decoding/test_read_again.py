@@ -1,0 +1,54 @@
+"""Where a prompt parts from the one that the memory held, as a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from specchat_engine.decoding.read_again import why_read_again
+
+
+def ids(text: str) -> list[int]:
+    return [*text.encode()]
+
+
+def because(before: list[int], now: list[int], kept: int) -> str:
+    return why_read_again(before, now, kept, lambda token: bytes([token]))
+
+
+LONG = "The quick brown fox jumps over the lazy dog again and again. " * 3
+
+
+def test_it_shows_what_changed() -> None:
+    before, now = ids(f"cch=1a2b; {LONG}"), ids(f"cch=3c4d; {LONG}")
+    found = because(before, now, 4)
+    assert found.startswith("only the first 4 tokens were kept: after them comes '3c4d; The quick")
+    assert "where '1a2b; The quick" in found
+
+
+def test_a_part_of_a_character_does_no_harm() -> None:
+    before, now = ids("ä" + LONG), ids("ö" + LONG)
+    assert "\N{REPLACEMENT CHARACTER}The" in because(before, now, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [([], ids(LONG)), (ids("short"), ids(LONG)), (ids(LONG), ids("short")), (ids(LONG[:63]), ids("x" + LONG[:62]))],
+)
+def test_little_is_no_loss(before: list[int], now: list[int]) -> None:
+    assert because(before, now, 0) == ""
+
+
+def test_a_longer_prompt_that_begins_with_the_last_one_lost_nothing() -> None:
+    assert because(ids(LONG), ids(LONG * 2), len(LONG)) == ""
+
+
+def test_a_memory_that_cannot_go_back_is_the_reason_if_the_prompts_are_alike_there() -> None:
+    now = ids(LONG + "one")
+    assert "cannot go back" in because(ids(LONG + "two"), now, 0)
+
+
+def test_an_image_has_no_text() -> None:
+    now = [7, *[-3] * 99]
+    assert because(ids("\x07" + LONG), now, 1).endswith(
+        "comes 'an image', where 'The quick brown fox jumps over the lazy ' was before"
+    )
