@@ -27,6 +27,7 @@ from specchat_engine.drafters import (
 )
 from specchat_engine.errors import EngineError, PairError, SettingError
 from specchat_engine.gguf import GgufHeader, read_model
+from specchat_engine.grammar.source import check_grammar
 from specchat_engine.llama.assistant import AssistantHead
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
@@ -49,8 +50,8 @@ from specchat_engine.pairing import check_pair, is_assistant, read_state_head, s
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
+from specchat_engine.prompt.encoding import shown_tokens
 from specchat_engine.prompt.thinking_switch import ThinkingSwitch
-from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, HEADS, Settings
 from specchat_engine.stores import Suffixes
@@ -410,8 +411,8 @@ class Engine:
             yield
 
     def check(self, settings: Settings) -> None:
-        """Raises SettingError for settings that need more than was loaded, and for a grammar or a biased token that the
-        vocabulary cannot serve. Raises DecodeError once the engine is closed."""
+        """Raises SettingError for settings that need more than was loaded, for a grammar that no model can follow, and
+        for a biased token that the vocabulary does not have. Raises DecodeError once the engine is closed."""
         self.vocabulary.check_open()
         if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
@@ -425,8 +426,9 @@ class Engine:
         if settings.drafter not in ("hybrid", *self.drafters):
             what = "a head of the target" if settings.drafter in HEADS else "a draft model"
             raise SettingError(f"the drafter {settings.drafter!r} needs {what}: name one with -d, or use lookup")
-        with self._lock:
-            constraint_of(settings.sampling, self.vocabulary)
+        settings.sampling.check_tokens(self.vocabulary.size)
+        if grammar := settings.sampling.grammar:
+            check_grammar(grammar)
 
     def forget(self) -> None:
         """Empties both memories, so that the next answer reads its whole prompt. For measurements.
@@ -587,6 +589,14 @@ class Engine:
 
         for _ in iter(measured, passes):
             yield
+
+    def prepare_grammars(self) -> None:
+        """Builds what formats and calls need, for which the first answer with one would wait.
+
+        Raises SettingError for a model whose answers cannot follow a grammar.
+        """
+        with self._lock:
+            self.vocabulary.prepare_grammars(shown_tokens(self.answer_format.marks, self.vocabulary))
 
     def _measurements(self) -> Iterator[None]:
         threads = max((model.threads for model in self._drafting), default=0)

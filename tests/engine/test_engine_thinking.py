@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from llguidance import LLTokenizer
 
 from specchat_engine import Engine, LoadOptions, Message, Prompt, SamplingParams, Session, Settings
 from specchat_engine.answers.parser import Answer, parse_answer
+from specchat_engine.grammar.matcher import tokenizer_of
 from support.thinking_models import write_harmony_pair, write_thinking_pair
 
 QUESTION = [Message("user", "hello")]
@@ -88,3 +90,25 @@ def test_a_grammar_holds_after_the_thought_under_each_rule(
         session, answer = answered(engine, seed=seed, thinking="high", sampling=WORD, thought_verifier=rule)
         assert (answer.content, session.end_reason) == ("yes", "end")
         assert answer.reasoning
+
+
+@pytest.mark.parametrize("name", ["thinker", "harmony"])
+def test_formats_and_calls_use_what_was_prepared(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, built = request.getfixturevalue(name), list[object]()
+
+    def counted(*arguments: Any) -> LLTokenizer:
+        built.append(arguments)
+        return tokenizer_of(*arguments)
+
+    monkeypatch.setattr("specchat_engine.llama.vocabulary.tokenizer_of", counted)
+    monkeypatch.setattr(engine.vocabulary, "_tokenizers", {})
+    engine.prepare_grammars()
+    assert len(built) == 1
+    tool = {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}
+    asked = Prompt(QUESTION, shown=engine.answer_format.marks)
+    for prompt, grammar in ((replace(asked, tools=(tool,), must_call=True), ""), (asked, '{"type": "integer"}')):
+        session = engine.session(settings=replace(BASE, max_tokens=3, sampling=SamplingParams(grammar=grammar)))
+        assert [*session.answer(prompt, 0)]
+    assert len(built) == 1

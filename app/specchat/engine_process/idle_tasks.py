@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from time import monotonic
 
 from specchat.engine_process.records import Record
 from specchat.texts import Collections
 from specchat_engine import Engine
-from specchat_engine.errors import EngineError
+from specchat_engine.errors import EngineError, SettingError
 
 
 class IdleTasks:
-    """Measures an engine while it is idle, and keeps what it learns."""
+    """Measures an engine while it is idle, prepares it for grammars, and keeps what it learns."""
 
-    def __init__(self, engine: Engine, lock: AbstractContextManager[object], keep_every_s: float) -> None:
+    def __init__(
+        self, engine: Engine, lock: AbstractContextManager[object], keep_every_s: float, *, prepares_grammars: bool
+    ) -> None:
         """Nothing computes while a thread has the `lock`."""
         self._engine = engine
+        self._unprepared = prepares_grammars
         self._lock = lock
         self._keep_every_s = keep_every_s
         self._kept = monotonic()
@@ -38,16 +41,25 @@ class IdleTasks:
         """Begins to measure what is not known, as after other thread counts were chosen."""
         self._measuring = self._engine.measuring()
 
-    def measure(self) -> bool:
-        """Makes one pass of the measurements that are left, while no answer is given; False if there are none."""
+    def step(self) -> bool:
+        """Makes one pass of the measurements that are left, while no answer is given, and prepares for grammars once
+        there are none; False if nothing is left to do."""
         try:
             next(self._measuring)
         except StopIteration:
-            return False
+            return self._prepare()
         except EngineError as error:
             sys.stderr.write(f"measuring stopped: {error}\n")
             return False
         self._news = True
+        return True
+
+    def _prepare(self) -> bool:
+        if not self._unprepared:
+            return False
+        self._unprepared = False
+        with suppress(SettingError):  # whoever asks for a grammar hears of it
+            self._engine.prepare_grammars()
         return True
 
     def keep(self) -> None:

@@ -83,20 +83,21 @@ class Server:
             due_s, to_quiet_s = self._work.keep_due_s, max(0.0, quiet_at - monotonic())
             if due_s == 0 and self._tasks.empty():
                 self._work.keep()
-            elif to_quiet_s or not self._measure():
+            elif to_quiet_s or not self._idle_steps():
                 waits_s = [wait_s for wait_s in (to_quiet_s or None, due_s) if wait_s is not None]
                 with suppress(queue.Empty):
                     return self._tasks.get(timeout=min(waits_s, default=None))
 
-    def _measure(self) -> bool:
-        """Makes passes until nothing is left to be measured or something is asked. Whether it made any."""
-        measured = False
+    def _idle_steps(self) -> bool:
+        """Measures passes, one after the other, and prepares for grammars, until nothing is left or something is asked.
+        Whether it did anything."""
+        stepped = False
         while self._tasks.empty():
             with self._idle:
-                if self._threads or self._counts or not self._work.measure():
+                if self._threads or self._counts or not self._work.idle_step():
                     break
-            measured = True
-        return measured
+            stepped = True
+        return stepped
 
     def _listen(self) -> None:
         try:

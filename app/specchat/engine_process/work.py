@@ -152,9 +152,9 @@ class Work:
         if self._loaded:
             self._loaded.idle_tasks.answered()
 
-    def measure(self) -> bool:
-        """Makes one pass of the measurements that are left; False if there are none."""
-        return self._loaded is not None and self._loaded.idle_tasks.measure()
+    def idle_step(self) -> bool:
+        """Does one piece of the work for an idle engine; False if nothing is left."""
+        return self._loaded is not None and self._loaded.idle_tasks.step()
 
     def keep(self) -> None:
         """Keeps what was learned and measured."""
@@ -188,7 +188,12 @@ class Work:
             if is_guide(Path(command.target)):
                 engine.controller.most_plain = _MOST_PLAIN
         places = Places(engine, measures_plain=not command.serves)
-        idle_tasks = IdleTasks(engine, places.any.pair.lock, self._keep_every_s if command.serves else 0.0)
+        idle_tasks = IdleTasks(
+            engine,
+            places.any.pair.lock,
+            self._keep_every_s if command.serves else 0.0,
+            prepares_grammars=command.serves,
+        )
         self._loaded = LoadedEngine(engine, places, idle_tasks, learning)
         return describe(opened)
 

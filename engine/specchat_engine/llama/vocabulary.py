@@ -96,13 +96,20 @@ class Vocabulary:
 
         Raises SettingError, in one line, for a grammar that cannot be used.
         """
+        return begin(text, self.prepare_grammars(shown))
+
+    def prepare_grammars(self, shown: Mapping[int, bytes]) -> LLTokenizer:
+        """Builds once what all grammars with these `shown` tokens need: up to two seconds for a large vocabulary.
+
+        Raises SettingError for a vocabulary without a token that ends an answer.
+        """
         self.check_open()
         key = frozenset(shown.items())
         if key not in self._tokenizers:
             self._tokenizers[key] = tokenizer_of(
                 self, shown, partial(encode_text, tokenizer=self, piece=self.piece, shown=shown)
             )
-        return begin(text, self._tokenizers[key])
+        return self._tokenizers[key]
 
     def text(self, token: int) -> str:
         """The token's text in the vocabulary's table (byte-level tokens in their printable form)."""
