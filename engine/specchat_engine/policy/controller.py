@@ -60,11 +60,15 @@ _PLAIN_SEEN = 2
 """A plain pass is timed this often before anything is drafted."""
 
 _HOLD = 6
-"""A decision to draft nothing holds for this many more rounds while all matches stay as long, but for drafts that are
+"""A decision to draft nothing holds for this many more rounds while no match gets longer, but for drafts that are
 certain: deciding takes a good part of a round with small models."""
 
 _OVERHEAD_WEIGHT = 0.1
 """The weight of the latest plain round in the average time between passes."""
+
+
+_Matches = dict[DrafterTraits, tuple[int, bool]]
+"""How long the drafters' matches are, and whether they are resumed."""
 
 
 class Controller:
@@ -92,7 +96,7 @@ class Controller:
         self._last_was_plain = False
         self._plain_rounds = 0
         self._held, self._held_rounds = Decision(None, 0, ""), 0
-        self._held_matches: dict[DrafterTraits, tuple[int, bool]] = {}
+        self._held_matches: _Matches = {}
 
     @property
     def target(self) -> CostCurve:
@@ -159,7 +163,7 @@ class Controller:
             if drafter.evidence != "certain"
         }
         holds = self._held_rounds and not (situation.fixed or situation.due)
-        if holds and matches == self._held_matches:
+        if holds and _within(matches, self._held_matches):
             self._held_rounds -= 1
             return self._certain(situation, verify_ms) or self._held
         drafters = [self._possible(situation, drafter, verify_ms) for drafter, _ in possible]
@@ -429,6 +433,13 @@ class Controller:
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is not a record of a pair: {error}") from error
         return controller
+
+
+def _within(matches: _Matches, others: _Matches) -> bool:
+    """Whether the same drafters have matches that are no longer than others, and none that is resumed alone."""
+    return matches.keys() == others.keys() and all(
+        length <= others[drafter][0] and resumed <= others[drafter][1] for drafter, (length, resumed) in matches.items()
+    )
 
 
 def _within_bounds(cap: float) -> float:

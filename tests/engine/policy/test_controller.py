@@ -291,6 +291,22 @@ def test_a_match_ends_a_decision_to_draft_nothing_although_another_draft_is_cert
     )
 
 
+def test_a_decision_to_draft_nothing_holds_until_a_match_gets_longer() -> None:
+    controller = knowing(0.6)
+
+    def with_match(length: int, *, resumed: bool = False) -> Situation:
+        return Situation(100, 64, {LOOKUP: Prospect(match=length, resumed=resumed)})
+
+    nothing = controller.decide(with_match(2))
+    assert nothing.drafter is None
+    assert controller.decide(with_match(0)) is nothing
+    assert controller.decide(with_match(2)) is nothing
+    assert controller.decide(with_match(3)) is not nothing
+    again = controller.decide(with_match(3))
+    assert controller.decide(with_match(1, resumed=True)).drafter is LOOKUP
+    assert again.drafter is None
+
+
 def test_a_short_match_at_the_beginning_of_an_answer_is_not_followed() -> None:
     now = Situation(100, 64, {LOOKUP: Prospect(match=6)})
     assert knowing(0.3).decide(now).drafter is LOOKUP
