@@ -405,6 +405,9 @@ class LlamaContext:
                 self.clear()
                 return
         elif other._rollback.can_cut(end, other.length - common):
+            if other._rollback.begin > begin:  # its own tokens would stay, with a hole behind them that nobody notices
+                self._rollback.cut(0)
+                begin = 0
             api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, begin, end)
         else:
             return

@@ -78,7 +78,12 @@ class Rollback:
             return False
         if not self._window or self.bounded:
             return True
-        return bool(api.llama_memory_seq_pos_min(self._memory, self._sequence) <= max(0, length - self._window))
+        return self.begin <= max(0, length - self._window)
+
+    @property
+    def begin(self) -> int:
+        """The position from which on all layers have every token; 0 without a sliding window that has moved on."""
+        return int(api.llama_memory_seq_pos_min(self._memory, self._sequence))
 
     def cut(self, length: int) -> bool:
         """Drops all but the first `length` tokens; 0 always works. False if llama.cpp refuses."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import DecodeError, LoadOptions
@@ -235,6 +235,22 @@ def test_what_a_sliding_window_has_dropped_is_taken_over_by_nobody(windowed: Win
         check_next(text, alone)
 
 
+def test_a_text_that_takes_over_another_ones_window_has_no_hole_before_it(windowed: Windowed) -> None:
+    """A hole would be noticed by nobody: llama.cpp knows the first and the last token of a text."""
+    _, (first, second, third), alone = windowed
+    whole = [*LONG, *LONG, *LONG]
+    third.read(SHORT, never)
+    first.read(whole, never)
+    second.read(whole[:20], never)
+    third.clear()
+    third.read([90] * 100, never)
+    second.read([*whole[:170], *SHORT], never)
+    check_next(second, alone)
+    for length in (120, 100):
+        second.read([*whole[:length], *SHORT], never)
+        check_next(second, alone)
+
+
 READS = st.tuples(st.integers(0, 2), st.integers(0, 50), st.lists(st.integers(40, 43), max_size=6), st.booleans())
 
 
@@ -258,3 +274,18 @@ def test_whatever_is_read_in_turn_each_text_is_what_it_says(
                 check_next(text, alone)
     finally:
         native.close()
+
+
+WINDOW_READS = st.tuples(st.integers(0, 2), st.integers(0, 180), st.integers(0, 100), st.integers(90, 92))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(WINDOW_READS, min_size=4, max_size=10))
+def test_so_it_is_where_a_sliding_window_moves_on(windowed: Windowed, reads: list[tuple[int, int, int, int]]) -> None:
+    _, texts, alone = windowed
+    whole = [*LONG, *LONG, *LONG]
+    for text in texts:
+        text.clear()
+    for place, kept, count, token in reads:
+        texts[place].read([*whole[:kept], *[token] * count, 50], never)
+        check_next(texts[place], alone)
