@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 SPECCHAT = (sys.executable, "-m", "specchat")
-PATIENCE = 60.0
+PATIENCE = 180.0
 _PAUSE = 0.03
 
 

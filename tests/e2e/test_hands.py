@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import takewhile
 
 from e2e.conftest import FLAGS
 from e2e.terminal import SPECCHAT, Terminal
@@ -73,15 +74,16 @@ def test_the_wheel_scrolls_up_and_a_click_or_the_key_jumps_back_to_the_end(specc
     terminal.wait_for("▄|▃|▂|▁|█|▅|▆|▇", absent="▌ Tell me a story")
     for _ in range(12):
         terminal.raw(WHEEL_UP)
-    shown = terminal.wait_for(r"jump to end \(Ctrl\+End\) · \d+ new")
-    tops: list[str] = []
-    shown = terminal.wait_until(
-        lambda now: (tops.append(now.splitlines()[1]), len(set(tops[-5:])) == 1 < len(tops[-5:]) - 3)[1],
-        "all turns of the wheel handled",
-    )
-    first = shown.splitlines()[1]
-    later = terminal.wait_until(lambda now: new_lines(now) > new_lines(shown), "more lines below")
-    assert later.splitlines()[1] == first, "the text stays where it is"
+    terminal.wait_for(r"jump to end \(Ctrl\+End\) · \d+ new")
+    seen: list[tuple[str, int]] = []
+
+    def stays(now: str) -> bool:
+        """Whether the text stood still while three times lines were added below."""
+        seen.append((now.splitlines()[1], new_lines(now)))
+        still = takewhile(lambda one: one[0] == seen[-1][0], reversed(seen))
+        return len({number for _, number in still}) > 3
+
+    later = terminal.wait_until(stays, "a text that stays where it is")
     row = next(number for number, text in enumerate(later.splitlines(), 1) if "jump to end" in text)
     click(terminal, 10, row)
     terminal.wait_for("esc Stop", absent="jump to end")

@@ -35,11 +35,11 @@ def pulling() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_until(happened: Callable[[], bool], child: subprocess.Popen[bytes] | None = None) -> None:
-    """Waits for a condition while the child runs, at most a minute."""
-    give_up = time.monotonic() + 60
+    """Waits for a condition while the child runs, at most ten minutes."""
+    give_up = time.monotonic() + 600
     while not happened():
         assert child is None or child.poll() is None, "the pull ended before it could be killed"
-        assert time.monotonic() < give_up
+        assert time.monotonic() < give_up, "it did not happen within ten minutes"
         time.sleep(0.005)
 
 

@@ -43,10 +43,12 @@ async def chat(
 
 
 async def quiet(pilot: Chat) -> None:
-    """Waits until the engine has nothing to say for now and everything that it said is drawn, at most a minute: then it
-    raises TimeoutError."""
+    """Waits until the engine has nothing to say for now and everything that it said is drawn.
+
+    Raises TimeoutError after three minutes.
+    """
     calm = 0
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while calm < 3:
             await asyncio.sleep(0.05)
             calm = calm + 1 if _idle(pilot.app) else 0
@@ -66,8 +68,8 @@ async def press(pilot: Chat, *keys: str) -> None:
 
 
 async def wait_until(happened: Callable[[], bool]) -> None:
-    """Waits for a condition, at most a minute: then it raises TimeoutError."""
-    async with asyncio.timeout(60):
+    """Waits for a condition, at most three minutes: then it raises TimeoutError."""
+    async with asyncio.timeout(180):
         while not happened():
             await asyncio.sleep(0.01)
 
