@@ -15,6 +15,15 @@ SNAPSHOTS: Final = 8
 billion parameters. A longer draft uses a checkpoint instead."""
 
 
+def snapshots_for(max_rows: int, texts: int) -> int:
+    """How many snapshots to ask for in a context whose texts have passes with at most so many rows.
+
+    None for three texts or more. llama.cpp may move the state of a text while it reads others that lie around it, and
+    then leaves the snapshots behind: after a rollback the text goes on from the state of another one.
+    """
+    return min(max_rows - 1, SNAPSHOTS) if texts < 3 else 0
+
+
 @dataclass(frozen=True, slots=True)
 class Architecture:
     """One architecture.

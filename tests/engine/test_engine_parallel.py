@@ -15,6 +15,7 @@ import pytest
 from specchat_engine import Engine, LoadOptions, Message, Round, SamplingParams, Session, Settings
 from specchat_engine.errors import DecodeError, EngineError, SettingError
 from specchat_engine.llama.library import api
+from support.memory_models import RECURRENT, write_memory_model
 from support.tiny_models import EngineFiles
 
 OPTIONS = LoadOptions(threads=1, parallel=4, n_ctx=512)
@@ -61,6 +62,20 @@ def test_a_text_does_not_depend_on_its_neighbours(engine: Engine, drafter: str) 
     for session, prompt in zip(one_by_one, PROMPTS, strict=True):
         answer(session, prompt)
     assert texts == [session.text for session in one_by_one]
+
+
+@pytest.mark.parametrize("architecture", RECURRENT)
+def test_so_it_is_with_recurrent_states(tmp_path: Path, architecture: str) -> None:
+    settings = replace(SETTINGS, drafter="lookup", sampling=SamplingParams(temperature=0.0))
+    with Engine.load(write_memory_model(tmp_path / "model.gguf", architecture), None, OPTIONS) as engine:
+        for prompts in (PROMPTS, PROMPTS[::-1], [prompt * 3 for prompt in PROMPTS]):
+            at_once = sessions(engine, settings)
+            together(at_once, prompts)
+            texts = [session.answer_ids for session in at_once]
+            one_by_one = sessions(engine, settings)
+            for session, prompt in zip(one_by_one, prompts, strict=True):
+                answer(session, prompt)
+            assert texts == [session.answer_ids for session in one_by_one]
 
 
 def test_answers_share_passes(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

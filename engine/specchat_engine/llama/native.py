@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.architectures import SNAPSHOTS
+from specchat_engine.architectures import snapshots_for
 from specchat_engine.errors import DecodeError, ModelFileError
 from specchat_engine.llama.batch import Batch, PassPart
 from specchat_engine.llama.kernels import exact_kernels
@@ -187,7 +187,7 @@ def context_params(
     params.flash_attn_type = _FLASH_ATTENTION[attention.flash]
     params.type_k, params.type_v = _cache_type(options.cache_type_k), _cache_type(options.cache_type_v)
     params.n_threads = params.n_threads_batch = threads
-    params.n_rs_seq = min(max_rows - 1, SNAPSHOTS)
+    params.n_rs_seq = snapshots_for(max_rows, texts)
     params.swa_full = True
     return params
 

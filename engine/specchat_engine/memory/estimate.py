@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from specchat_engine.architectures import SNAPSHOTS, architecture_of
+from specchat_engine.architectures import architecture_of, snapshots_for
 from specchat_engine.gguf import GgufHeader, TensorInfo
 from specchat_engine.gguf.header import TYPES
 from specchat_engine.load_options import HOST, LoadOptions
@@ -186,7 +186,8 @@ def _cache_bytes(header: GgufHeader, use: Use) -> list[int]:
     keys, values = (_CACHE_BITS[name.upper()] for name in (use.cache_type_k, use.cache_type_v))
     copies = 1
     if has_state(header):
-        snapshots = min(use.rows // use.texts - 1, SNAPSHOTS) if architecture_of(header.architecture).snapshots else 0
+        rows = use.rows // use.texts
+        snapshots = snapshots_for(rows, use.texts) if architecture_of(header.architecture).snapshots else 0
         copies = use.texts * (copies + (snapshots or 1))
     return [
         int(cells * (layer.keys * keys + layer.values * values) / 8) + copies * _FLOAT * layer.state

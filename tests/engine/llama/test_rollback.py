@@ -5,16 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import DecodeError, Engine, LoadOptions, PairError
 from specchat_engine.architectures import SNAPSHOTS
+from specchat_engine.llama.batch import PassPart
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import api
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.rollback import Rollback
-from support.memory_models import ARCHITECTURES, REACH, RECURRENT, TOKENS, WINDOW, WITH_SNAPSHOTS, Make, check
+from support.memory_models import (
+    ARCHITECTURES,
+    CLOSE,
+    REACH,
+    RECURRENT,
+    TOKENS,
+    WINDOW,
+    WITH_SNAPSHOTS,
+    Make,
+    check,
+    write_memory_model,
+)
 
 Step = tuple[str, int]
 
@@ -93,6 +108,26 @@ def test_a_stale_snapshot_which_llama_cpp_would_take_is_not_used(make: Make, nam
     context.advance([200, 201, 202], 3)
     context.rewind(20)
     check(context)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("name", WITH_SNAPSHOTS)
+def test_a_text_goes_back_although_a_pass_over_others_has_moved_its_state(
+    make: Make, tmp_path: Path, name: str, count: int
+) -> None:
+    """llama.cpp gathers the states that a pass reads, and does not move the snapshots of those between them."""
+    model, texts = LlamaModel(write_memory_model(tmp_path / "model.gguf", name)), list[LlamaContext]()
+    native = NativeContext(model, n_ctx=256, max_rows=5, threads=1, texts=count)
+    for place in range(count):
+        LlamaContext(native, texts).read(TOKENS[place : place + 20], lambda: False)
+    text = texts[1]
+    text.advance([200, 201, 202, 203], 4)
+    native.compute([PassPart.chain([99], 20, 1, place) for place in {0, count - 1} - {1}])
+    text.rewind(21)
+    row, alone = text.advance([99], 1)[0], make(name)
+    np.testing.assert_allclose(row, alone.advance([*TOKENS[1:21], 200, 99], 1)[0], atol=CLOSE)
+    native.close()
+    model.close()
 
 
 @pytest.mark.parametrize("name", RECURRENT)
