@@ -113,10 +113,6 @@ class SessionModel(CausalModel, Protocol):
     """How many threads compute a pass; a new number holds from the next pass on."""
 
     @property
-    def tokens(self) -> Sequence[int]:
-        """The tokens in memory, with ids below 0 for parts of images."""
-
-    @property
     def capacity(self) -> int:
         """How many tokens the memory can hold."""
 
@@ -139,6 +135,14 @@ class SessionModel(CausalModel, Protocol):
 
     def clear(self) -> None:
         """Forgets everything."""
+
+
+class TargetModel(SessionModel, Protocol):
+    """What a session needs of the target alone."""
+
+    def most_alike(self, tokens: Sequence[int]) -> list[int]:
+        """What it holds, or another text that it can take over from: the one with the longest common prefix with these
+        tokens. Parts of images have ids below 0."""
 
 
 class SessionVocabulary(Tokenizer, GrammarVocabulary, Protocol):

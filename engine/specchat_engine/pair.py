@@ -20,7 +20,7 @@ from specchat_engine.drafters import (
     Stores,
     unaided,
 )
-from specchat_engine.models import ALONE, SeeingModel, SessionModel, SessionVocabulary, SharedPass
+from specchat_engine.models import ALONE, SeeingModel, SessionModel, SessionVocabulary, SharedPass, TargetModel
 from specchat_engine.policy.controller import Controller
 from specchat_engine.prompt.images import ImageRun, ReadImage
 from specchat_engine.prompt.template import ChatTemplate
@@ -41,7 +41,7 @@ class Pair:
     `read_image` gives the tokens of an image, None if the target sees none; `no_images_because` says why.
     """
 
-    target: SessionModel
+    target: TargetModel
     vocabulary: SessionVocabulary
     template: ChatTemplate
     drafts: Mapping[str, DraftModel[SessionModel]] = field(default_factory=dict)

@@ -143,6 +143,11 @@ class ScriptedModel:
         """Keeps the longest common prefix with these tokens."""
         self.rewind(common_prefix(self.tokens, tokens))
 
+    def most_alike(self, tokens: Sequence[int]) -> list[int]:
+        """What it holds: there is no other text."""
+        del tokens
+        return [*self.tokens]
+
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
         """Makes the memory hold exactly these tokens; returns how many it had. Raises Cancelled between two chunks."""
         self.keep(tokens)

@@ -214,3 +214,13 @@ def test_a_draft_that_is_added_drafts_in_every_place(files: EngineFiles) -> None
         for session in answering:
             session.settings = replace(session.settings, drafter="model-2")
         assert {event.source for rounds in together(answering) for event in rounds if event.drafted} == {"model-2"}
+
+
+def test_an_empty_place_says_where_a_prompt_parts_from_those_of_others(engine: Engine) -> None:
+    engine.forget()
+    first, second, third = (engine.session(settings=replace(SETTINGS, max_tokens=2), place=place) for place in range(3))
+    for session, number in ((first, 17), (second, 42), (third, 42)):
+        [*session.answer([Message("system", f"cch={number} {'Be brief. ' * 20}"), Message("user", "Hi")], 0)]
+    assert first.read_again == ""
+    assert "no text there goes on with '42" in second.read_again
+    assert third.read_again == "", "it took over what the second one had read"

@@ -316,7 +316,7 @@ def test_it_says_what_changed_if_a_long_prompt_is_read_again(engine: Engine) -> 
     for header in ("cch=17", "cch=42"):
         answer(session, [Message("system", f"{header}\n{'Be brief. ' * 40}"), Message("user", "Hi")])
     assert session.stats.cached_tokens < 20
-    assert f"only the first {session.stats.cached_tokens} tokens were kept" in session.read_again
+    assert f"only the first {session.stats.cached_tokens} tokens were in memory" in session.read_again
     assert "42" in session.read_again
     assert "17" not in session.read_again
 

@@ -21,7 +21,7 @@ LONG = "The quick brown fox jumps over the lazy dog again and again. " * 3
 def test_it_shows_what_changed() -> None:
     before, now = ids(f"cch=1a2b; {LONG}"), ids(f"cch=3c4d; {LONG}")
     found = because(before, now, 4)
-    assert found.startswith("only the first 4 tokens were kept: the prompt before this one had no '3c4d; The quick")
+    assert found.startswith("only the first 4 tokens were in memory: no text there goes on with '3c4d; The quick")
     assert "1a2b" not in found, "it may be another client's"
 
 
@@ -49,4 +49,4 @@ def test_a_memory_that_cannot_go_back_is_the_reason_if_the_prompts_are_alike_the
 
 def test_an_image_has_no_text() -> None:
     now = [7, *[-3] * 99]
-    assert because(ids("\x07" + LONG), now, 1).endswith("had no such image there")
+    assert because(ids("\x07" + LONG), now, 1).endswith("goes on with this image")
