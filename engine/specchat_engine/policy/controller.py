@@ -17,7 +17,6 @@ from typing import Any
 
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
-from specchat_engine.decoding.rounds import LimitedBy
 from specchat_engine.models import SharedPass
 from specchat_engine.policy.acceptance import (
     EVIDENCE,
@@ -60,15 +59,11 @@ _PLAIN_SEEN = 2
 """A plain pass is timed this often before anything is drafted."""
 
 _HOLD = 6
-"""A decision to draft nothing holds for this many more rounds while no match gets longer, but for drafts that are
-certain: deciding takes a good part of a round with small models."""
+"""A decision to draft nothing holds for this many more rounds while all matches stay as long: deciding takes a good
+part of a round with small models."""
 
 _OVERHEAD_WEIGHT = 0.1
 """The weight of the latest plain round in the average time between passes."""
-
-
-_Matches = dict[DrafterTraits, tuple[int, bool]]
-"""How long the drafters' matches are, and whether they are resumed."""
 
 
 class Controller:
@@ -96,7 +91,7 @@ class Controller:
         self._last_was_plain = False
         self._plain_rounds = 0
         self._held, self._held_rounds = Decision(None, 0, ""), 0
-        self._held_matches: _Matches = {}
+        self._held_matches: dict[DrafterTraits, tuple[int, bool]] = {}
 
     @property
     def target(self) -> CostCurve:
@@ -157,20 +152,15 @@ class Controller:
         if verify_ms is None:
             k = situation.longest if situation.fixed else min(situation.longest, USUAL_K)
             return Decision(possible[0][0], k, "nothing measured yet") if possible else Decision(None, 0, "no match")
-        matches = {
-            drafter: (prospect.match, prospect.resumed)
-            for drafter, prospect in situation.prospects.items()
-            if drafter.evidence != "certain"
-        }
+        matches = {drafter: (prospect.match, prospect.resumed) for drafter, prospect in situation.prospects.items()}
         holds = self._held_rounds and not (situation.fixed or situation.due)
-        if holds and _within(matches, self._held_matches):
+        if holds and matches == self._held_matches:
             self._held_rounds -= 1
-            return self._certain(situation, verify_ms) or self._held
+            return self._held
         drafters = [self._possible(situation, drafter, verify_ms) for drafter, _ in possible]
         decision = decide(situation, drafters, self._cap)
-        if decision.drafter is None or decision.drafter.evidence != "certain":
-            self._held, self._held_matches = decision, matches
-            self._held_rounds = 0 if decision.drafter or situation.opening else _HOLD
+        self._held, self._held_matches = decision, matches
+        self._held_rounds = 0 if decision.drafter or situation.opening else _HOLD
         if decision.drafter is None or decision.explores:
             return decision
         return replace(decision, branches=self._branches(situation, decision, verify_ms))
@@ -242,18 +232,6 @@ class Controller:
     @property
     def _cap(self) -> float:
         return self._caps.get(self._kind, _CAP)
-
-    def _certain(self, situation: Situation, verify_ms: Sequence[float]) -> Decision | None:
-        """Returns the decision for a draft that is certain and free, None without one. It always pays, since a pass
-        over more tokens takes less time than as many passes."""
-        for drafter, prospect in situation.prospects.items():
-            if drafter.evidence == "certain" and prospect.match:
-                k = min(prospect.match, situation.longest)
-                by: LimitedBy = "end" if k < situation.longest else situation.longest_by
-                round_ms = self._round_ms(situation, drafter, verify_ms, k)
-                expected = (k + 1) * round_ms[0] / round_ms[k]
-                return Decision(drafter, k, f"match of {prospect.match}", by, expected=expected)
-        return None
 
     def _possible(self, situation: Situation, drafter: DrafterTraits, verify_ms: Sequence[float]) -> Possible:
         """Returns what a drafter could do in the next round."""
@@ -433,13 +411,6 @@ class Controller:
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is not a record of a pair: {error}") from error
         return controller
-
-
-def _within(matches: _Matches, others: _Matches) -> bool:
-    """Whether the same drafters have matches that are no longer than others, and none that is resumed alone."""
-    return matches.keys() == others.keys() and all(
-        length <= others[drafter][0] and resumed <= others[drafter][1] for drafter, (length, resumed) in matches.items()
-    )
 
 
 def _within_bounds(cap: float) -> float:

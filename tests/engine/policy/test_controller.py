@@ -17,7 +17,6 @@ from specchat_engine.policy.policy import Decision, RoundOutcome, Situation
 MODEL = DrafterTraits("model", evidence="confidence", cost="step")
 LOOKUP = DrafterTraits("lookup", evidence="match", cost="nothing", longest=31)
 HEADS = DrafterTraits("heads", evidence="nothing", cost="draft", longest=4)
-FORCED = DrafterTraits("grammar", evidence="certain", cost="nothing", longest=31)
 STEP = 0.1
 
 
@@ -267,44 +266,6 @@ def test_a_copy_that_resumes_is_followed_at_once_although_the_match_is_as_long_a
 def test_without_a_match_lookup_drafts_nothing() -> None:
     decision = knowing(0.05).decide(Situation(100, 64, {LOOKUP: Prospect()}))
     assert (decision.drafter, decision.reason) == (None, "no match")
-
-
-@pytest.mark.parametrize(("match", "longest", "k", "by"), [(3, 64, 3, "end"), (3, 2, 2, "wanted")])
-def test_what_is_certain_is_drafted_while_a_decision_to_draft_nothing_holds(
-    match: int, longest: int, k: int, by: str
-) -> None:
-    controller, now = knowing(0.5), Situation(100, longest, {LOOKUP: Prospect(), FORCED: Prospect()})
-    nothing = controller.decide(now)
-    assert nothing.drafter is None
-    certain = controller.decide(replace(now, prospects={LOOKUP: Prospect(), FORCED: Prospect(match=match)}))
-    assert (certain.drafter, certain.k, certain.limited_by) == (FORCED, k, by)
-    assert certain.expected == pytest.approx((k + 1) / (1 + 0.5 * k), rel=0.01)
-    assert controller.decide(now) is nothing, "it still holds"
-
-
-def test_a_match_ends_a_decision_to_draft_nothing_although_another_draft_is_certain() -> None:
-    controller, now = knowing(0.1), Situation(100, 64, {LOOKUP: Prospect(), FORCED: Prospect()})
-    assert controller.decide(now).drafter is None
-    assert (
-        controller.decide(replace(now, prospects={LOOKUP: Prospect(match=20), FORCED: Prospect(match=1)})).drafter
-        is LOOKUP
-    )
-
-
-def test_a_decision_to_draft_nothing_holds_until_a_match_gets_longer() -> None:
-    controller = knowing(0.6)
-
-    def with_match(length: int, *, resumed: bool = False) -> Situation:
-        return Situation(100, 64, {LOOKUP: Prospect(match=length, resumed=resumed)})
-
-    nothing = controller.decide(with_match(2))
-    assert nothing.drafter is None
-    assert controller.decide(with_match(0)) is nothing
-    assert controller.decide(with_match(2)) is nothing
-    assert controller.decide(with_match(3)) is not nothing
-    again = controller.decide(with_match(3))
-    assert controller.decide(with_match(1, resumed=True)).drafter is LOOKUP
-    assert again.drafter is None
 
 
 def test_a_short_match_at_the_beginning_of_an_answer_is_not_followed() -> None:
