@@ -140,9 +140,9 @@ class SessionModel(CausalModel, Protocol):
 class TargetModel(SessionModel, Protocol):
     """What a session needs of the target alone."""
 
-    def most_alike(self, tokens: Sequence[int]) -> list[int]:
-        """What it holds, or another text that it can take over from: the one with the longest common prefix with these
-        tokens. Parts of images have ids below 0."""
+    @property
+    def texts(self) -> Sequence[Sequence[int]]:
+        """Copies of the texts in memory that a prompt can go on from. Parts of images have ids below 0."""
 
 
 class SessionVocabulary(Tokenizer, GrammarVocabulary, Protocol):

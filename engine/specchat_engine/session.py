@@ -405,12 +405,12 @@ class Session:
         pair.see(fitted.images)
         turn.reading = PromptReading(len(tokens), pair.target.threads if pair.on_cpu else 0)
         try:
-            given = with_images(tokens[:-1], fitted.images)
-            before = pair.target.most_alike(given)
+            texts = pair.target.texts
             cached = pair.target.read(tokens[:-1], turn.cancel)
         finally:
             turn.reading = None
-        turn.read_again = why_read_again(before, given, cached, turn.with_shown(pair.vocabulary.piece))
+        given = with_images(tokens[:-1], fitted.images)
+        turn.read_again = why_read_again(texts, given, cached, turn.with_shown(pair.vocabulary.piece))
         turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6, cached_tokens=min(cached, length))
         self._planner.begin(tokens, fitted, settings, turn.cancel)
         turn.note(draft_prompt_ms=self._planner.draft_prompt_ms)

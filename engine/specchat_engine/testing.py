@@ -139,14 +139,14 @@ class ScriptedModel:
         self._tree = self._branch = None
         del self.tokens[length:]
 
+    @property
+    def texts(self) -> list[list[int]]:
+        """A copy of the only text."""
+        return [[*self.tokens]]
+
     def keep(self, tokens: Sequence[int]) -> None:
         """Keeps the longest common prefix with these tokens."""
         self.rewind(common_prefix(self.tokens, tokens))
-
-    def most_alike(self, tokens: Sequence[int]) -> list[int]:
-        """What it holds: there is no other text."""
-        del tokens
-        return [*self.tokens]
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
         """Makes the memory hold exactly these tokens; returns how many it had. Raises Cancelled between two chunks."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from specchat_engine.prompt.encoding import common_prefix
+
 _FEW = 64
 """Reading fewer tokens again takes no time that a user would notice."""
 
@@ -11,14 +13,18 @@ _SHOWN = 40
 """So many characters are shown of what differs."""
 
 
-def why_read_again(before: Sequence[int], tokens: Sequence[int], kept: int, piece: Callable[[int], bytes]) -> str:
+def why_read_again(
+    texts: Sequence[Sequence[int]], tokens: Sequence[int], kept: int, piece: Callable[[int], bytes]
+) -> str:
     """Why the first `kept` tokens alone of a prompt were in memory, as a sentence; empty if not much was lost.
 
-    `before` is the text in memory that was most alike, with ids below 0 for parts of images. It may be another client's
-    and is not shown. `piece` gives the bytes of a token.
+    `texts` were in memory before, with ids below 0 for parts of images. They may be other clients' and are not shown.
+    `piece` gives the bytes of a token.
     """
-    lost = min(len(before), len(tokens)) - kept
-    if lost < _FEW:
+    if len(tokens) - kept < _FEW:
+        return ""
+    before = max(texts, key=lambda text: common_prefix(text, tokens))
+    if min(len(before), len(tokens)) - kept < _FEW:
         return ""
     if before[kept] == tokens[kept]:
         return f"only the first {kept} tokens were in memory: this model's cannot go back to where the prompts part"

@@ -265,14 +265,15 @@ class LlamaContext:
         """Says where images stand in the texts that are read from now on; their tokens have placeholders there."""
         self._images = images
 
+    @property
+    def texts(self) -> list[list[int]]:
+        """Copies of its text and of those beside it that it can take over from."""
+        return [[*text.tokens] for text in ([self] if self._rollback.bounded else self._texts)]
+
     def keep(self, tokens: Sequence[int]) -> None:
         """Keeps the longest common prefix with these tokens, or less if the memory cannot go back that far."""
         ids = with_images(tokens, self._images)
         self._forget(common_prefix(self.tokens, ids))
-
-    def most_alike(self, tokens: Sequence[int]) -> list[int]:
-        """The text in memory with the longest common prefix with these tokens, of those that it can go on from."""
-        return [*self._most_alike(tokens).tokens]
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
         """Makes the memory hold exactly these tokens, keeping the common prefix or taking over that of another text;
@@ -394,14 +395,12 @@ class LlamaContext:
         for text in self._texts:
             text._swap.drop()
 
-    def _most_alike(self, tokens: Sequence[int]) -> LlamaContext:
-        """Itself or a text beside it, whichever has the longest common prefix with these tokens."""
-        texts = [self] if self._rollback.bounded else self._texts
-        return max(texts, key=lambda text: common_prefix(text.tokens, tokens))
-
     def _share(self, tokens: Sequence[int]) -> None:
         """Takes over the longest beginning of these tokens that another text has in memory."""
-        own, other = len(self.tokens), self._most_alike(tokens)
+        if len(self._texts) == 1 or self._rollback.bounded:
+            return
+        own = len(self.tokens)
+        other = max(self._texts, key=lambda text: common_prefix(text.tokens, tokens))
         common = outside_images(tokens, common_prefix(other.tokens, tokens))
         if other is self or common <= own:
             return

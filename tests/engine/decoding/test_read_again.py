@@ -12,7 +12,7 @@ def ids(text: str) -> list[int]:
 
 
 def because(before: list[int], now: list[int], kept: int) -> str:
-    return why_read_again(before, now, kept, lambda token: bytes([token]))
+    return why_read_again([before], now, kept, lambda token: bytes([token]))
 
 
 LONG = "The quick brown fox jumps over the lazy dog again and again. " * 3
@@ -40,6 +40,11 @@ def test_little_is_no_loss(before: list[int], now: list[int]) -> None:
 
 def test_a_longer_prompt_that_begins_with_the_last_one_lost_nothing() -> None:
     assert because(ids(LONG), ids(LONG * 2), len(LONG)) == ""
+
+
+def test_of_several_texts_the_one_that_is_most_alike_counts() -> None:
+    texts, now = [ids("x" * 500), ids(LONG)], ids(LONG * 2)
+    assert why_read_again(texts, now, len(LONG), lambda token: bytes([token])) == ""
 
 
 def test_a_memory_that_cannot_go_back_is_the_reason_if_the_prompts_are_alike_there() -> None:
