@@ -18,11 +18,11 @@ from specchat_engine.analysis.inspect import InspectedPosition, inspect, samplin
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.held import closed_thought, held_to
 from specchat_engine.answers.parser import AnswerParser
+from specchat_engine.decoding.cache_miss import cache_miss
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
-from specchat_engine.decoding.read_again import why_read_again
 from specchat_engine.decoding.reasoning import ReasoningCounter, closes_reasoning, opens_reasoning
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import PromptProgress, PromptReading, Round
@@ -136,9 +136,9 @@ class Session:
         return self._turn.notices
 
     @property
-    def read_again(self) -> str:
+    def cache_miss(self) -> str:
         """Why much of the prompt was read again, empty if it was not."""
-        return self._turn.read_again
+        return self._turn.cache_miss
 
     @property
     def prompt_ids(self) -> list[int]:
@@ -410,7 +410,7 @@ class Session:
         finally:
             turn.reading = None
         given = with_images(tokens[:-1], fitted.images)
-        turn.read_again = why_read_again(texts, given, cached, turn.with_shown(pair.vocabulary.piece))
+        turn.cache_miss = cache_miss(texts, given, cached, turn.with_shown(pair.vocabulary.piece))
         turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6, cached_tokens=min(cached, length))
         self._planner.begin(tokens, fitted, settings, turn.cancel)
         turn.note(draft_prompt_ms=self._planner.draft_prompt_ms)

@@ -221,6 +221,6 @@ def test_an_empty_place_says_where_a_prompt_parts_from_those_of_others(engine: E
     first, second, third = (engine.session(settings=replace(SETTINGS, max_tokens=2), place=place) for place in range(3))
     for session, number in ((first, 17), (second, 42), (third, 42)):
         [*session.answer([Message("system", f"cch={number} {'Be brief. ' * 20}"), Message("user", "Hi")], 0)]
-    assert first.read_again == ""
-    assert "no text there goes on with '42" in second.read_again
-    assert third.read_again == "", "it took over what the second one had read"
+    assert first.cache_miss == ""
+    assert "no text there goes on with '42" in second.cache_miss
+    assert third.cache_miss == "", "it took over what the second one had read"

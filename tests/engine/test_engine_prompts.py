@@ -305,7 +305,7 @@ def test_the_tokens_that_were_in_memory_are_counted(engine: Engine) -> None:
     answer(session, other)
     assert 100 < session.stats.cached_tokens == common_prefix(first, session.prompt_ids) < len(first)
     assert session.end_line()["stats"]["cached_tokens"] == session.stats.cached_tokens
-    assert session.read_again == "", "only the end differs"
+    assert session.cache_miss == "", "only the end differs"
     for _ in session.answer(other, 0, prefix=session.answer_ids[:6]):
         pass
     assert session.stats.cached_tokens == session.stats.prompt_tokens
@@ -316,9 +316,9 @@ def test_it_says_what_changed_if_a_long_prompt_is_read_again(engine: Engine) -> 
     for header in ("cch=17", "cch=42"):
         answer(session, [Message("system", f"{header}\n{'Be brief. ' * 40}"), Message("user", "Hi")])
     assert session.stats.cached_tokens < 20
-    assert f"only the first {session.stats.cached_tokens} tokens were in memory" in session.read_again
-    assert "42" in session.read_again
-    assert "17" not in session.read_again
+    assert f"only the first {session.stats.cached_tokens} tokens were in memory" in session.cache_miss
+    assert "42" in session.cache_miss
+    assert "17" not in session.cache_miss
 
 
 def test_what_another_answer_has_in_memory_counts_too(files: EngineFiles) -> None:

@@ -59,7 +59,7 @@ class Script:
     fails_at: int = 0
     waits_at: int | None = None
     cached: int = 0
-    read_again: str = ""
+    cache_miss: str = ""
     thinking: bool = False
 
 
@@ -128,7 +128,7 @@ def _events(request: Generate, script: Script) -> Iterator[AnswerEvent]:
         "messages": template_messages(request),
         **({"opens_reasoning": True} if script.thinking else {}),
     }
-    yield Started(line, script.cached, tuple(prompt), script.read_again)
+    yield Started(line, script.cached, tuple(prompt), script.cache_miss)
     for event in script.rounds:
         texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED]
         texts += [] if event.token.kind is TokenKind.NONE else [event.token.text]

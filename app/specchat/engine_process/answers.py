@@ -91,7 +91,7 @@ class AnswerRun:
                 started = True
                 # A prompt that was scored was read for that, all of it.
                 cached = 0 if echoed else session.stats.cached_tokens
-                send(Started(session.start_line(), cached, echoed, "" if echoed else session.read_again))
+                send(Started(session.start_line(), cached, echoed, "" if echoed else session.cache_miss))
             for notice in session.notices[num_notices:]:
                 send(Notice(notice))
             num_notices = len(session.notices)

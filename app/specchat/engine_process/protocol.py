@@ -346,14 +346,14 @@ class Started:
     """The prompt was read and the answer begins; `line` is the first line of its trace.
 
     `cached_tokens` of the prompt were in memory already. `prompt` has its tokens if they are to be echoed, with
-    their log-probabilities if these were asked for. The first token has none: 0.0. `read_again` says why much of the
+    their log-probabilities if these were asked for. The first token has none: 0.0. `cache_miss` says why much of the
     prompt was read although the memory held another one.
     """
 
     line: dict[str, Any]
     cached_tokens: int = 0
     prompt: tuple[Position, ...] = ()
-    read_again: str = ""
+    cache_miss: str = ""
 
 
 @dataclass(frozen=True, slots=True)

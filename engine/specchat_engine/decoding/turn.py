@@ -111,7 +111,7 @@ class Turn:
     """One turn. Only its session writes to it; any thread may read it.
 
     `end_reason` is "error" until the answer ends otherwise. `reading` is there while the prompt is being read, and
-    `context` is None until then; `read_again` says why much of it was read again. `in_force` holds the sampling
+    `context` is None until then; `cache_miss` says why much of it was read again. `in_force` holds the sampling
     parameters with the output position from which they were used. `held` is the grammar that the answer follows.
     `reasoning` counts that of the answer, and `part` says what is being written. `images` says where images stand in
     the prompt.
@@ -133,7 +133,7 @@ class Turn:
         self.transcript = transcript
         self.end_reason: str | None = "error"
         self.notices: list[str] = []
-        self.read_again = ""
+        self.cache_miss = ""
         self.prompt_ids: list[int] = []
         self.images: Sequence[ImageRun] = ()
         self.reading: PromptReading | None = None

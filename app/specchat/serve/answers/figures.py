@@ -16,7 +16,7 @@ class AnswerFigures:
     def __init__(self) -> None:
         self.stats = TurnStats()
         self.cached_tokens = 0
-        self.read_again = ""
+        self.cache_miss = ""
         self.reasoning_tokens = 0
         self.of_lookup = TurnStats()
         self._drafted: list[int] = []
@@ -25,7 +25,7 @@ class AnswerFigures:
     def begin(self, started: Started) -> None:
         """Counts the prompt."""
         self.stats.prompt_tokens, self.cached_tokens = started.line["prompt_tokens"], started.cached_tokens
-        self.read_again = started.read_again
+        self.cache_miss = started.cache_miss
 
     def observe(self, event: Round) -> None:
         """Counts one round."""

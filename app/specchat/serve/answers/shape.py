@@ -85,6 +85,6 @@ class Shape(ABC):
         trace = [line for line in lines if line]
         reports = [report for number in ended if (report := self.reports[number])]
         schema = {"schema": reports[0] if len(self.requests) == 1 else reports} if reports else {}
-        because = next((each.read_again for each in self.figures if each.read_again), "") if ended else ""
-        own = ({"trace": trace} if trace else {}) | schema | ({"read_again": because} if because else {})
+        because = next((each.cache_miss for each in self.figures if each.cache_miss), "") if ended else ""
+        own = ({"trace": trace} if trace else {}) | schema | ({"cache_miss": because} if because else {})
         return {"specchat": own} if own else {}

@@ -60,8 +60,8 @@ def test_what_was_in_memory_is_told_apart_from_what_was_read(http: httpx2.Client
 
 
 def test_why_a_prompt_was_read_again_comes_at_the_end(http: httpx2.Client, engine: ScriptedEngine) -> None:
-    engine.scripts = [Script(HELLO.rounds, read_again="another header")]
-    assert http.post("/v1/chat/completions", json=ASKED).json()["specchat"] == {"read_again": "another header"}
+    engine.scripts = [Script(HELLO.rounds, cache_miss="another header")]
+    assert http.post("/v1/chat/completions", json=ASKED).json()["specchat"] == {"cache_miss": "another header"}
     sent = http.post("/v1/chat/completions", json=ASKED | {"stream": True}).text.split("\n\n")
     assert [event for event in sent if "another header" in event] == sent[-3:-2]
     engine.scripts = [HELLO]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specchat_engine.decoding.read_again import why_read_again
+from specchat_engine.decoding.cache_miss import cache_miss
 
 
 def ids(text: str) -> list[int]:
@@ -12,7 +12,7 @@ def ids(text: str) -> list[int]:
 
 
 def because(before: list[int], now: list[int], kept: int) -> str:
-    return why_read_again([before], now, kept, lambda token: bytes([token]))
+    return cache_miss([before], now, kept, lambda token: bytes([token]))
 
 
 LONG = "The quick brown fox jumps over the lazy dog again and again. " * 3
@@ -44,7 +44,7 @@ def test_a_longer_prompt_that_begins_with_the_last_one_lost_nothing() -> None:
 
 def test_of_several_texts_the_one_that_is_most_alike_counts() -> None:
     texts, now = [ids("x" * 500), ids(LONG)], ids(LONG * 2)
-    assert why_read_again(texts, now, len(LONG), lambda token: bytes([token])) == ""
+    assert cache_miss(texts, now, len(LONG), lambda token: bytes([token])) == ""
 
 
 def test_a_memory_that_cannot_go_back_is_the_reason_if_the_prompts_are_alike_there() -> None:

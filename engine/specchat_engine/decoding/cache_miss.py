@@ -13,9 +13,7 @@ _SHOWN = 40
 """So many characters are shown of what differs."""
 
 
-def why_read_again(
-    texts: Sequence[Sequence[int]], tokens: Sequence[int], kept: int, piece: Callable[[int], bytes]
-) -> str:
+def cache_miss(texts: Sequence[Sequence[int]], tokens: Sequence[int], kept: int, piece: Callable[[int], bytes]) -> str:
     """Why the first `kept` tokens alone of a prompt were in memory, as a sentence; empty if not much was lost.
 
     `texts` were in memory before, with ids below 0 for parts of images. They may be other clients' and are not shown.
