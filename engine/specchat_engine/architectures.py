@@ -16,10 +16,10 @@ billion parameters. A longer draft uses a checkpoint instead."""
 
 
 def snapshots_for(max_rows: int, texts: int) -> int:
-    """How many snapshots to ask for in a context whose texts have passes with at most so many rows.
+    """Returns the number of snapshots to ask for in a context of `texts` texts, with passes of up to `max_rows` rows.
 
-    None for three texts or more. llama.cpp may move the state of a text while it reads others that lie around it, and
-    then leaves the snapshots behind: after a rollback the text goes on from the state of another one.
+    With three texts or more there are none. When llama.cpp reads two texts it may move the state of a third one between
+    them, but not its snapshots. After a rollback that text would go on from another one's state.
     """
     return min(max_rows - 1, SNAPSHOTS) if texts < 3 else 0
 

@@ -142,7 +142,7 @@ class TargetModel(SessionModel, Protocol):
 
     @property
     def texts(self) -> Sequence[Sequence[int]]:
-        """Copies of the texts in memory that a prompt can go on from. Parts of images have ids below 0."""
+        """Returns copies of the texts in memory that a prompt can go on from. Parts of images have ids below 0."""
 
 
 class SessionVocabulary(Tokenizer, GrammarVocabulary, Protocol):

@@ -58,7 +58,7 @@ class IdleTasks:
         if not self._unprepared:
             return False
         self._unprepared = False
-        with suppress(SettingError):  # whoever asks for a grammar hears of it
+        with suppress(SettingError):  # the first request with a grammar gets the error
             self._engine.prepare_grammars()
         return True
 

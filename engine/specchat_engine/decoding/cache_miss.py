@@ -1,4 +1,4 @@
-"""Why tokens of a prompt are read although the memory holds another text of about the same length."""
+"""Explains why tokens of a prompt had to be read although the memory held a text of a similar length."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from specchat_engine.prompt.encoding import common_prefix
 
 _FEW = 64
-"""Reading fewer tokens again takes no time that a user would notice."""
+"""A miss of fewer tokens is not reported: users do not notice the time."""
 
 _SHOWN = 40
-"""So many characters are shown of what differs."""
+"""The number of characters that are shown of the prompt where it differs."""
 
 
 def cache_miss(texts: Sequence[Sequence[int]], tokens: Sequence[int], kept: int, piece: Callable[[int], bytes]) -> str:
-    """Why the first `kept` tokens alone of a prompt were in memory, as a sentence; empty if not much was lost.
+    """Returns a sentence on why only the first `kept` tokens of a prompt were in memory, empty if few were missed.
 
-    `texts` were in memory before, with ids below 0 for parts of images. They may be other clients' and are not shown.
-    `piece` gives the bytes of a token.
+    `texts` were in memory before, with ids below 0 for parts of images. They may belong to other clients and are not
+    shown. `piece` gives the bytes of a token.
     """
     if len(tokens) - kept < _FEW:
         return ""
@@ -25,7 +25,7 @@ def cache_miss(texts: Sequence[Sequence[int]], tokens: Sequence[int], kept: int,
     if min(len(before), len(tokens)) - kept < _FEW:
         return ""
     if before[kept] == tokens[kept]:
-        return f"only the first {kept} tokens were in memory: this model's cannot go back to where the prompts part"
+        return f"only the first {kept} tokens were in memory: this model cannot go back to where the prompts part"
     new = _beginning(tokens[kept:], piece)
     return f"only the first {kept} tokens were in memory: no text there goes on with {new}"
 

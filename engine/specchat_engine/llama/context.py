@@ -267,7 +267,7 @@ class LlamaContext:
 
     @property
     def texts(self) -> list[list[int]]:
-        """Copies of its text and of those beside it that it can take over from."""
+        """Returns copies of its text, and of the texts beside it if it can take over from them."""
         return [[*text.tokens] for text in ([self] if self._rollback.bounded else self._texts)]
 
     def keep(self, tokens: Sequence[int]) -> None:
@@ -410,7 +410,7 @@ class LlamaContext:
                 self.clear()
                 return
         elif other._rollback.can_cut(end, other.length - common):
-            if other._rollback.begin > begin:  # its own tokens would stay, with a hole behind them that nobody notices
+            if other._rollback.begin > begin:  # else a hole stays after its own tokens, which llama.cpp does not notice
                 self._rollback.cut(0)
                 begin = 0
             api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, begin, end)

@@ -82,7 +82,7 @@ class Rollback:
 
     @property
     def begin(self) -> int:
-        """The position from which on all layers have every token; 0 without a sliding window that has moved on."""
+        """The first position from which all layers have every token; 0 unless a sliding window has moved on."""
         return int(api.llama_memory_seq_pos_min(self._memory, self._sequence))
 
     def cut(self, length: int) -> bool:
