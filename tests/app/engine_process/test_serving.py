@@ -315,6 +315,15 @@ def test_nothing_is_measured_until_nothing_was_asked_for_a_while(
         assert not measured
 
 
+def test_a_server_prepares_for_grammars_before_anyone_asks(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: queue.Queue[bool] = queue.Queue()
+    monkeypatch.setattr(Engine, "prepare_grammars", lambda _: prepared.put(True))
+    with serving(tiny_models, quiet_s=0.0):
+        assert prepared.get(timeout=60)
+
+
 def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
     tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,16 @@ async def test_a_request_that_fails_disturbs_nobody(shared: SharedClient) -> Non
         assert await asyncio.gather(*neighbours) == expected
 
 
+async def test_a_prompt_with_another_beginning_is_a_cache_miss(shared: SharedClient) -> None:
+    for number in (17, 42):
+        begun, *_ = await parts_of(shared, talking([f"{number} " + "A long question about many things. " * 10]))
+        assert isinstance(begun, Started)
+    assert "no text there goes on with '42" in begun.cache_miss
+    again, *_ = await parts_of(shared, talking(["42 " + "A long question about many things. " * 10]))
+    assert isinstance(again, Started)
+    assert again.cache_miss == ""
+
+
 async def test_a_long_talk_leaves_the_others_memories_alone(shared: SharedClient) -> None:
     early = ["A long question about many things. " * 10]
     first, *_ = await parts_of(shared, talking(early))

@@ -83,6 +83,16 @@ def test_a_state_is_kept_once_for_each_way_back(path_of: PathOf, kind: str, stat
     assert (with_snapshots - tokens) / states == (as_a_draft - tokens) / 2
 
 
+@pytest.mark.parametrize("kind", ["lfm2", "qwen35"])
+@pytest.mark.parametrize(("texts", "states"), [(2, 18), (3, 6), (4, 8)])
+def test_three_texts_or_more_keep_no_snapshots(path_of: PathOf, kind: str, texts: int, states: int) -> None:
+    header = read_model(path_of(kind))
+    together = estimate(header, Use(n_ctx=256, texts=texts, rows=33 * texts)).host.cache
+    as_a_draft = estimate(header, Use(n_ctx=256, rows=1)).host.cache
+    tokens = 2 * 128 * 256 * 2 * 4
+    assert (together - tokens) / states == (as_a_draft - tokens) / 2
+
+
 def test_what_does_not_go_to_the_gpu_stays_in_the_computer() -> None:
     header = read_model(builtin_pair()[0])
     nothing, half, everything = (estimate(header, Use(n_ctx=1024, gpu_layers=layers)) for layers in (0, 3, -1))
