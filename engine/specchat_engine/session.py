@@ -18,7 +18,6 @@ from specchat_engine.analysis.inspect import InspectedPosition, inspect, samplin
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.answers.held import closed_thought, held_to
 from specchat_engine.answers.parser import AnswerParser
-from specchat_engine.decoding.cache_miss import cache_miss
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
@@ -44,6 +43,7 @@ from specchat_engine.grammar.held import HeldGrammar
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.planner import Planner
+from specchat_engine.prompt.cache_miss import cache_miss
 from specchat_engine.prompt.encoding import Encoded, Fitted, encode_text, encode_with_images, fit, shown_tokens
 from specchat_engine.prompt.images import Image, with_images
 from specchat_engine.prompt.messages import Asked, Message, Prompt

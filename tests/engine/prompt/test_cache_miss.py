@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specchat_engine.decoding.cache_miss import cache_miss
+from specchat_engine.prompt.cache_miss import cache_miss
 
 
 def ids(text: str) -> list[int]:
