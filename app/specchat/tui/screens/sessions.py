@@ -135,7 +135,7 @@ class SessionsScreen(ModalScreen[int | None]):
         """Read the first page."""
         self._list.can_focus = False
         self._search()
-        self.set_interval(_LOOK_AGAIN, self._follow)
+        self.set_timer(_LOOK_AGAIN, self._follow)
 
     def on_input_changed(self) -> None:
         """Search, but not at every key of fast typing."""
@@ -222,12 +222,16 @@ class SessionsScreen(ModalScreen[int | None]):
             if self._search_worker is not None:
                 await self._search_worker.wait()
 
-    @work(group="following", exclusive=True)
+    @work
     async def _follow(self) -> None:
-        """Read the list again if another application changed the store."""
+        """Read the list again if another application changed the store, and look again after a pause.
+
+        Nothing may cut a look off: the store reports a change once.
+        """
         with suppress(SpecchatError):
             if self._renaming is None and await self._archive.do(lambda store: store.changed_elsewhere()):
                 self._search(followed=True)
+        self.set_timer(_LOOK_AGAIN, self._follow)
 
     async def _load(self, text: str, *, followed: bool) -> None:
         """Read the first page or the matches. With `followed`, read as much as is shown and keep the choice."""

@@ -63,6 +63,24 @@ async def test_changes_by_another_application_appear_and_the_choice_stays() -> N
         assert subtitle(pilot) == "3, changed by another specchat"
 
 
+async def test_changes_appear_although_each_look_takes_longer_than_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed_elsewhere = Store.changed_elsewhere
+
+    def slowly(store: Store) -> bool:
+        changed = changed_elsewhere(store)
+        time.sleep(0.2)
+        return changed
+
+    monkeypatch.setattr(Store, "changed_elsewhere", slowly)
+    async with chat(ScriptedClient()) as pilot:
+        with Store.open(sessions_db()) as other:
+            begun(other, "one")
+            await pilot.press("ctrl+o")
+            await until(pilot, ["one"])
+            begun(other, "two")
+            await until(pilot, ["two", "one"])
+
+
 async def test_changes_repeat_the_search_but_not_while_a_title_is_edited() -> None:
     async with chat(ScriptedClient()) as pilot:
         with Store.open(sessions_db()) as other:
