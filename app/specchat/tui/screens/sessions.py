@@ -260,15 +260,18 @@ class SessionsScreen(ModalScreen[int | None]):
             self._say(f"nothing contains “{text}”" if text else "no sessions yet: your chats are stored here")
 
     async def _load_more(self) -> None:
+        """Read the sessions below those that are shown, unless others are shown by then."""
+        shown = self._list.items
         try:
-            sessions = await self._archive.read(lambda store: store.sessions(PAGE, len(self._list.items)))
+            sessions = await self._archive.read(lambda store: store.sessions(PAGE, len(shown)))
         except SpecchatError as error:
             self._say(str(error))
             return
         finally:
             self._loading = False
-        self._whole = len(sessions) < PAGE
-        self._list.show([*self._list.items, *(SessionRow(session) for session in sessions)])
+        if self._list.items is shown:
+            self._whole = len(sessions) < PAGE
+            self._list.show([*shown, *(SessionRow(session) for session in sessions)])
 
     async def _give_title(self, row: SessionRow, title: str) -> None:
         if title and await self._done(lambda store: store.rename(row.session.id, title)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from datetime import datetime
 
@@ -95,6 +97,35 @@ async def test_changes_repeat_the_search_but_not_while_a_title_is_edited() -> No
             assert rows(pilot) == ["two", "one"]
             await pilot.press("escape")
             await until(pilot, ["three", "two", "one"])
+
+
+async def test_more_is_read_near_the_end_but_not_below_what_a_search_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "PAGE", 30)
+    read, searched, was_read = Store.sessions, threading.Event(), threading.Event()
+
+    def late(store: Store, limit: int, offset: int = 0) -> list[StoredSession]:
+        found = read(store, limit, offset)
+        if offset == 60:
+            assert searched.wait(60)
+            was_read.set()
+        return found
+
+    monkeypatch.setattr(Store, "sessions", late)
+    with Store.open(sessions_db()) as store:
+        for number in range(80):
+            begun(store, f"number{number}")
+    newest = [f"number{number}" for number in reversed(range(80))]
+    async with chat(ScriptedClient()) as pilot:
+        await pilot.press("ctrl+o")
+        await until(pilot, newest[:30])
+        await pilot.press(*["down"] * 15)
+        await until(pilot, newest[:60])
+        await pilot.press(*["down"] * 30, *"number7")
+        await until(pilot, [*newest[:10], "number7"])
+        searched.set()
+        assert await asyncio.to_thread(was_read.wait, 60)
+        await pilot.pause(0.5)
+        assert rows(pilot) == [*newest[:10], "number7"]
 
 
 async def test_a_new_title_replaces_the_old_one_and_is_not_reported_as_anothers_change() -> None:
