@@ -67,6 +67,19 @@ async def press(pilot: Chat, *keys: str) -> None:
     await quiet(pilot)
 
 
+async def at_rest(pilot: Chat, pause: float = 0.2) -> None:
+    """Waits until all that was begun has ended, also what begins after a pause of at most `pause` seconds.
+
+    Raises TimeoutError after three minutes.
+    """
+    await pilot.pause(pause)
+    async with asyncio.timeout(180):
+        await pilot.pause()
+        while not all(worker.is_finished for worker in pilot.app.workers):
+            await pilot.pause()
+    await pilot.pause()
+
+
 async def wait_until(happened: Callable[[], bool]) -> None:
     """Waits for a condition, at most three minutes: then it raises TimeoutError."""
     async with asyncio.timeout(180):

@@ -1,7 +1,9 @@
 """A trace in an app of its own."""
 
+import pytest
 from textual.pilot import Pilot
 
+from app.tui.chatting import at_rest, wait_until
 from app.tui.screens.test_replay import controls, rows
 from specchat.tui.app import ReplayApp
 from specchat.tui.appearance import read_appearance
@@ -9,9 +11,9 @@ from support.sample_traces import sample_trace
 
 
 async def played(pilot: Pilot[None]) -> None:
-    await pilot.pause(0.1)
+    await at_rest(pilot)
     await pilot.press("end")
-    await pilot.pause(0.2)
+    await at_rest(pilot)
 
 
 async def test_a_trace_is_played_without_a_chat_and_leaving_it_is_leaving() -> None:
@@ -23,15 +25,13 @@ async def test_a_trace_is_played_without_a_chat_and_leaving_it_is_leaving() -> N
         assert "round 4 of 4" in controls(pilot)
         assert app.theme == "nord"
         await pilot.press("q")
-        await pilot.pause(0.2)
-        assert not app.is_running
+        await wait_until(lambda: not app.is_running)
 
 
-async def test_each_key_that_quits_does_so() -> None:
-    for key in ("escape", "ctrl+q", "ctrl+c"):
-        app = ReplayApp([sample_trace()], "cat.jsonl")
-        async with app.run_test() as pilot:
-            await played(pilot)
-            await pilot.press(key)
-            await pilot.pause(0.2)
-            assert not app.is_running, key
+@pytest.mark.parametrize("key", ["escape", "ctrl+q", "ctrl+c"])
+async def test_each_key_that_quits_does_so(key: str) -> None:
+    app = ReplayApp([sample_trace()], "cat.jsonl")
+    async with app.run_test() as pilot:
+        await played(pilot)
+        await pilot.press(key)
+        await wait_until(lambda: not app.is_running)

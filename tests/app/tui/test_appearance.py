@@ -7,7 +7,7 @@ from textual.containers import VerticalScroll
 from textual.events import Key
 from textual.widgets import Input, Static, TextArea
 
-from app.tui.chatting import chat, prompt
+from app.tui.chatting import at_rest, chat, prompt
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.errors import ConfigError
 from specchat.settings.chosen_theme import chosen_theme
@@ -101,10 +101,10 @@ async def test_a_configured_theme_and_key_are_in_force_and_in_the_help() -> None
     appearance = read_appearance("nord", {"chat.knobs": "alt+k", "app.quit": "ctrl+x"})
     app = SpecchatApp(chat_options(), ScriptedClient(), appearance)
     async with app.run_test(size=(140, 60)) as pilot:
-        await pilot.pause(0.1)
+        await at_rest(pilot)
         assert app.theme == "nord"
         await pilot.press(*"/help k", "enter")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         rows = [str(cell.render()) for cell in app.screen.query(Static)]
         assert rows[0] == "/k"
         assert rows[2] == "The most tokens drafted in a round; 0 is plain."
@@ -127,11 +127,11 @@ async def test_a_theme_that_was_chosen_is_the_next_starts_theme_too(how: str) ->
             await pilot.press(*"/theme nord", "enter")
         else:
             await pilot.press(*"/theme", "enter")
-            await pilot.pause(0.3)
+            await at_rest(pilot)
             await pilot.press(*"nord")
-            await pilot.pause(0.5)
+            await at_rest(pilot, 0.4)
             await pilot.press("down", "enter")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert pilot.app.theme == "nord"
     assert read_appearance(None, {}, chosen=chosen_theme(), light=True).theme == "nord"
 
@@ -140,7 +140,7 @@ async def test_a_choice_beside_the_configuration_says_which_comes_first() -> Non
     app = SpecchatApp(chat_options(), ScriptedClient(), read_appearance(None, {}, configured="nord"))
     async with app.run_test(size=(140, 40), notifications=True) as pilot:
         await pilot.press(*"/theme dracula", "enter")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert [note.message for note in app._notifications] == [
             "dracula until you leave: the theme in the configuration comes first"
         ]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from time import sleep
 
 from textual.app import App
 
+from app.tui.chatting import wait_until
 from app.tui.scripted_client import LOADED, ScriptedClient, chat_options
 from specchat.engine_process.protocol import Event, Loaded, Loading
 from specchat.tui.engine_link import EngineLink
 
 
 class CountingClient(ScriptedClient):
-    """Loads in many quick steps."""
+    """Loads in many steps at once."""
 
     def load(self, *arguments: object) -> Iterator[Event]:
         for step in range(50):
-            sleep(0.005)
             yield Loading(step / 50)
         yield LOADED
 
@@ -38,12 +37,9 @@ class LinkApp(App[None]):
 
 async def test_events_arrive_in_order_and_in_fewer_batches_than_there_are_events() -> None:
     app = LinkApp()
-    async with app.run_test() as pilot:
+    async with app.run_test():
         app.link.load(chat_options())
-        for _ in range(100):
-            await pilot.pause(0.05)
-            if app.batches and isinstance(app.batches[-1][-1], Loaded):
-                break
+        await wait_until(lambda: bool(app.batches) and isinstance(app.batches[-1][-1], Loaded))
         events = [event for batch in app.batches for event in batch]
         assert [event.progress for event in events if isinstance(event, Loading)] == [step / 50 for step in range(50)]
         assert events[-1] is LOADED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, command, note, press, quiet, text_at
+from app.tui.chatting import Chat, ask, at_rest, chat, command, note, press, quiet, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.stats.figures.figure import Explanation
 from specchat.tui.screens.chat.screen import ChatScreen
@@ -86,7 +86,7 @@ async def test_a_token_of_the_inspector_is_explained_beside_the_others_and_the_a
     async with chat(ScriptedClient(script("> one| two~bad~/late/> three"))) as pilot:
         await ask(pilot, "Who?")
         await pilot.press("f4")
-        await pilot.pause(0.8)
+        await at_rest(pilot, 0.4)
         await press(pilot, "down", "question_mark")
         assert marked(pilot) == "○ bad"
         assert "drew “·three”, so “bad” was rejected." in text_at(pilot, "text")

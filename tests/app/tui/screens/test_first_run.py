@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from app.tui.chatting import Chat, prompt, quiet, screen, shown
+from app.tui.chatting import Chat, at_rest, prompt, quiet, screen, shown
 from app.tui.screens.test_models import shown as words
 from app.tui.screens.test_models import until
 from app.tui.scripted_client import ScriptedClient, chat_options, script
@@ -77,7 +77,7 @@ async def test_the_last_rows_open_the_models_and_up_goes_to_them_directly() -> N
 async def test_the_welcome_fits_a_small_screen_and_enter_starts_with_the_built_in_pair() -> None:
     async with first_run(ScriptedClient()) as pilot:
         await until(pilot, lambda: "this machine (" in words(pilot) or "This machine:" in words(pilot))
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         panel = pilot.app.screen.query_one("#panel")
         last = pilot.app.screen.query_one("#last")
         assert last.region.bottom < panel.region.bottom <= 24
@@ -97,10 +97,10 @@ async def test_one_row_is_marked_also_once_the_pairs_are_known_and_after_a_resiz
     async with SpecchatApp(chat_options(), ScriptedClient()).run_test(size=(80, 24)) as pilot:
         await pilot.app.push_screen(window)
         await until(pilot, lambda: "For real work" in words(pilot))
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert marked(window) == ["first"]
         await pilot.resize_terminal(100, 30)
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert marked(window) == ["first"]
 
 
@@ -112,7 +112,7 @@ async def test_speeds_that_were_measured_on_a_busy_machine_say_so_and_fit() -> N
     async with SpecchatApp(chat_options(), ScriptedClient()).run_test(size=(80, 24)) as pilot:
         await pilot.app.push_screen(window)
         await until(pilot, lambda: "For real work" in words(pilot))
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert "Other programs use the CPU now" in words(pilot)
         assert window.query_one("#last").region.bottom < window.query_one("#panel").region.bottom <= 24
 
@@ -125,7 +125,7 @@ async def test_the_first_run_says_that_no_draft_gains_on_this_cpu_and_what_does(
     async with SpecchatApp(chat_options(), ScriptedClient()).run_test(size=(80, 24)) as pilot:
         await pilot.app.push_screen(window)
         await until(pilot, lambda: "For real work" in words(pilot))
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         text = words(pilot)
         assert "No draft is known to gain on this CPU. Lookup does, on edits." in text
         rows = [row.rstrip() for row in text.splitlines() if "tok/s" in row]

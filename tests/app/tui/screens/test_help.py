@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Input, Static
 
-from app.tui.chatting import Chat, ask, chat, command, press, quiet, seen, text_at
+from app.tui.chatting import Chat, ask, at_rest, chat, command, press, quiet, seen, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.manual.sections import SectionAddress
 from specchat.tui.screens.chat.screen import ChatScreen
@@ -17,7 +17,7 @@ SMALL = (80, 24)
 
 async def search(pilot: Chat, words: str) -> None:
     await pilot.press(*words)
-    await pilot.pause(0.4)
+    await at_rest(pilot, 0.4)
 
 
 def results(pilot: Chat) -> list[SectionAddress]:
@@ -54,7 +54,7 @@ async def test_a_search_finds_commands_keys_and_documentation_opens_a_section_an
         for _ in range(found.index(SectionAddress("app.md", "Keys and themes"))):
             await pilot.press("down")
         await pilot.press("enter")
-        await pilot.pause(0.1)
+        await at_rest(pilot)
         assert 'theme = "specchat-light"' in section(pilot)
         assert title(pilot) == "specchat help · The terminal app › Keys and themes"
         await pilot.press("escape")
@@ -69,20 +69,20 @@ async def test_a_search_finds_commands_keys_and_documentation_opens_a_section_an
 async def test_arrows_and_digits_go_on_from_a_section() -> None:
     async with chat(ScriptedClient(), SMALL) as pilot:
         pilot.app.push_screen(HelpScreen(place=SectionAddress("figures.md", "Tokens")))
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert "See also: 1 Losslessness" in section(pilot)
         await pilot.press("1")
-        await pilot.pause(0.1)
+        await at_rest(pilot)
         assert title(pilot).startswith("specchat help · Losslessness")
         assert title(pilot).endswith("› The rules")
         await pilot.press("right")
-        await pilot.pause(0.1)
+        await at_rest(pilot)
         assert title(pilot).endswith("› A rule for thoughts alone")
         await pilot.press("left", "left", "left")
-        await pilot.pause(0.1)
+        await at_rest(pilot)
         assert title(pilot).endswith("› The rules")
         await pilot.press("slash", "k")
-        await pilot.pause(0.4)
+        await at_rest(pilot, 0.4)
         assert pilot.app.screen.query_one(Input).value == "k"
         assert pilot.app.screen.query_one("#results").display
 
@@ -90,7 +90,7 @@ async def test_arrows_and_digits_go_on_from_a_section() -> None:
 async def test_words_with_the_command_are_searched_digits_too_and_what_nothing_matches_is_said() -> None:
     async with chat(ScriptedClient(), SMALL) as pilot:
         await command(pilot, "/help import chatgpt")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert SectionAddress("sessions.md", "Import") in results(pilot)
         await pilot.press("ctrl+u")
         await search(pilot, "k 2")
@@ -99,7 +99,7 @@ async def test_words_with_the_command_are_searched_digits_too_and_what_nothing_m
         await search(pilot, "xyzzyplugh")
         assert text_at(pilot, "nothing") == "nothing in the help has “xyzzyplugh”"
         await pilot.press(*["backspace"] * 10)
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert pilot.app.screen.query_one("#page").display
         assert not pilot.app.screen.query_one("#nothing").display
 
@@ -113,7 +113,7 @@ async def offer(pilot: Chat, client: ScriptedClient, said: str) -> bool:
 
 async def searched(pilot: Chat) -> str:
     await pilot.press("f1")
-    await pilot.pause(0.3)
+    await at_rest(pilot)
     return pilot.app.screen.query_one(Input).value
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tui.chatting import Chat, ask, chat, note, press, shown, text_at
+from app.tui.chatting import Chat, ask, at_rest, chat, note, press, shown, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.terminal.pieces import visible
 from specchat.traces.trace import Trace
@@ -20,7 +20,7 @@ async def inspecting(client: ScriptedClient) -> AsyncIterator[Chat]:
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
         await pilot.press("f4")
-        await pilot.pause(0.8)
+        await at_rest(pilot, 0.4)
         assert isinstance(pilot.app.screen, InspectorScreen)
         yield pilot
 
@@ -35,7 +35,7 @@ async def test_the_last_round_is_shown_with_outcomes_and_what_the_engine_says_of
         assert "never compared" in rows[2]
         assert "inspecting" not in text_at(pilot, "others")
         await pilot.press("down")
-        await pilot.pause(0.6)
+        await at_rest(pilot, 0.4)
         assert [(position, asked) for _, position, asked in client.inspected] == [(1, (1,)), (2, (1, 2))]
         assert client.inspected[0][0] == (2, 1, 2)
         assert "removed by top-k" in text_at(pilot, "others")

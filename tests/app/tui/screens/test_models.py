@@ -49,7 +49,7 @@ async def chatting(options: ChatOptions) -> AsyncIterator[tuple[Chat, ScriptedCl
 
 
 async def until(pilot: Chat, condition: Callable[[], bool]) -> None:
-    for _ in range(400):
+    for _ in range(3600):
         if condition():
             await pilot.pause()
             return

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tui.chatting import Chat, ask, chat, command, note, press, screen, shown, text_at, wait_until
+from app.tui.chatting import Chat, ask, at_rest, chat, command, note, press, screen, shown, text_at, wait_until
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.engine_process.protocol import TaskFailed
 from specchat.traces.timeline import Race
@@ -20,13 +20,10 @@ ROUNDS = script("> one| two three> four| five~bad~> six")
 
 async def raced(pilot: Chat) -> None:
     """Wait for the lanes and go to the end."""
-    for _ in range(100):
-        await pilot.pause(0.1)
-        if len(pilot.app.screen.query(Played)) == 2:
-            break
-    await pilot.pause(0.1)
+    await wait_until(lambda: len(pilot.app.screen.query(Played)) == 2)
+    await at_rest(pilot)
     await pilot.press("end")
-    await pilot.pause(0.2)
+    await at_rest(pilot)
 
 
 async def test_both_answers_use_the_last_answers_noise_and_leave_the_conversation_alone() -> None:

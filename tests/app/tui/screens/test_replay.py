@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.tui.chatting import Chat, ask, chat, command, note, press, text_at
+from app.tui.chatting import Chat, ask, at_rest, chat, command, note, press, text_at
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.screens.explain import ExplainScreen
 from specchat.tui.screens.help import HelpScreen
@@ -30,23 +30,23 @@ async def test_the_last_answer_plays_forward_and_back_round_by_round_and_is_expl
         await command(pilot, "/replay")
         assert isinstance(pilot.app.screen, ReplayScreen)
         await pilot.press("end")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert "Who?" in rows(pilot)
         assert "one twobad three four" in rows(pilot)
         assert "round 3 of 3" in controls(pilot)
         await pilot.press("f12")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert isinstance(pilot.app.screen, ExplainScreen)
         assert "4 tokens in" in text_at(pilot, "text")
         await pilot.press("enter")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert isinstance(pilot.app.screen, HelpScreen)
         await pilot.press("escape", "escape")
         await pilot.press("left")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert "one twobad three▌" in rows(pilot)
         await pilot.press("left", "left")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert "round 0 of 3" in controls(pilot)
         assert "one" not in rows(pilot)
         await press(pilot, "escape")
@@ -66,9 +66,9 @@ async def test_a_file_with_several_turns_plays_turn_by_turn_and_another_file_is_
         assert "is not a trace" in note(pilot)
         await command(pilot, f"/replay {file}")
         await pilot.press("end")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert "The cat sat on the red" in rows(pilot)
         await pilot.press("n", "end")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert "Second?" in rows(pilot)
         assert "the recording stops here" in rows(pilot)

@@ -44,7 +44,7 @@ def subtitle(pilot: Chat) -> str:
 
 
 async def until(pilot: Chat, expected: list[str]) -> None:
-    for _ in range(600):
+    for _ in range(3600):
         await pilot.pause(0.05)
         if rows(pilot) == expected:
             return

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Static, TabbedContent
 
-from app.tui.chatting import Chat, ask, chat, command
+from app.tui.chatting import Chat, ask, at_rest, chat, command
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.learning import Learning
 from specchat.stats.charts import as_text
@@ -123,36 +123,36 @@ def page(pilot: Chat) -> str:
 async def test_the_window_opens_at_the_requested_page_arrows_change_it_and_a_key_copies_it() -> None:
     async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
         await pilot.press("f7")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert "Nothing recorded yet" in page(pilot)
         await pilot.press("escape")
         await ask(pilot, "Who?")
         await command(pilot, "/why")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert isinstance(pilot.app.screen, StatisticsScreen)
         assert "What could be gained" in page(pilot)
         await pilot.press("left")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert "4 in 3 rounds" in page(pilot)
         await pilot.press("right", "right")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert "answers         1" in page(pilot)
         await pilot.press("escape", "f7")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         await pilot.press("c")
         assert "What if" in pilot.app.clipboard
         assert pilot.app.clipboard.splitlines() == [line.rstrip() for line in page(pilot).rstrip().splitlines()]
         panel = pilot.app.screen.query_one("#panel")
         assert str(panel.border_subtitle).endswith("C copies: sent to the terminal")
         await pilot.press("right")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert str(panel.border_subtitle).endswith("C copies")
 
 
 async def test_learn_opens_the_page_about_what_the_draft_has_learned() -> None:
     async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
         await command(pilot, "/learn")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert isinstance(pilot.app.screen, StatisticsScreen)
         assert "Learning is off" in page(pilot)
         await pilot.press("escape")
@@ -160,9 +160,9 @@ async def test_learn_opens_the_page_about_what_the_draft_has_learned() -> None:
         learned = Learning().of(Path("guide.gguf"), Path("draft.gguf"))
         learned.saw(5000, "free", [(learned.base, AcceptanceCounts(150, 50))])
         await command(pilot, "/learn show")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert "Learning is on: 5,000 tokens recorded" in page(pilot)
         assert "free  ○ 0.75" in page(pilot)
         await pilot.press("right")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert "Nothing recorded yet" in page(pilot)

@@ -20,7 +20,7 @@ from support.sample_traces import CAT, sample_trace
 
 
 async def result_text(pilot: Chat) -> str:
-    for _ in range(60):
+    for _ in range(1800):
         await pilot.pause(0.1)
         assert isinstance(pilot.app.screen, VerifyScreen)
         text = str(pilot.app.screen.query_one("#result", Static).render())

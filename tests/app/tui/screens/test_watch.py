@@ -82,7 +82,7 @@ async def drawn(pilot: Watch, client: Scripted) -> None:
 async def until(pilot: Watch, holds: Callable[[], bool], times: int = 1) -> None:
     """Waits until this holds so many times one after the other."""
     found = 0
-    for _ in range(200):
+    for _ in range(3600):
         await pilot.pause(0.05)
         found = found + 1 if holds() else 0
         if found == times:

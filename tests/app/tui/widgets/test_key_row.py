@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from app.tui.chatting import Chat, ask, chat, quiet
+from app.tui.chatting import Chat, ask, at_rest, chat, quiet
 from app.tui.scripted_client import ScriptedClient
 from specchat.tui.widgets.key_row import KeyRow, OfferedKey, fitting
 from specchat.tui.widgets.knobs import Knobs
@@ -32,17 +32,17 @@ async def test_no_key_is_cut_a_click_presses_one_and_behind_a_window_there_are_n
             assert shown(pilot).startswith("F1 Help F2 Knobs F3 View F8 Models ^o Sessions ^n New")
             assert shown(pilot).endswith(last)
         await pilot.click(KeyRow, offset=(shown(pilot).index("F2 Knobs") + 4, 0))
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert pilot.app.screen.query_one(Knobs).display
         assert shown(pilot).startswith("esc Back")
         await pilot.click(KeyRow, offset=(79, 0))
         await pilot.press("escape")
         row = pilot.app.screen.query_one(KeyRow)
         await pilot.press("f1")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert not row.render_line(0).text.strip()
         await pilot.press("escape")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         assert shown(pilot).startswith("F1 Help")
         await ask(pilot)
         assert shown(pilot).startswith("esc Stop F1 Help"), "while an answer is written its key comes first"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tui.chatting import ask, chat, command, header, notices, screen, shown
+from app.tui.chatting import ask, at_rest, chat, command, header, notices, screen, shown
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.chat.knobs import LOAD_KNOBS
 from specchat.engine_process.protocol import TaskFailed
@@ -38,7 +38,7 @@ async def test_knobs_wait_for_enter_and_keep_the_conversation() -> None:
         assert "Enter loads again; the conversation stays" in str(knobs.query_one("#what").render())
         assert len(client.loaded) == 1
         await pilot.press("enter")
-        await pilot.pause(0.5)
+        await at_rest(pilot, 0.5)
         assert screen(pilot).state.session.options.load == LoadOptions(gpu_layers=3)
         assert len(client.loaded) == 2
         assert "*" not in str(row.render())
@@ -57,7 +57,7 @@ async def test_threads_change_at_once_and_keep_the_other_changes() -> None:
         await pilot.press("right")
         found["threads"].focus()
         await pilot.press("right", "right")
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert [(options.threads, options.gpu_layers) for options in client.threads] == [(1, -1), (2, -1)]
         assert screen(pilot).state.session.options.load == LoadOptions(threads=2)
         assert str(found["threads"].render()).rstrip(" ›").endswith("2")

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from textual.events import Key, Paste
 
+from app.tui.chatting import wait_until
 from app.tui.prompting import prompting, sources_in
 from specchat.chat.history import PromptHistory
 from support.documents import write_pdf
@@ -26,10 +27,9 @@ async def test_keys_and_pastes_behind_enter_belong_to_the_next_message() -> None
         await at.hurry(*"one", "enter", *"twx", "backspace", "o", "enter", *"three", Paste(" four"))
         text = at.text
         at.host.go.set()
-        await at.pilot.pause(0.1)
         assert text == "one"
+        await wait_until(lambda: at.text == "three four")
         assert at.sent == ["one", "two"]
-        assert at.text == "three four"
 
 
 async def test_a_message_that_is_not_taken_stays_and_keys_go_on_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,10 +48,8 @@ async def test_a_host_that_never_answers_does_not_hold_the_keys_for_ever(monkeyp
     async with prompting() as at:
         at.host.go.clear()
         await at.hurry(*"one", "enter", "x")
-        await asyncio.sleep(0.1)
-        text = at.text
+        await wait_until(lambda: at.text == "onex")
         at.host.go.set()
-        assert text == "onex"
 
 
 async def test_moving_and_deleting_keys_land_in_order_too() -> None:

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from app.tui.chatting import Chat, answer, ask, chat, command, header, note, press, prompt, quiet, screen, text_at
+from app.tui.chatting import (
+    Chat,
+    answer,
+    ask,
+    at_rest,
+    chat,
+    command,
+    header,
+    note,
+    press,
+    prompt,
+    quiet,
+    screen,
+    text_at,
+)
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import TranscriptAnswer
 from specchat.tui.transcript.conversation_pane import ConversationPane, PaneTitle
@@ -122,10 +136,10 @@ async def test_another_title_is_shown_at_once_and_stays() -> None:
         await command(pilot, "/title Oil")
         assert titles(pilot) == ["● Oil", "○ Fox?"]
         await pilot.press("ctrl+o")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         for renamed in ("Wick", "Hen"):
             await pilot.press("f2", *renamed, "enter")
-            await pilot.pause(0.3)
+            await at_rest(pilot)
             await pilot.press("down")
         await pilot.press("escape")
         await quiet(pilot)
@@ -143,10 +157,10 @@ async def test_neither_of_two_open_conversations_is_deleted() -> None:
     async with chat(client) as pilot:
         await two(pilot, client)
         await pilot.press("ctrl+o")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         for closes in ("start a new chat first (Ctrl+N)", "/beside off closes it"):
             await pilot.press("f8")
-            await pilot.pause(0.3)
+            await at_rest(pilot)
             assert text_at(pilot, "says") == f"this session is open: {closes}"
             await pilot.press("down")
 
@@ -157,7 +171,7 @@ async def test_an_answer_that_streams_is_not_left() -> None:
         await two(pilot, client)
         client.rounds, client.hold_after = script("> three| four"), 1
         await pilot.press(*"Hm?", "enter")
-        await pilot.pause(0.3)
+        await quiet(pilot)
         await pilot.press("f10")
         assert titles(pilot)[0] == "● Lamp?"
         assert "Esc stops the answer first" in note(pilot)

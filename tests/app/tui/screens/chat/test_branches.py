@@ -9,6 +9,7 @@ from app.tui.chatting import (
     answer,
     answers,
     ask,
+    at_rest,
     chat,
     command,
     header,
@@ -76,9 +77,9 @@ async def test_a_new_chat_is_empty_and_the_old_one_can_be_opened_again_from_the_
         assert shown(pilot) == []
         await ask(pilot, "Why?")
         await pilot.press("ctrl+o")
-        await pilot.pause(0.3)
+        await at_rest(pilot)
         await pilot.press(*"who")
-        await pilot.pause(0.5)
+        await at_rest(pilot, 0.4)
         await press(pilot, "enter")
         assert shown(pilot) == ["Who?", " one"]
         await ask(pilot, "More")

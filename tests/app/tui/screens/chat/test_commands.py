@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from app.chat.commands.recording_front_end import every_command
-from app.tui.chatting import ask, chat, command, notices, press, quiet, screen
+from app.tui.chatting import ask, at_rest, chat, command, notices, press, quiet, screen
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import ReplayApp, SpecchatApp
 from specchat.tui.screens.chat.screen import ChatScreen
@@ -31,10 +31,10 @@ async def test_the_palette_offers_in_our_words_what_can_be_done_without_a_word_m
                 app.action_change_theme()
             else:
                 await pilot.press("ctrl+p")
-            await pilot.pause(0.3)
+            await at_rest(pilot)
             assert app.screen.query_one(Input).placeholder == placeholder
             await pilot.press("escape")
-            await pilot.pause(0.3)
+            await at_rest(pilot)
 
 
 async def test_what_is_chosen_in_the_palette_is_done() -> None:
@@ -42,11 +42,11 @@ async def test_what_is_chosen_in_the_palette_is_done() -> None:
         await ask(pilot)
         for typed in ("replay", "knobs"):
             await pilot.press("ctrl+p")
-            await pilot.pause(0.3)
+            await at_rest(pilot)
             await pilot.press(*typed)
-            await pilot.pause(0.5)
+            await at_rest(pilot, 0.4)
             await pilot.press("enter")
-            await pilot.pause(0.3)
+            await at_rest(pilot)
             if typed == "replay":
                 assert isinstance(pilot.app.screen, ReplayScreen)
                 await press(pilot, "escape")

@@ -2,7 +2,19 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from app.tui.chatting import answers, ask, chat, command, header, questions, quiet, seen, transcript, wait_until
+from app.tui.chatting import (
+    answers,
+    ask,
+    at_rest,
+    chat,
+    command,
+    header,
+    questions,
+    quiet,
+    seen,
+    transcript,
+    wait_until,
+)
 from app.tui.scripted_client import LOADED, ScriptedClient
 from specchat.settings.paths import sessions_db
 from specchat.store import Store, StoredMessage, ToolUse, new_id
@@ -24,7 +36,7 @@ async def test_a_resumed_session_has_its_figures_before_the_models_are_loaded_an
     client = ScriptedClient(hold_loading=True, load_events=(replace(LOADED, memory=memory),))
     async with chat(client, resumes=True) as pilot:
         await wait_until(lambda: len(answers(pilot)) == 1)
-        await pilot.pause(0.2)
+        await at_rest(pilot)
         assert name in seen(pilot)
         assert name.strip() != "answer"
         assert pilot.app.screen.query_one(Dashboard).view.figures == figures

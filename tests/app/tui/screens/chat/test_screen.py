@@ -1,4 +1,4 @@
-from app.tui.chatting import answer, ask, chat, figures, header, note, press, prompt, quiet, seen, transcript
+from app.tui.chatting import answer, ask, at_rest, chat, figures, header, note, press, prompt, quiet, seen, transcript
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import View
 from specchat.tui.widgets.knobs import KnobRow, Knobs
@@ -132,12 +132,12 @@ async def test_the_engine_reads_what_is_being_written_and_nothing_while_it_answe
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
         await pilot.press(*"Why")
-        await pilot.pause(0.6)
+        await at_rest(pilot, 0.4)
         assert client.prepared[-1][-1].content == "Why"
         await ask(pilot, "?")
         count = len(client.prepared)
         await pilot.press(*"And")
-        await pilot.pause(0.6)
+        await at_rest(pilot, 0.4)
         assert len(client.prepared) == count
 
 

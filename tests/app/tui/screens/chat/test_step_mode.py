@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from app.tui.chatting import Chat, answer, ask, chat, press, prompt, quiet
+from app.tui.chatting import Chat, answer, ask, chat, press, prompt, quiet, wait_until
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.widgets.step_bar import SPEEDS, StepBar, Stepping, bar_line
 
@@ -66,11 +66,7 @@ async def test_slow_motion_lets_rounds_through_by_itself_until_it_is_held() -> N
         await ask(pilot)
         await pilot.press(*["plus"] * 9)
         assert "20 rounds/s" in bar(pilot)
-        for _ in range(100):
-            await pilot.pause(0.1)
-            if said(pilot) >= 3:
-                break
-        assert said(pilot) >= 3
+        await wait_until(lambda: said(pilot) >= 3)
         await press(pilot, "space")
         held = said(pilot)
         assert held < 200

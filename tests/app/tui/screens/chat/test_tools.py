@@ -13,6 +13,7 @@ from app.tui.chatting import (
     Chat,
     answers,
     ask,
+    at_rest,
     chat,
     command,
     header,
@@ -210,7 +211,7 @@ async def test_tools_are_listed_counted_in_the_header_and_read_ahead_with_what_i
         assert notices(pilot)[-1] == "· builtin (part of specchat): current_time, calculate"
         assert "tools 2" in header(pilot)
         await pilot.press("H", "i")
-        await pilot.pause(0.4)
+        await at_rest(pilot, 0.4)
         assert len(client.prepared_offers[-1].functions) == 2
         await use(pilot, "/tools off builtin")
         assert notices(pilot)[-1] == "· builtin (part of specchat): off"

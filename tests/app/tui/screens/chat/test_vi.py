@@ -1,6 +1,6 @@
 """vi's keys in the chat: switched while it runs, shown in the border, and Esc that still stops an answer."""
 
-from app.tui.chatting import Chat, answer, chat, command, note, press, prompt
+from app.tui.chatting import Chat, answer, chat, command, note, press, prompt, quiet
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.appearance import Appearance
 
@@ -31,7 +31,7 @@ async def test_the_first_esc_leaves_insert_mode_and_the_second_stops_the_answer(
     async with chat(client) as pilot:
         await command(pilot, "/vi on")
         await pilot.press(*"Hi", "enter")
-        await pilot.pause(0.3)
+        await quiet(pilot)
         await pilot.press("escape")
         await pilot.pause()
         assert not client.stopped
