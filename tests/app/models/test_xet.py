@@ -10,7 +10,7 @@ from specchat.models.environment import HubEnvironment, hub_environment
 from specchat.models.pull import PullState
 from specchat.models.xet import XetSwitch, xet_name
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import MODEL, PATIENT, REPOSITORY, listed, pulled
+from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, listed, pulled
 from support.hub_server import TOKEN, XET_TOKEN, Hub, Repository
 from support.hub_serving import xet_name_of
 from support.xet_storage import Storage, first_asked, header
@@ -22,7 +22,7 @@ def test_a_file_comes_by_xet_only(
 ) -> None:
     storage.version = version
     [file] = listed()
-    pull = pulled((file,), PATIENT)
+    pull = pulled((file,), IMPATIENT)
     [path] = pull.result()
     assert path.read_bytes() == large.files[MODEL]
     assert (pull.progress().notices, hub.transfers()) == ((), [])
@@ -34,7 +34,7 @@ def test_the_hub_gets_the_login_and_the_storage_the_hubs_token(
 ) -> None:
     large.gated = True
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    pull = pulled(listed(), PATIENT)
+    pull = pulled(listed(), IMPATIENT)
     assert pull.result()
     assert pull.progress().notices == ()
     [asked] = [asked for asked in hub.asked if "xet-read-token" in asked.path]
@@ -64,7 +64,7 @@ def test_https_is_used_if_xet_is_not_wanted_or_not_available(
         monkeypatch.setattr("specchat.models.xet.find_spec", lambda _: None)
     elif why == "storage":
         hub.storage = ""
-    pull = pulled(listed(), PATIENT)
+    pull = pulled(listed(), IMPATIENT)
     assert pull.result()[0].read_bytes() == large.files[MODEL]
     assert (storage.asked, pull.progress().notices) == ([], ())
 
@@ -75,7 +75,7 @@ def test_xet_continues_after_https(hub: Hub, storage: Hub, large: Repository) ->
     hub.misbehave(Fault(Wrong.CUT, 2_345_678, times=1), Fault(Wrong.STATUS, 404))
     assert pulled(files).progress().state is PullState.FAILED
     hub.storage = storage.url
-    assert pulled(files, PATIENT).result()[0].read_bytes() == large.files[MODEL]
+    assert pulled(files, IMPATIENT).result()[0].read_bytes() == large.files[MODEL]
     assert first_asked(storage) == 2_345_678
     assert len(hub.transfers()) == 2
 

@@ -17,7 +17,7 @@ from specchat.models.downloads import Downloads, Wanted
 from specchat.models.environment import hub_environment
 from specchat.models.pull import Pull, PullState
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import MODEL, PATIENT, REPOSITORY, client, large_repository, listed, pulled
+from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, large_repository, listed, pulled
 from support.hub_server import Hub, Repository
 from support.processes import is_gone, pulling, wait_for_bytes, wait_until, xet_processes
 from support.xet_storage import first_asked
@@ -29,7 +29,7 @@ def test_a_pause_ends_the_process_and_resume_continues_by_xet(
     hub: Hub, storage: Hub, large: Repository, children: list[subprocess.Popen[bytes]]
 ) -> None:
     storage.slow = 0.005
-    pull = Pull(listed(), PATIENT)
+    pull = Pull(listed(), IMPATIENT)
     pull.start()
     wait_for_bytes(pull)
     pull.pause()
@@ -49,7 +49,7 @@ def test_a_cancel_ends_the_process_and_keeps_what_arrived(
 ) -> None:
     storage.slow = 0.005
     files = listed()
-    pull = Pull(files, PATIENT)
+    pull = Pull(files, IMPATIENT)
     pull.start()
     wait_for_bytes(pull)
     pull.cancel()
@@ -67,7 +67,7 @@ def test_closing_the_app_leaves_no_process(
     hub: Hub, storage: Hub, large: Repository, children: list[subprocess.Popen[bytes]]
 ) -> None:
     storage.slow = 0.02
-    downloads = Downloads(PATIENT)
+    downloads = Downloads(IMPATIENT)
     key = downloads.start(Wanted("it", client().files(REPOSITORY).choose()))
     wait_until(lambda: downloads.view(key).progress.done > 0)
     assert [view.name for view in downloads.close()] == ["it"]
@@ -85,7 +85,7 @@ def test_a_killed_pull_leaves_no_process_and_the_next_continues(hub: Hub, storag
     have, asked = part.stat().st_size, len(storage.asked)
     assert 0 < have < file.size
     storage.slow = 0
-    assert pulled((file,), PATIENT).result()[0].read_bytes() == large.files[MODEL]
+    assert pulled((file,), IMPATIENT).result()[0].read_bytes() == large.files[MODEL]
     assert first_asked(storage, asked) == have
     assert hub.transfers() == []
 

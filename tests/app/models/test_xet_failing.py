@@ -12,7 +12,7 @@ import pytest
 
 from specchat.models.pull import Pull
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import MODEL, PATIENT, listed, pulled
+from support.hub_samples import IMPATIENT, MODEL, listed, pulled
 from support.hub_server import Hub, Repository
 from support.processes import wait_for_bytes
 
@@ -56,8 +56,8 @@ def test_https_delivers_the_complete_file_if_xet_fails(
     """A failing stream may end without an error or with hf_xet's own message, so only our own words are compared."""
     files = listed()
     goes_wrong(hub, storage)
-    timeout = 2.0 if "2 s" in why else PATIENT.timeout
-    pull = pulled(files, replace(PATIENT, timeout=timeout))
+    timeout = 2.0 if "2 s" in why else IMPATIENT.timeout
+    pull = pulled(files, replace(IMPATIENT, timeout=timeout))
     assert pull.result()[0].read_bytes() == tiny.files[MODEL]
     [notice] = pull.progress().notices
     match = re.fullmatch(r"Xet failed: ([^\n]{8,100}); the download continues by HTTPS", notice)
@@ -70,7 +70,7 @@ def test_https_delivers_the_complete_file_if_xet_fails(
 
 def test_bytes_damaged_by_xet_are_downloaded_again_by_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
     storage.misbehave(Fault(Wrong.CORRUPT, 70_000))
-    pull = pulled(listed(), PATIENT)
+    pull = pulled(listed(), IMPATIENT)
     assert pull.result()[0].read_bytes() == tiny.files[MODEL]
     assert ["arrived damaged" in line for line in pull.progress().notices] == [True]
     assert len(hub.transfers()) == 1
@@ -80,7 +80,7 @@ def test_https_continues_after_xet(
     hub: Hub, storage: Hub, large: Repository, children: list[subprocess.Popen[bytes]]
 ) -> None:
     storage.slow = 0.005
-    pull = Pull(listed(), PATIENT)
+    pull = Pull(listed(), IMPATIENT)
     pull.start()
     wait_for_bytes(pull)
     children[0].kill()
@@ -96,6 +96,6 @@ def test_a_failure_for_many_files_is_one_notice(hub: Hub, storage: Hub, tiny: Re
     for number in range(1, 4):
         tiny.files[f"big-Q8_0-{number:05}-of-00003.gguf"] = tiny.files[MODEL] + bytes(number)
     storage.misbehave(Fault(Wrong.STATUS, 403, api=True))
-    pull = pulled(listed(wanted="Q8_0"), PATIENT)
+    pull = pulled(listed(wanted="Q8_0"), IMPATIENT)
     assert len(pull.result()) == 3
     assert len(pull.progress().notices) == 1

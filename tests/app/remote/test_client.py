@@ -241,11 +241,11 @@ def test_closing_ends_a_running_answer_with_a_failure() -> None:
 def silent() -> Iterator[tuple[str, Callable[[], socket.socket]]]:
     """The address of a server that never answers, and what waits until a client has asked it something."""
     with socket.create_server(("127.0.0.1", 0)) as listening, ExitStack() as opened:
-        listening.settimeout(10)
+        listening.settimeout(60)
 
         def asked() -> socket.socket:
             connection = opened.enter_context(listening.accept()[0])
-            connection.settimeout(10)
+            connection.settimeout(60)
             assert connection.recv(4096)
             return connection
 

@@ -106,7 +106,7 @@ def test_closing_works_before_the_server_has_answered_at_all() -> None:
                 connection.recv(4096)
                 running.close()
                 assert list(running) == []
-                connection.settimeout(10)
+                connection.settimeout(60)
                 rest = b"".join(iter(lambda: connection.recv(4096), b""))
                 assert b"HTTP" not in rest
 

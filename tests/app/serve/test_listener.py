@@ -53,7 +53,7 @@ async def test_a_signal_ends_it_from_the_moment_its_address_is_said(number: sign
     before = signal.getsignal(number)
     with listen("127.0.0.1", 0) as listening:
         serving = serve_until_signalled(scripted_app(ScriptedEngine()), listening, lambda: signal.raise_signal(number))
-        assert await asyncio.wait_for(serving, 30) == number
+        assert await asyncio.wait_for(serving, 180) == number
     assert signal.getsignal(number) == before
 
 
