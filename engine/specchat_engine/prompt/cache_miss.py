@@ -21,7 +21,7 @@ def cache_miss(texts: Sequence[Sequence[int]], tokens: Sequence[int], kept: int,
     """
     if len(tokens) - kept < _FEW:
         return ""
-    before = max(texts, key=lambda text: common_prefix(text, tokens))
+    before = max(texts, key=lambda text: (common_prefix(text, tokens), len(text)))
     if min(len(before), len(tokens)) - kept < _FEW:
         return ""
     if before[kept] == tokens[kept]:

@@ -68,7 +68,7 @@ def test_the_home_folder_and_absolute_names(folder: Path, isolated_machine: Path
 
 
 @given(text=st.text(st.sampled_from("`\na "), max_size=60))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_no_file_ends_its_own_fence(text: str, folder: Path) -> None:
     message = with_attachments("m", [Attachment("a.md", text)])
     opening, _, rest = message.removeprefix("m\n\na.md:\n\n").partition("\n")

@@ -169,7 +169,7 @@ def test_an_app_that_holds_the_lock_for_long_is_not_waited_for(path: Path) -> No
 
 
 @given(text=st.text(), pasted=st.lists(st.tuples(st.text(), st.text())))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=50)
 def test_every_text_comes_back_as_it_was(path: Path, text: str, pasted: list[tuple[str, str]]) -> None:
     path.unlink(missing_ok=True)
     PromptHistory(path).add(HistoryEntry(text, tuple(pasted)))

@@ -116,7 +116,7 @@ def places(value: object) -> Iterator[tuple[Any, Any]]:
 
 
 @given(st.data(), st.sampled_from(sorted(path.name for path in SAMPLES.iterdir())))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_stands_in_a_field_the_export_is_read_or_refused(
     tmp_path: Path, data: st.DataObject, name: str
 ) -> None:

@@ -202,7 +202,7 @@ def test_a_file_stored_in_git_is_checked_by_its_git_digest(hub: Hub, tiny: Repos
     assert any("arrived damaged" in line for line in pull.progress().notices)
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(cuts=st.lists(st.integers(0, 120_000), max_size=4))
 def test_the_file_is_complete_wherever_the_connection_broke(hub: Hub, tiny: Repository, cuts: list[int]) -> None:
     files = listed()

@@ -142,7 +142,7 @@ def test_a_failed_write_leaves_the_old_file(file: Path, monkeypatch: pytest.Monk
     top_k=st.integers(0, 2**31 - 1),
     repeat_penalty=st.floats(1e-3, 100),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 def test_any_preset_is_read_back_as_it_was_saved(
     file: Path, name: str, temperature: float, top_k: int, repeat_penalty: float
 ) -> None:

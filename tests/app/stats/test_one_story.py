@@ -219,7 +219,7 @@ def test_a_speed_up_is_what_plain_decoding_would_have_taken_on_the_same_busy_mac
 _DRAFTING = re.compile(r"(?:draft|time draft +[█▏▎▍▌▋▊▉░]+|rafting took|the draft model takes) +(\d+)(?: %|   )")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(machines, machines, st.floats(0.02, 0.98), st.integers(1, 8), st.integers(0, 10**6))
 def test_drafting_takes_the_same_share_of_the_time_wherever_it_is_said(
     machine: Machine, after: Machine, alpha: float, k: int, seed: int

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat.errors import TraceError
@@ -23,7 +23,7 @@ from specchat.traces.trace import LONGEST_LINE, Trace, lines_of, read_trace
 from specchat_engine.decoding.trace_lines import REMOTE_SCHEMA, SCHEMA
 from support.sample_traces import encoded, remote_trace, sample_trace, start_line, traces
 
-QUICK = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=30)
 
 
 def refusal(source: Path | list[str]) -> str:
@@ -230,7 +230,7 @@ def test_a_file_without_end_is_refused_without_keeping_it(monkeypatch: pytest.Mo
 _HOSTILE: list[Any] = [None, True, -1, -0.5, 0, 2**70, 1e300, float("inf"), float("nan"), "", "\x1b[2J", [], {}, [[]]]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(traces(), st.data())
 def test_a_trace_with_any_value_replaced_is_rejected_in_one_line_or_usable(turn: Trace, data: st.DataObject) -> None:
     lines = json.loads(json.dumps(list(turn.lines())))

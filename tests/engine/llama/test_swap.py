@@ -254,7 +254,7 @@ def test_a_text_that_takes_over_another_ones_window_has_no_hole_before_it(window
 READS = st.tuples(st.integers(0, 2), st.integers(0, 50), st.lists(st.integers(40, 43), max_size=6), st.booleans())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(READS, min_size=2, max_size=8))
 def test_whatever_is_read_in_turn_each_text_is_what_it_says(
     model: LlamaModel, alone: LlamaContext, reads: list[tuple[int, int, list[int], bool]]

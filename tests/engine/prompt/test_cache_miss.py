@@ -47,6 +47,11 @@ def test_of_several_texts_the_one_that_is_most_alike_counts() -> None:
     assert cache_miss(texts, now, len(LONG), lambda token: bytes([token])) == ""
 
 
+def test_of_texts_that_are_equally_alike_the_longest_counts() -> None:
+    texts, now = [ids("ab"), ids("ac" + LONG), ids("ad")], ids("az" + LONG)
+    assert "goes on with 'zThe quick" in cache_miss(texts, now, 1, lambda token: bytes([token]))
+
+
 def test_a_memory_that_cannot_go_back_is_the_reason_if_the_prompts_are_alike_there() -> None:
     now = ids(LONG + "one")
     assert "cannot go back" in because(ids(LONG + "two"), now, 0)
