@@ -80,7 +80,7 @@ def test_the_text_of_a_document_goes_with_the_message_and_is_answered(specchat: 
 def test_imported_conversations_are_found_by_their_tag(specchat: Specchat, environment: dict[str, str]) -> None:
     export = EXPORTS / "conversations.json"
     command = (*SPECCHAT, "sessions", "import", str(export))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
     assert "imported" in done.stdout + done.stderr
     terminal = specchat("chat", width=80, height=24)
     ready(terminal)

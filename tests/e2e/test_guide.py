@@ -17,6 +17,6 @@ def test_thirty_questions_in_one_conversation_are_all_answered_with_their_passag
     passages = [passage.text for passage in map(find, ASKED) if passage is not None]
     command = [*SPECCHAT, "chat", "--plain", "--temp", "0", *FLAGS]
     said = "".join(f"{question}\n" for question in ASKED)
-    done = subprocess.run(command, input=said, env=environment, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, input=said, env=environment, capture_output=True, text=True, timeout=600, check=True)
     assert len(passages) == len(ASKED) == 30
     assert done.stdout == "".join(f"{passage}\n" for passage in passages)

@@ -70,7 +70,7 @@ def search(terminal: Terminal, text: str, file: str) -> None:
 def listed(new: dict[str, str]) -> dict[str, str]:
     """The hub's models as another program lists them, each with the reason why it cannot be used."""
     command = (*SPECCHAT, "models", "ls", "--json")
-    done = subprocess.run(command, env=new, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, env=new, capture_output=True, text=True, check=True, timeout=600)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     return {one["name"]: one["problem"] for one in found if one["name"].startswith("lab/")}
 
@@ -189,7 +189,7 @@ def test_a_downloaded_draft_can_be_added_to_the_target_in_the_picker(
     terminals: list[Terminal], new: dict[str, str], hub: Hub
 ) -> None:
     pull = (*SPECCHAT, "models", "pull", *hub.repositories)
-    subprocess.run(pull, env=new, capture_output=True, timeout=60, check=True)
+    subprocess.run(pull, env=new, capture_output=True, timeout=600, check=True)
     terminal = start(terminals, new)
     terminal.wait_for("Welcome to specchat")
     terminal.keys("Enter")

@@ -28,7 +28,7 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=600,
     )
 
 
@@ -98,7 +98,7 @@ def test_verify_finds_no_bug_in_the_built_in_pair(environment: dict[str, str]) -
         capture_output=True,
         text=True,
         check=True,
-        timeout=400,
+        timeout=1800,
     )
     *cases, audited = [json.loads(line) for line in done.stdout.splitlines()]
     assert {(case["temperature"], case["drafter"]) for case in cases} >= {(0, "model"), (0.8, "model"), (0.8, "lookup")}

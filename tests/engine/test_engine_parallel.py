@@ -49,7 +49,7 @@ def together(answering: Sequence[Session], prompts: Sequence[str] = PROMPTS) -> 
 
 def wait_for_the_others(session: Session, all_begun: Barrier) -> None:
     if session.stats.num_rounds == 0:
-        all_begun.wait(60)
+        all_begun.wait(600)
 
 
 @pytest.mark.parametrize("drafter", ["model", "lookup", "hybrid", "none"])
@@ -162,10 +162,10 @@ def test_an_answer_may_be_read_on_in_another_thread(engine: Engine) -> None:
     wandering, other, *_ = sessions(engine)
     rounds = wandering.answer([Message("user", "Hello")], 0)
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
-        assert first.submit(next, rounds).result(timeout=60)
-        assert second.submit(answer, other, "Hello there").result(timeout=60)
-        assert second.submit(list, rounds).result(timeout=60)
-        assert first.submit(answer, other, "Hello there").result(timeout=60)
+        assert first.submit(next, rounds).result(timeout=600)
+        assert second.submit(answer, other, "Hello there").result(timeout=600)
+        assert second.submit(list, rounds).result(timeout=600)
+        assert first.submit(answer, other, "Hello there").result(timeout=600)
     assert wandering.end_reason in ("end", "length")
 
 

@@ -46,7 +46,7 @@ class EngineThread:
     def next(self, kind: type[T], number: int | None = None) -> T:
         """The next event of this kind, and of this request; others are dropped."""
         while True:
-            found, event = self.said.get(timeout=60)
+            found, event = self.said.get(timeout=600)
             if isinstance(event, kind) and number in (None, found):
                 return event
 
@@ -76,5 +76,5 @@ def serving(
         process.loaded = process.next(Loaded)
         yield process
         process.send(0, Quit())
-        server.join(60)
+        server.join(600)
         assert not server.is_alive()

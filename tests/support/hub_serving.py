@@ -96,7 +96,7 @@ class Handler(BaseHTTPRequestHandler):
             case Fault(Wrong.PORTAL):
                 self.reply(200, b"<html>log in first</html>", {"Content-Type": "text/html"})
             case Fault(Wrong.STALL, 0):
-                self.hub.stopping.wait(60)
+                self.hub.stopping.wait(600)
                 self.close_connection = True
             case _:
                 return False
@@ -150,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body[place : min(place + PIECE, last)])
             self.wfile.flush()
         if Wrong.STALL in wrong and last < len(body):
-            self.hub.stopping.wait(60)
+            self.hub.stopping.wait(600)
         if last < len(body):
             self.close_connection = True
 

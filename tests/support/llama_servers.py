@@ -42,7 +42,7 @@ def started(words: Sequence[str], port: int, log: Path) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(600)
 
 
 def wait_until_healthy(url: str, process: subprocess.Popen[bytes], seconds: float = _START_SECONDS) -> None:

@@ -38,7 +38,7 @@ class RealServer:
     def interrupt(self) -> int:
         """Ends it as Ctrl+C does; its exit code."""
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(60)
+        return self.process.wait(600)
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def real_server(*flags: str | Path) -> Iterator[RealServer]:
         finally:
             if process.poll() is None:
                 process.terminate()
-                process.wait(60)
+                process.wait(600)
 
 
 def _start(flags: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:

@@ -63,7 +63,7 @@ async def read(client: SharedClient, request: Generate, parts: int) -> int:
 
 
 async def until_idle(client: SharedClient) -> None:
-    """Waits until nobody has a place, a minute at most."""
-    async with asyncio.timeout(60):
+    """Waits until nobody has a place, ten minutes at most."""
+    async with asyncio.timeout(600):
         while client.running or client.waiting:
             await asyncio.sleep(0)

@@ -52,7 +52,7 @@ def other_process(what: str, path: Path, session: int = 0) -> Iterator[subproces
 
 def finish(process: subprocess.Popen[str]) -> None:
     """Lets a process finish and waits for it."""
-    process.communicate("end\n", timeout=60)
+    process.communicate("end\n", timeout=600)
     assert process.returncode == 0
 
 

@@ -117,7 +117,7 @@ def test_two_apps_lose_nothing(path: Path) -> None:
         "for number in range(200): sent.add(HistoryEntry(f'{sys.argv[2]} {number}' + 'x' * 4000))"
     )
     apps = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in "ab"]
-    assert [app.wait(60) for app in apps] == [0, 0]
+    assert [app.wait(600) for app in apps] == [0, 0]
     found = [text.rstrip("x") for text in texts(path)]
     assert sorted(found) == sorted(f"{name} {number}" for name in "ab" for number in range(200))
     assert [text for text in found if text[0] == "a"] == [f"a {number}" for number in range(200)]

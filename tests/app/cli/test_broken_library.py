@@ -50,7 +50,7 @@ def specchat(home: Path, *commands: tuple[str, list[str]]) -> list[Done]:
     environment = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": str(home), "PYTHONPATH": path}
     words = [sys.executable, "-c", _PROGRAM, json.dumps(commands)]
     done = subprocess.run(
-        words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=True
+        words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=True
     )
     return [Done(*json.loads(line)) for line in done.stdout.splitlines()]
 

@@ -23,7 +23,7 @@ def crafted(tmp_path: Path) -> Path:
 def specchat(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     command = (sys.executable, "-m", "specchat", *arguments)
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
 
 
 def test_a_crafted_target_ends_the_command_in_one_line(crafted: Path, isolated_machine: Path) -> None:

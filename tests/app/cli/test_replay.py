@@ -244,7 +244,7 @@ def on_a_terminal(words: Sequence[str], interrupt_at: bytes = b"") -> tuple[byte
                 interrupt_at = b""
         assert process.stderr is not None
         said = process.stderr.read()
-        code = process.wait(60)
+        code = process.wait(600)
     os.close(ours)
     return shown, said, code
 

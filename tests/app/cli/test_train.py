@@ -197,7 +197,7 @@ def test_a_check_ends_when_its_time_is_over(
 
 def test_answers_are_written_without_torch_beside_which_llama_cpp_does_without_tiles() -> None:
     program = "import sys, specchat.cli.train, specchat.cli.train_answers, specchat.cli.train_data; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=600)
     assert "specchat_engine.training.answers" in done.stdout.split()
     assert "torch" not in done.stdout.split()
 

@@ -17,6 +17,7 @@ from specchat_engine.gguf import read_model
 from specchat_engine.training import draft_pupils
 from support.stored import begun, said
 from support.tiny_models import write_tiny_model
+from support.trainings import StepClock
 
 
 @pytest.fixture
@@ -27,7 +28,9 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small steps at a high rate, so that seconds have to do."""
+    """Small steps at a high rate, so that seconds of a clock that counts steps have to do."""
+    for module in ("runs", "trainer"):
+        monkeypatch.setattr(f"specchat_engine.training.{module}.time", StepClock())
     monkeypatch.setattr("specchat.cli.train_online._MATRIX_RATE", 0.01)
     monkeypatch.setattr("specchat.cli.train_online._STEP_TOKENS", 256)
 

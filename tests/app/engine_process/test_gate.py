@@ -23,7 +23,7 @@ class Walker:
 
     def steps(self, count: int) -> None:
         for _ in range(count):
-            self.passed.get(timeout=60)
+            self.passed.get(timeout=600)
 
     def stands(self) -> bool:
         """Nothing more comes through."""
@@ -36,7 +36,7 @@ class Walker:
     def end(self) -> None:
         self._end.set()
         self._gate.stop()
-        self._thread.join(60)
+        self._thread.join(600)
         assert not self._thread.is_alive()
 
     def _walk(self) -> None:

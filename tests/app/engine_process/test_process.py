@@ -57,9 +57,9 @@ def test_closing_ends_a_running_answer_and_leaves_no_process(own: LocalClient) -
 
     thread = threading.Thread(target=listen)
     thread.start()
-    assert running.wait(60)
+    assert running.wait(600)
     own.close()
-    thread.join(60)
+    thread.join(600)
     assert not thread.is_alive()
     assert process.returncode is not None
     assert isinstance(events[-1], Ended | TaskFailed)
@@ -82,7 +82,7 @@ def test_a_process_that_reads_nothing_any_more_is_ended_although_somebody_writes
     writer.start()
     writer.join(0.2)
     process.end()
-    writer.join(60)
+    writer.join(600)
     assert not writer.is_alive()
     process.death()
     assert process.child.returncode == -signal.SIGKILL
@@ -104,7 +104,7 @@ def test_the_process_ends_by_itself_when_the_application_is_gone(tiny_models: Ti
     ask = Generate(HELLO, seed=1, settings=ENDLESS)
     assert process.stdin is not None
     process.stdin.write(encode(load, 1) + encode(ask, 2))
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert process.returncode == 0
 
 

@@ -25,7 +25,7 @@ def test_the_progress_is_reported_again_and_again_and_not_once_the_answer_has_be
             thrice.set()
 
     with progress_reported(reading(PROGRESS), report, seconds=0.0, pause=0.001) as end:
-        assert thrice.wait(60)
+        assert thrice.wait(600)
         end()
         count = len(reported)
         threading.Event().wait(0.02)
@@ -49,4 +49,4 @@ def test_a_reader_who_has_gone_ends_nothing() -> None:
         raise BrokenPipeError
 
     with progress_reported(reading(PROGRESS), report, seconds=0.0, pause=0.001):
-        assert tried.wait(60)
+        assert tried.wait(600)

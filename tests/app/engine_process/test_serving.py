@@ -121,7 +121,7 @@ class Held:
     def before(self, function: Callable[..., T]) -> Callable[..., T]:
         def held(*arguments: Any) -> T:
             self.reached.put(True)
-            assert self.go_on.wait(60)
+            assert self.go_on.wait(600)
             return function(*arguments)
 
         return held
@@ -133,10 +133,10 @@ def test_whoever_leaves_before_the_prompt_is_read_is_not_answered(
     held = Held()
     monkeypatch.setattr(Session, "answer", held.before(Session.answer))
     process.send(1, asking("hello", ENDLESS, seed=1))
-    assert held.reached.get(timeout=60)
+    assert held.reached.get(timeout=600)
     process.send(1, Cancel())
     process.send(2, asking("hello", seed=2))
-    assert held.reached.get(timeout=60), "so the one before was heard"
+    assert held.reached.get(timeout=600), "so the one before was heard"
     held.go_on.set()
     finished = process.next(Ended, 1)
     assert (finished.reason, finished.stats["num_rounds"]) == ("cancelled", 0)
@@ -148,10 +148,10 @@ def test_whoever_leaves_while_the_prompt_is_tokenized_has_nothing_read(
     held = Held()
     monkeypatch.setattr(answers, "tokens_of", held.before(tokens_of))
     process.send(1, asking("hello", ENDLESS))
-    assert held.reached.get(timeout=60)
+    assert held.reached.get(timeout=600)
     process.send(1, Cancel())
     process.send(2, Count(asking("hello")))
-    assert held.reached.get(timeout=60), "so the one before was heard"
+    assert held.reached.get(timeout=600), "so the one before was heard"
     held.go_on.set()
     finished = process.next(Ended, 1)
     assert (finished.reason, finished.stats["prompt_tokens"]) == ("cancelled", 0)
@@ -250,7 +250,7 @@ def test_what_was_learned_is_kept_while_the_server_runs(
         process.next(Round)
         process.send(3, asking("hello"))
         process.next(Ended, 3)
-        assert kept.get(timeout=60), "although another answer still runs"
+        assert kept.get(timeout=600), "although another answer still runs"
         process.send(2, Cancel())
         process.next(Ended, 2)
 
@@ -281,7 +281,7 @@ def test_passes_are_measured_only_while_nobody_is_answered_and_again_after_answe
     for number in range(1, 4):
         process.send(number, asking("hello"))
         process.next(Ended, number)
-        assert begun.get(timeout=60)
+        assert begun.get(timeout=600)
     process.send(8, asking("hello"))
     process.send(9, asking("hello"))
     process.next(Ended)
@@ -307,11 +307,11 @@ def test_nothing_is_measured_until_nothing_was_asked_for_a_while(
 
     monkeypatch.setattr(Engine, "measuring", measuring)
     with serving(tiny_models, quiet_s=3600.0) as process:
-        assert to_measure.get(timeout=60)
+        assert to_measure.get(timeout=600)
         for number in range(1, 4):
             process.send(number, asking("hello"))
             process.next(Ended, number)
-            assert to_measure.get(timeout=60)
+            assert to_measure.get(timeout=600)
         assert not measured
 
 
@@ -321,7 +321,7 @@ def test_a_server_prepares_for_grammars_before_anyone_asks(
     prepared: queue.Queue[bool] = queue.Queue()
     monkeypatch.setattr(Engine, "prepare_grammars", lambda _: prepared.put(True))
     with serving(tiny_models, quiet_s=0.0):
-        assert prepared.get(timeout=60)
+        assert prepared.get(timeout=600)
 
 
 def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
@@ -348,11 +348,11 @@ def test_nothing_is_measured_while_tokens_are_counted_but_afterwards(
     with serving(tiny_models, quiet_s=0.0) as process:
         for number in range(1, 6):
             process.send(number, Count(asking("hello")))
-            assert held.reached.get(timeout=60)
+            assert held.reached.get(timeout=600)
         held.go_on.set()
         for _ in range(5):
             process.next(TokenCount)
-        assert measured.wait(60)
+        assert measured.wait(600)
     assert True not in seen
 
 

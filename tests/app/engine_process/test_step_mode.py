@@ -28,7 +28,7 @@ class Listener:
 
     def next(self) -> Event | None:
         """The next event; None at the end."""
-        return self._came.get(timeout=60)
+        return self._came.get(timeout=600)
 
     def rounds(self, count: int) -> list[Round]:
         """The next events, which have to be rounds."""
@@ -42,7 +42,7 @@ class Listener:
         events: list[Event] = []
         while (event := self.next()) is not None:
             events.append(event)
-        self._thread.join(60)
+        self._thread.join(600)
         return events
 
     def silent(self) -> bool:

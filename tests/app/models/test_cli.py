@@ -243,7 +243,7 @@ def test_ctrl_c_keeps_what_arrived_and_says_so(hub: Hub, tiny: Repository) -> No
         assert child.poll() is None
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=600)
     assert (child.returncode, out) == (130, "")
     last = err.splitlines()[-1]
     assert last.startswith("specchat: stopped; ")
@@ -258,7 +258,7 @@ def test_a_terminal_gets_bars_and_standard_output_only_the_path(hub: Hub, tiny: 
     screen, terminal = pty.openpty()
     try:
         done = subprocess.run(
-            [*SPECCHAT, "models", "pull", REPOSITORY], stdout=subprocess.PIPE, stderr=terminal, text=True, timeout=60
+            [*SPECCHAT, "models", "pull", REPOSITORY], stdout=subprocess.PIPE, stderr=terminal, text=True, timeout=600
         )
         shown = os.read(screen, 100_000).decode()
     finally:

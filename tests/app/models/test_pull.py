@@ -89,7 +89,7 @@ def test_a_pause_closes_the_connection_and_resume_continues(hub: Hub, tiny: Repo
     assert before < files[0].size
     hub.slow = 0
     pull.resume()
-    assert pull.wait(60)
+    assert pull.wait(600)
     assert pull.result()[0].read_bytes() == tiny.files[MODEL]
     assert hub.transfers()[-1].headers["Range"].startswith("bytes=")
 
@@ -105,7 +105,7 @@ def test_a_cancel_keeps_what_arrived(hub: Hub, tiny: Repository, paused: bool) -
     if paused:
         pull.pause()
     pull.cancel()
-    assert pull.wait(60)
+    assert pull.wait(600)
     assert pull.progress().state is PullState.CANCELLED
     with pytest.raises(Stopped):
         pull.result()
@@ -120,11 +120,11 @@ def test_wait_can_be_called_again_after_ctrl_c(hub: Hub, tiny: Repository) -> No
     pull.start()
     interrupt_in_a_moment()
     with pytest.raises(KeyboardInterrupt):
-        pull.wait(60)
+        pull.wait(600)
     assert pull.progress().state is PullState.RUNNING
     assert not pull.wait(0)
     pull.cancel()
-    assert pull.wait(60)
+    assert pull.wait(600)
     assert pull.progress().state is PullState.CANCELLED
 
 

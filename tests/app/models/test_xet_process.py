@@ -30,7 +30,7 @@ class Storage:
     def download_stream(self, info: object, start: int, end: int) -> Iterator[bytes]:
         number = start // SMALLEST
         if number == 1:
-            self._third.wait(60)
+            self._third.wait(600)
         yield CONTENT[start : start + 1_000]
         if number != self._short:
             yield CONTENT[start + 1_000 : end]

@@ -196,7 +196,7 @@ def test_a_cancel_closes_the_connection_and_keeps_what_was_said() -> None:
             events.append(event)
             if isinstance(event, Round):
                 client.cancel()
-        assert server.left.wait(60)
+        assert server.left.wait(600)
     assert (ended(events).reason, ended(events).text) == ("cancelled", "Hello")
     assert trace_of(events).text == "Hello"
 
@@ -207,10 +207,10 @@ def test_a_cancel_while_the_server_reads_the_prompt_closes_the_connection() -> N
         events: list[Event] = []
         reading = threading.Thread(target=lambda: events.extend(answer(client)))
         reading.start()
-        assert server.held.wait(60)
+        assert server.held.wait(600)
         client.cancel()
-        reading.join(60)
-        assert server.left.wait(60)
+        reading.join(600)
+        assert server.left.wait(600)
     assert ended(events).reason == "cancelled"
 
 
@@ -230,9 +230,9 @@ def test_closing_ends_a_running_answer_with_a_failure() -> None:
         events: list[Event] = []
         reading = threading.Thread(target=lambda: events.extend(answer(client)))
         reading.start()
-        assert server.held.wait(60)
+        assert server.held.wait(600)
         client.close()
-        reading.join(60)
+        reading.join(600)
         assert list(answer(client)) == [TaskFailed("there is no connection to a server")]
     assert events[-1] == TaskFailed("the connection was closed")
 
@@ -241,11 +241,11 @@ def test_closing_ends_a_running_answer_with_a_failure() -> None:
 def silent() -> Iterator[tuple[str, Callable[[], socket.socket]]]:
     """The address of a server that never answers, and what waits until a client has asked it something."""
     with socket.create_server(("127.0.0.1", 0)) as listening, ExitStack() as opened:
-        listening.settimeout(60)
+        listening.settimeout(600)
 
         def asked() -> socket.socket:
             connection = opened.enter_context(listening.accept()[0])
-            connection.settimeout(60)
+            connection.settimeout(600)
             assert connection.recv(4096)
             return connection
 
@@ -266,7 +266,7 @@ def test_a_load_that_waits_for_a_silent_server_can_be_stopped(
         loading.start()
         connection = asked()
         stop(client)
-        loading.join(60)
+        loading.join(600)
         assert not loading.is_alive()
         assert connection.recv(4096) == b"", "the server learns that nobody listens"
         client.close()
@@ -280,9 +280,9 @@ def test_a_cancel_ends_a_load_also_where_the_server_need_not_answer() -> None:
         events: list[Event] = []
         loading = threading.Thread(target=lambda: events.extend(client.load(client.first_target, None, LoadOptions())))
         loading.start()
-        assert server.held.wait(60)
+        assert server.held.wait(600)
         client.cancel()
-        loading.join(60)
+        loading.join(600)
         assert list(answer(client)) == [TaskFailed("there is no connection to a server")]
         client.close()
     assert events == [TaskFailed("loading was stopped")]

@@ -93,7 +93,7 @@ def test_closing_a_stream_closes_its_connection_while_the_server_is_silent(serve
         assert next(arrived) == delta("a")
         running.close()
         assert list(arrived) == []
-        assert server.left.wait(60)
+        assert server.left.wait(600)
 
 
 def test_closing_works_before_the_server_has_answered_at_all() -> None:
@@ -106,7 +106,7 @@ def test_closing_works_before_the_server_has_answered_at_all() -> None:
                 connection.recv(4096)
                 running.close()
                 assert list(running) == []
-                connection.settimeout(60)
+                connection.settimeout(600)
                 rest = b"".join(iter(lambda: connection.recv(4096), b""))
                 assert b"HTTP" not in rest
 
@@ -118,9 +118,9 @@ def test_closing_the_transport_ends_what_is_being_read(server: Replaying) -> Non
     running = transport.stream(f"{server.url}/x", {})
     reader = threading.Thread(target=lambda: found.extend(running))
     reader.start()
-    assert server.held.wait(60)
+    assert server.held.wait(600)
     transport.close()
-    reader.join(60)
+    reader.join(600)
     assert not reader.is_alive()
     transport.close()
 
@@ -138,9 +138,9 @@ def test_closing_the_transport_ends_a_question_and_refuses_later_ones(server: Re
 
     asking = threading.Thread(target=ask)
     asking.start()
-    assert server.held.wait(60)
+    assert server.held.wait(600)
     transport.close()
-    asking.join(60)
+    asking.join(600)
     assert not asking.is_alive()
     ask()
     with pytest.raises(RemoteError, match="the connection was closed"):

@@ -25,7 +25,7 @@ def test_a_cancelled_answer_keeps_what_came_and_says_nothing_of_unreported_draft
             events.append(event)
             if len([one for one in events if isinstance(one, Round)]) == 5:
                 client.cancel()
-        assert server.left.wait(60)
+        assert server.left.wait(600)
     last = ended(events)
     assert (last.reason, last.text) == ("cancelled", "I cannot do that. I am specchat's small built-in guide")
     assert [len(event.drafted) for event in rounds_of(events)] == [0, 0, 0, 4, 4]

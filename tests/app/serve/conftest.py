@@ -39,19 +39,19 @@ def served(engine: ScriptedEngine) -> Iterator[Served]:
 @pytest.fixture
 def http(served: Served) -> Iterator[httpx2.Client]:
     """A plain HTTP client of a server with the usual settings."""
-    with httpx2.Client(base_url=served(), timeout=60, trust_env=False) as client:
+    with httpx2.Client(base_url=served(), timeout=600, trust_env=False) as client:
         yield client
 
 
 @pytest.fixture
 def client(served: Served) -> Iterator[openai.OpenAI]:
     """OpenAI's client of a server with the usual settings."""
-    with openai.OpenAI(base_url=f"{served()}/v1", api_key="none", max_retries=0, timeout=60) as client:
+    with openai.OpenAI(base_url=f"{served()}/v1", api_key="none", max_retries=0, timeout=600) as client:
         yield client
 
 
 @pytest.fixture
 def claude(served: Served) -> Iterator[anthropic.Anthropic]:
     """Anthropic's client of a server with the usual settings."""
-    with anthropic.Anthropic(base_url=served(), api_key="none", max_retries=0, timeout=60) as client:
+    with anthropic.Anthropic(base_url=served(), api_key="none", max_retries=0, timeout=600) as client:
         yield client

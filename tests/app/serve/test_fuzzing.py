@@ -46,7 +46,7 @@ def test_no_request_from_the_description_breaks_the_server(url: str, path: str, 
     @given(case=operation.as_strategy(generation_mode=mode))
     @EXAMPLES
     def fuzz(case: Any) -> None:
-        with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
+        with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
             sent = {"json": case.body} if isinstance(case.body, dict | list | str | int | float | None) else {}
             answer = client.request(case.method, path, **sent)
         check(answer, path, case.body)
@@ -84,7 +84,7 @@ def test_no_value_in_place_of_another_breaks_the_server(url: str, path: str) -> 
     name = SCHEMA[path]["POST"].definition.raw["requestBody"]["content"]["application/json"]["schema"]["$ref"]
     fields = description()["components"]["schemas"][name.rpartition("/")[2]]["properties"]
     chosen = random.Random(7)
-    with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
+    with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
         assert client.post(path, json=usual).status_code == 200
         for field in fields:
             for value in chosen.sample(VALUES, 8):

@@ -53,16 +53,16 @@ async def test_a_signal_ends_it_from_the_moment_its_address_is_said(number: sign
     before = signal.getsignal(number)
     with listen("127.0.0.1", 0) as listening:
         serving = serve_until_signalled(scripted_app(ScriptedEngine()), listening, lambda: signal.raise_signal(number))
-        assert await asyncio.wait_for(serving, 180) == number
+        assert await asyncio.wait_for(serving, 600) == number
     assert signal.getsignal(number) == before
 
 
 def connected(url: str) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=60)
+    return socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=600)
 
 
 def healthy(url: str) -> bool:
-    with urlopen(f"{url}/health", timeout=60) as response:
+    with urlopen(f"{url}/health", timeout=600) as response:
         return bool(response.status == 200)
 
 
@@ -80,7 +80,7 @@ def test_a_connection_whose_answer_runs_makes_no_room(monkeypatch: pytest.Monkey
     monkeypatch.setattr(listener, "most_connections", lambda: 2)
     with on_loopback(scripted_app(engine)) as url, ExitStack() as opened:
         answer = asking(url, stream=True)
-        assert engine.started.wait(60)
+        assert engine.started.wait(600)
         idle = [opened.enter_context(connected(url)) for _ in range(3)]
         assert healthy(url)
         assert idle[0].recv(1) == b""
@@ -93,7 +93,7 @@ def test_a_new_connection_has_a_while_for_its_first_request(monkeypatch: pytest.
     engine = ScriptedEngine([Script([made_round(0, (), "Hi")], waits_at=1)])
     with on_loopback(scripted_app(engine)) as url:
         answer = asking(url)
-        assert engine.started.wait(60)
+        assert engine.started.wait(600)
         with connected(url) as silent:
             assert silent.recv(1) == b""
         with connected(url) as slow:
@@ -118,7 +118,7 @@ def test_an_answer_that_the_end_of_the_server_interrupts_ends_with_an_error(
     engine = ScriptedEngine([Script([made_round(0, (), "Hi")], waits_at=1)])
     with on_loopback(scripted_app(engine)) as url:
         answer = asking(url, path, stream=stream)
-        assert engine.started.wait(60)
+        assert engine.started.wait(600)
     answer.join()
     assert answer.status == (200 if stream else 503)
     assert kind in answer.body
@@ -137,7 +137,7 @@ class Asking(threading.Thread):
 
     def run(self) -> None:
         try:
-            with urlopen(self._request, timeout=60) as response:
+            with urlopen(self._request, timeout=600) as response:
                 self.status, self.body = response.status, response.read().decode()
         except HTTPError as error:
             with error:

@@ -148,7 +148,7 @@ class Reader:
     def _picture(self, place: str, data: str, stopped: Callable[[], bool]) -> Picture:
         self.read.append(data)
         self.stopped.append(stopped)
-        assert self._gate is None or self._gate.wait(60)
+        assert self._gate is None or self._gate.wait(600)
         return Picture(png=data * 10, thumbnail="", width=1, height=1)
 
 
@@ -265,7 +265,7 @@ def test_a_model_that_sees_nothing_says_why(http: httpx2.Client, engine: Scripte
 def test_a_log_of_prompts_keeps_no_data_of_images(served: Served) -> None:
     text = {"type": "text", "text": f"data: {'x' * 100}"}
     written = StringIO()
-    with httpx2.Client(base_url=served(log=prompt_log(written)), timeout=60, trust_env=False) as http:
+    with httpx2.Client(base_url=served(log=prompt_log(written)), timeout=600, trust_env=False) as http:
         for image in (IMAGE, {"type": "image_url", "image_url": URL.replace("data:", "DATA:")}):
             http.post("/v1/chat/completions", json=asked_with(text, image))
         http.post("/v1/messages", json=asked_with(text, BLOCK, max_tokens=8))
@@ -278,7 +278,7 @@ def test_a_log_of_prompts_keeps_no_data_of_images(served: Served) -> None:
 def test_a_log_of_prompts_takes_what_is_nested_deep(served: Served) -> None:
     deep = b'{"a":' * 800 + b"1" + b"}" * 800
     written = StringIO()
-    with httpx2.Client(base_url=served(log=prompt_log(written)), timeout=60, trust_env=False) as http:
+    with httpx2.Client(base_url=served(log=prompt_log(written)), timeout=600, trust_env=False) as http:
         body = b'{"messages": [{"role": "user", "content": "hi"}], "x": %s}' % deep
         assert http.post("/v1/chat/completions", content=body).status_code == 200
     assert "Hello world" in written.getvalue()

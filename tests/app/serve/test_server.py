@@ -47,13 +47,13 @@ def server(tiny_models: TinyModels, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def client(server: RealServer) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0, timeout=60) as client:
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0, timeout=600) as client:
         yield client
 
 
 @pytest.fixture
 def http(server: RealServer) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=server.url, timeout=60, trust_env=False) as client:
+    with httpx2.Client(base_url=server.url, timeout=600, trust_env=False) as client:
         yield client
 
 
@@ -186,7 +186,7 @@ def test_clients_that_leave_at_any_moment_leave_nothing_behind(server: RealServe
     def leave(number: int) -> None:
         body = json.dumps(ENDLESS | {"stream": number % 2 == 0, "n": 1 + number % 3}).encode()
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
-        with socket.create_connection((address.hostname, address.port), timeout=60) as connection:
+        with socket.create_connection((address.hostname, address.port), timeout=600) as connection:
             connection.sendall(head.encode() + body)
             connection.settimeout(chosen.random() * 0.2)
             try:
@@ -208,7 +208,7 @@ def test_a_full_queue_is_reported_and_goes_away(server: RealServer, http: httpx2
 
     def hold(_: int) -> None:
         with (
-            httpx2.Client(base_url=server.url, timeout=60, trust_env=False) as own,
+            httpx2.Client(base_url=server.url, timeout=600, trust_env=False) as own,
             own.stream("POST", "/v1/chat/completions", json=ENDLESS | {"stream": True}) as answer,
         ):
             for _ in answer.iter_raw():

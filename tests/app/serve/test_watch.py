@@ -31,7 +31,7 @@ Lines = Iterator[Any]
 def watching(url: str, **headers: str) -> Iterator[Lines]:
     """The lines that a watcher gets, from the first one after the state on."""
     with (
-        httpx2.Client(base_url=url, timeout=60, trust_env=False, headers=headers) as client,
+        httpx2.Client(base_url=url, timeout=600, trust_env=False, headers=headers) as client,
         client.stream("GET", "/v1/watch") as response,
     ):
         assert response.status_code == 200
@@ -60,7 +60,7 @@ def through(lines: Lines, kind: str) -> list[Any]:
 
 @contextmanager
 def asking(url: str) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=60) as client:
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=600) as client:
         yield client
 
 

@@ -21,7 +21,7 @@ def test_an_answer_of_a_killed_application_is_kept_and_marked_as_cut(store: Stor
     session = begun(store)
     with other_process("stream", path, session) as other:
         other.send_signal(signal.SIGKILL)
-        other.wait(timeout=60)
+        other.wait(timeout=600)
         assert states(store, session) == [("half an answer", State.STREAMING)]
         with Store.open(path) as next_start:
             assert states(next_start, session) == [("half an answer", State.CUT)]
@@ -34,7 +34,7 @@ def test_an_answer_that_another_application_is_writing_is_left_alone(store: Stor
     mine = said(store, session, "my own", role="assistant", state=State.STREAMING)
     with other_process("stream", path, session) as alive, other_process("stream", path, session) as killed:
         killed.send_signal(signal.SIGKILL)
-        killed.wait(timeout=60)
+        killed.wait(timeout=600)
         with Store.open(path) as third:
             assert third.recover() == 0
             assert sorted(states(third, session)) == [
@@ -62,7 +62,7 @@ def test_a_suspended_application_lives_and_a_crash_is_noticed_while_another_appl
         other.send_signal(signal.SIGCONT)
         assert store.recover() == 0
         other.kill()
-        other.wait(timeout=60)
+        other.wait(timeout=600)
     assert store.recover() == 1
     assert states(store, session) == [("half an answer", State.CUT)]
 
@@ -97,7 +97,7 @@ def test_files_of_dead_writers_are_swept_away_and_those_of_the_living_stay(store
     living = Writer(path)
     with other_process("stream", path, session) as other:
         other.kill()
-        other.wait(timeout=60)
+        other.wait(timeout=600)
     assert len([*writers_folder(path).iterdir()]) == 3
     sweep(path)
     assert len([*writers_folder(path).iterdir()]) == 2

@@ -36,7 +36,7 @@ def note():
     found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
 
 def wait():
-    go.wait(60)
+    go.wait(600)
     note()
 
 early = threading.Thread(target=wait)
@@ -57,7 +57,7 @@ print(*found)
 def nicenesses(nicer: int = 0) -> list[int]:
     """After giving way: of a thread that was there before, of one that came later, of the first one."""
     script = _NICENESSES.format(nicer=nicer)
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=600)
     return [int(word) for word in done.stdout.split()]
 
 

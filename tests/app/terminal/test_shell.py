@@ -63,7 +63,7 @@ async def test_a_hanging_command_and_what_it_started_end_when_it_is_stopped(tmp_
     running = asyncio.create_task(command.run())
     await wait_until(lambda: "begun" in command.text)
     command.stop()
-    found = await asyncio.wait_for(running, 60)
+    found = await asyncio.wait_for(running, 600)
     assert (found.text, found.ending) == ("begun", "stopped")
     await wait_until(lambda: is_gone(int(pid_file.read_text())))
 
@@ -73,7 +73,7 @@ async def test_a_command_that_ignores_the_request_is_killed(tmp_path: Path) -> N
     running = asyncio.create_task(command.run())
     await wait_until(lambda: "begun" in command.text)
     command.stop()
-    assert (await asyncio.wait_for(running, 60)).ending == "stopped"
+    assert (await asyncio.wait_for(running, 600)).ending == "stopped"
 
 
 async def test_an_endless_output_leaves_time_for_others_and_can_be_stopped(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_an_endless_output_leaves_time_for_others_and_can_be_stopped(tmp_p
     running = asyncio.create_task(command.run())
     await wait_until(lambda: "left out" in command.text)
     command.stop()
-    assert (await asyncio.wait_for(running, 60)).ending == "stopped"
+    assert (await asyncio.wait_for(running, 600)).ending == "stopped"
 
 
 async def test_a_command_ends_with_the_task_that_runs_it(tmp_path: Path) -> None:

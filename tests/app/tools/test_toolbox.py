@@ -85,7 +85,7 @@ def test_a_stop_ends_the_server_of_the_running_call_alone_and_the_next_call_star
         thread.start()
         wait_until(begun.exists)
         box.stop()
-        thread.join(60)
+        thread.join(600)
         assert results[0].failed
         assert "the server one was stopped" in results[0].text
         assert box.call(ToolCall("one_echo", '{"text": "again"}')).text == "again"

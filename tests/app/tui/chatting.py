@@ -45,10 +45,10 @@ async def chat(
 async def quiet(pilot: Chat) -> None:
     """Waits until the engine has nothing to say for now and everything that it said is drawn.
 
-    Raises TimeoutError after three minutes.
+    Raises TimeoutError after ten minutes.
     """
     calm = 0
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(600):
         while calm < 3:
             await asyncio.sleep(0.05)
             calm = calm + 1 if _idle(pilot.app) else 0
@@ -70,10 +70,10 @@ async def press(pilot: Chat, *keys: str) -> None:
 async def at_rest(pilot: Chat, pause: float = 0.2) -> None:
     """Waits until all that was begun has ended, also what begins after a pause of at most `pause` seconds.
 
-    Raises TimeoutError after three minutes.
+    Raises TimeoutError after ten minutes.
     """
     await pilot.pause(pause)
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(600):
         await pilot.pause()
         while not all(worker.is_finished for worker in pilot.app.workers):
             await pilot.pause()
@@ -81,8 +81,8 @@ async def at_rest(pilot: Chat, pause: float = 0.2) -> None:
 
 
 async def wait_until(happened: Callable[[], bool]) -> None:
-    """Waits for a condition, at most three minutes: then it raises TimeoutError."""
-    async with asyncio.timeout(180):
+    """Waits for a condition, at most ten minutes: then it raises TimeoutError."""
+    async with asyncio.timeout(600):
         while not happened():
             await asyncio.sleep(0.01)
 

@@ -226,7 +226,7 @@ class ScriptedClient:
 
     def _wait(self) -> None:
         self.idle = True
-        self.go.wait(60)
+        self.go.wait(600)
         self.idle = False
 
     def prepare(self, request: Prepare) -> None:

@@ -35,7 +35,7 @@ def batches(kind: str, architectures: Iterable[str]) -> list[tuple[str, tuple[st
 def test_a_head_answers_as_plain_decoding_does(kind: str, architectures: tuple[str, ...], tmp_path: Path) -> None:
     words = [sys.executable, "-m", "support.head_trial", kind, str(tmp_path), *architectures]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), *sys.path)), "GGML_NO_BACKTRACE": "1"}
-    done = subprocess.run(words, cwd=TESTS, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(words, cwd=TESTS, env=environment, capture_output=True, text=True, timeout=600, check=False)
     tried = done.stdout.split()
     assert done.returncode == 0, f"{tried[-1:]}: {done.stderr[-2000:]}"
     assert tried == [*architectures]

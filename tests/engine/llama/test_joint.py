@@ -42,7 +42,7 @@ class Answers:
             with self.lock, ExitStack() as stack:
                 stack.enter_context(self.passes.answering(place))
                 self.lock.release()
-                begun.wait(60)
+                begun.wait(600)
                 self.lock.acquire()
                 for of_target, position, count in rounds[place]:
                     part = PassPart.chain([0] * count, position, count, place)

@@ -27,7 +27,7 @@ def run(expression: str, trace: Trace | None = None) -> Any:
     rounds = json.dumps(turn_data(trace)["rounds"]) if trace else "[]"
     code = f"const Player = require({json.dumps(str(PLAYER))}); const rounds = {rounds};"
     code += f"console.log(JSON.stringify({expression}));"
-    done = subprocess.run([str(NODE), "-e", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([str(NODE), "-e", code], capture_output=True, text=True, check=True, timeout=600)
     assert done.stderr == ""
     return json.loads(done.stdout)
 
@@ -105,4 +105,4 @@ def test_a_turn_without_rounds_has_figures_and_no_duration() -> None:
 
 
 def test_the_page_around_it_parses() -> None:
-    subprocess.run([str(NODE), "--check", str(PAGE)], check=True, capture_output=True, timeout=60)
+    subprocess.run([str(NODE), "--check", str(PAGE)], check=True, capture_output=True, timeout=600)

@@ -82,7 +82,7 @@ async def test_nothing_is_timed_before_the_headers_are_read(options: ChatOptions
     read = threading.Event()
 
     def judge() -> Iterator[DraftCandidate]:
-        read.wait(60)
+        read.wait(600)
         return iter(())
 
     async with chatting(options) as (pilot, client):

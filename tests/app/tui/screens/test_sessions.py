@@ -106,7 +106,7 @@ async def test_more_is_read_near_the_end_but_not_below_what_a_search_found(monke
     def late(store: Store, limit: int, offset: int = 0) -> list[StoredSession]:
         found = read(store, limit, offset)
         if offset == 60:
-            assert searched.wait(60)
+            assert searched.wait(600)
             was_read.set()
         return found
 

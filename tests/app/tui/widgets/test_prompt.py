@@ -34,7 +34,7 @@ async def test_keys_and_pastes_behind_enter_belong_to_the_next_message() -> None
 
 async def test_a_message_that_is_not_taken_stays_and_keys_go_on_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specchat.tui.widgets.handover._PATIENCE", 1000)
-    async with asyncio.timeout(180), prompting() as at:
+    async with asyncio.timeout(600), prompting() as at:
         at.host.busy = True
         await at.hurry(*"one", "enter", *" two")
         assert at.text == "one two"

@@ -88,7 +88,7 @@ async def test_the_header_names_the_server_whose_answers_have_the_rounds_that_it
         server.replies.append(stream(delta("Hello"), delta(" there"), hold_after=1))
         await ask(pilot)
         await press(pilot, "escape")
-        assert server.left.wait(60), "the connection is closed"
+        assert server.left.wait(600), "the connection is closed"
         assert answer(pilot).text == "Hello"
         assert "stopped" in answer(pilot).figures
 

@@ -38,7 +38,7 @@ async def send(pilot: Chat, text: str) -> None:
 
 
 async def ended(pilot: Chat) -> None:
-    """Waits until no command runs, a minute at most."""
+    """Waits until no command runs, ten minutes at most."""
     await wait_until(lambda: not screen(pilot).shell.running)
     await quiet(pilot)
 
