@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from time import monotonic
+from time import thread_time
 from types import FrameType
 from typing import Any, Final, Literal
 
@@ -30,6 +30,7 @@ from specchat_engine.prompt.thinking_switch import ThinkingSwitch
 from specchat_engine.prompt.tools_as_text import with_calls_as_text, with_tools_as_text
 
 SECONDS: Final = 2.0
+"""The processor time that a template may take. What other programs use does not count."""
 
 FALLBACK: Final = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
@@ -256,10 +257,11 @@ def _object_in(arguments: str) -> Any:
 
 
 class _Deadline:
-    """Stops a template after a while: a trace function looks at the clock at each of its lines, and at every call."""
+    """Stops a template after some processor time: a trace function looks at it at each of its lines, and at every
+    call."""
 
     def __init__(self, seconds: float) -> None:
-        self._end = monotonic() + seconds
+        self._end = thread_time() + seconds
         self._before: Any = None
 
     def __enter__(self) -> None:
@@ -270,7 +272,7 @@ class _Deadline:
         sys.settrace(self._before)
 
     def _trace(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
-        if monotonic() > self._end:
+        if thread_time() > self._end:
             raise TemplateError("the model's chat template took too long and was stopped; try another file")
         return self._trace if frame.f_code.co_filename == "<template>" else None
 

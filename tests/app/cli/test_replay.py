@@ -161,6 +161,7 @@ def test_reading_a_trace_shows_progress_on_a_terminal_if_it_takes_long(
 ) -> None:
     path, terminal = Path(written(sample_trace())), Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("specchat.cli.replay.MOMENT", 600.0)
     read_turns(path, None)
     assert terminal.getvalue() == "\r\x1b[K", "a moment"
     monkeypatch.setattr("specchat.cli.replay.MOMENT", 0.0)

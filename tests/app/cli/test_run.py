@@ -80,11 +80,12 @@ def test_the_usual_limit_is_said_and_one_that_was_chosen_is_not(
 def test_a_notice_in_the_middle_of_an_answer_waits_for_its_end(
     capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PairThreads, "passed", lambda *_: True)
+    first_report = iter([False])
+    monkeypatch.setattr(PairThreads, "passed", lambda *_: next(first_report, True))
     monkeypatch.setattr(PairThreads, "contended", property(lambda _: "other programs keep cores busy"))
-    assert main(["run", "hello", *pair, "-k", "0", "-n", "40"]) == 0
+    assert main(["run", "hello", *pair, "-k", "0", "-n", "80"]) == 0
     statistics, notice = capsys.readouterr().err.splitlines()
-    assert statistics.startswith("specchat: 40 tokens")
+    assert statistics.startswith("specchat: 80 tokens")
     assert notice == "specchat: other programs keep cores busy"
 
 
