@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -43,7 +45,15 @@ def tiny_model(seed: int, layers: int = 2, width: int = 64) -> bytes:
 
 def retry_for(fault: Fault) -> RetryPolicy:
     """A short timeout for servers that stall, and a long one for all others."""
-    return replace(IMPATIENT, timeout=0.3) if fault.wrong is Wrong.STALL else IMPATIENT
+    return replace(IMPATIENT, timeout=2.0) if fault.wrong is Wrong.STALL else IMPATIENT
+
+
+def wait_until_still(done: Callable[[], int]) -> None:
+    """Waits until a download that has so many bytes gets no more: the hub sends at least one every 0.05 seconds."""
+    latest = [-1, *range(9)]
+    while len(set(latest)) > 1:
+        time.sleep(0.1)
+        latest = [*latest[1:], done()]
 
 
 def client(retry: RetryPolicy = IMPATIENT) -> Hub:

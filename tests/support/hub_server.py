@@ -53,7 +53,7 @@ class Hub:
     faults: Faults = field(default_factory=lambda: Faults(()))
     stopping: threading.Event = field(default_factory=threading.Event)
     slow: float = 0.0
-    """Seconds between pieces of 16 KiB of a file."""
+    """Seconds between pieces of 16 KiB of a file, or between bytes at its end."""
     url: str = ""
     cdn: str = ""
     storage: str = ""

@@ -40,6 +40,8 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     name = ""
+    lasts = True
+    """Whether a slow file lasts until the hub is slow no more: then its end comes byte by byte."""
     headers: Message[str, str]
 
     @property
@@ -144,11 +146,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send(self, body: bytes, wrong: Mapping[Wrong, int]) -> None:
         last = min([len(body), *(wrong[kind] for kind in (Wrong.CUT, Wrong.STALL) if kind in wrong)])
-        for place in range(0, last, PIECE):
-            if self.hub.slow and self.hub.stopping.wait(self.hub.slow):
-                break
-            self.wfile.write(body[place : min(place + PIECE, last)])
+        place = 0
+        while place < last and not (self.hub.slow and self.hub.stopping.wait(self.hub.slow)):
+            size = 1 if self.hub.slow and self.lasts and last - place < 2 * PIECE else PIECE
+            piece = body[place : min(place + size, last)]
+            self.wfile.write(piece)
             self.wfile.flush()
+            place += len(piece)
         if Wrong.STALL in wrong and last < len(body):
             self.hub.stopping.wait(600)
         if last < len(body):

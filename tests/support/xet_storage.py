@@ -52,6 +52,7 @@ class StorageHandler(Handler):
     """Answers where the bytes of a file are, and sends ranges of xorbs."""
 
     name = "storage"
+    lasts = False
 
     def route(self) -> None:
         """Answers one request."""
@@ -109,10 +110,10 @@ def xorbs(content: bytes) -> dict[str, bytes]:
     return {sha256_of(xorb): xorb for xorb in all_xorbs}
 
 
-def first_asked(storage: Hub, since: int = 0) -> int:
-    """The lowest byte of a file that was requested from the storage, ignoring the first `since` requests."""
+def range_starts(storage: Hub, since: int = 0) -> list[int]:
+    """The first bytes of a file's ranges that were requested from the storage, without the first `since` requests."""
     ranges = [header(asked.headers, "range") for asked in storage.asked[since:] if "reconstructions" in asked.path]
-    return min(int(match[1]) for one in ranges if (match := _RANGE.match(one)))
+    return [int(match[1]) for one in ranges if (match := _RANGE.match(one))]
 
 
 def header(headers: Mapping[str, str], name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -93,7 +95,7 @@ def _expected(kind: type[Kind], name: str, reply: FileText | Picture) -> Kind:
 def _reply_to(request: Request, stopped: Stopped, patience: float) -> Reply:
     command, pipe = command_of("specchat.attachments"), subprocess.PIPE
     try:
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, process_group=0)
     except OSError as error:
         return ReadFailed(f"cannot be read: no process can be started for it: {error}")
     end = monotonic() + patience
@@ -107,10 +109,11 @@ def _reply_to(request: Request, stopped: Stopped, patience: float) -> Reply:
                 if monotonic() > end:
                     return ReadFailed(f"took more than {patience:g} seconds to read, and was stopped")
         finally:
-            process.terminate()  # it may have to end a program that it waits for
+            process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE)
-            process.kill()
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)  # with a program that it waits for
         output, _ = answer.result()
     reply = decode_reply(output) if len(output) <= _LONGEST_REPLY else None
     return reply or ReadFailed(_NO_ANSWER)

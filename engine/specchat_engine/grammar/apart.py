@@ -9,7 +9,7 @@ from typing import Final
 from specchat_engine.errors import SettingError
 
 _CPU_S: Final = 2
-_PATIENCE_S: Final = 20.0
+_PATIENCE_S: Final = 120.0
 """Processor time decides, since other programs may slow everything down; the clock is for systems without a limit."""
 
 _LIMIT: Final = f"""

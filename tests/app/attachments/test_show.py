@@ -12,6 +12,7 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,10 +25,22 @@ from support.documents import write_picture
 
 pytest.importorskip("textual_image", reason="needs the extra specchat[files]")
 
-_PATIENCE = 30.0
+_PATIENCE = 600.0
 _HINT = "Any key goes back to the chat."
 _KITTY = re.compile(r"\x1b_G([^;]*);(.*?)\x1b\\", re.DOTALL)
 _LEAVES = "\x1b[?1049l"
+
+
+_PATIENT_PROGRAM = f"""
+import sys
+import textual_image._terminal as terminal
+from specchat.attachments.show import main
+
+read = terminal.read
+terminal.read = lambda file, length, _: read(file, length, {_PATIENCE})
+sys.exit(main(sys.argv[1:]))
+"""
+"""The library waits a tenth of a second for each answer. On a busy machine the tests need more to give it."""
 
 
 class Window:
@@ -47,8 +60,9 @@ class Window:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self.resize(*size)
         self.written = ""
+        patient = (sys.executable, "-P", "-c", _PATIENT_PROGRAM)
         self.shown = subprocess.Popen(
-            (*command_of("specchat.attachments.show"), str(picture)),
+            (*(patient if kitty or sixel else command_of("specchat.attachments.show")), str(picture)),
             stdin=slave,
             stdout=slave,
             stderr=slave,

@@ -12,7 +12,7 @@ from specchat.models.environment import hub_environment
 from specchat.models.pull import PullState
 from specchat.settings.paths import unfinished_file
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, tiny_model, tiny_repository
+from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, tiny_model, tiny_repository, wait_until_still
 from support.hub_server import Hub, Repository
 from support.processes import wait_until
 
@@ -52,6 +52,8 @@ def test_one_of_several_downloads_pauses(hub: Hub, downloads: Downloads) -> None
     one, two = (downloads.start(wanted(name)) for name in hub.repositories)
     wait_until(lambda: begun(downloads, one) and begun(downloads, two))
     downloads.pause(one)
+    wait_until_still(lambda: downloads.view(one).progress.done)
+    hub.slow = 0.0
     wait_until(lambda: state(downloads, two) is PullState.DONE)
     assert state(downloads, one) is PullState.PAUSED
     assert downloads.arrived(one) is None

@@ -18,14 +18,16 @@ from specchat.models.cache import place_of
 from specchat.models.control import Stopped
 from specchat.models.environment import hub_environment
 from specchat.models.pull import Pull, PullState, RateMeter
-from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, listed, pulled, tiny_repository
+from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, listed, pulled, tiny_repository, wait_until_still
 from support.hub_server import Hub, Repository
+from support.processes import wait_until
 
 
-def interrupt_in_a_moment() -> None:
-    """Sends SIGINT to the main thread in a moment."""
+def wait_until_interrupted(pull: Pull) -> None:
+    """Waits for the end, but gets SIGINT in a moment."""
     main = threading.main_thread().ident
     threading.Timer(0.1, lambda: signal.pthread_kill(main or 0, signal.SIGINT)).start()
+    pull.wait(600)
 
 
 def test_the_parts_of_a_model_are_downloaded_together(hub: Hub, tiny: Repository) -> None:
@@ -41,8 +43,13 @@ def test_the_parts_of_a_model_are_downloaded_together(hub: Hub, tiny: Repository
 
 def test_two_files_with_the_same_bytes_are_downloaded_once(hub: Hub, tiny: Repository) -> None:
     tiny.files["same-Q4_0.gguf"] = tiny.files[MODEL]
-    hub.slow = 0.03
-    one, two = pulled((*listed(wanted="F16"), *listed(wanted="Q4_0"))).result()
+    hub.slow = 0.02
+    pull = Pull((*listed(wanted="F16"), *listed(wanted="Q4_0")), IMPATIENT)
+    pull.start()
+    wait_until(lambda: pull.progress().done > 0)
+    hub.slow = 0
+    assert pull.wait(600)
+    one, two = pull.result()
     assert one.name != two.name
     assert one.read_bytes() == two.read_bytes() == tiny.files[MODEL]
     assert len(hub.transfers()) == 1
@@ -75,18 +82,13 @@ def test_two_programs_do_not_download_the_same_file(hub: Hub, tiny: Repository) 
 
 def test_a_pause_closes_the_connection_and_resume_continues(hub: Hub, tiny: Repository) -> None:
     files = listed()
-    hub.slow = 0.01
+    hub.slow = 0.02
     pull = Pull(files, IMPATIENT)
     pull.start()
-    while not 0 < pull.progress().done < files[0].size:
-        threading.Event().wait(0.001)
+    wait_until(lambda: pull.progress().done > 0)
     pull.pause()
     assert pull.progress().state is PullState.PAUSED
-    before = -1
-    while before != pull.progress().done:
-        before = pull.progress().done
-        threading.Event().wait(0.1)
-    assert before < files[0].size
+    wait_until_still(lambda: pull.progress().done)
     hub.slow = 0
     pull.resume()
     assert pull.wait(600)
@@ -97,11 +99,10 @@ def test_a_pause_closes_the_connection_and_resume_continues(hub: Hub, tiny: Repo
 @pytest.mark.parametrize("paused", [False, True])
 def test_a_cancel_keeps_what_arrived(hub: Hub, tiny: Repository, paused: bool) -> None:
     files = listed()
-    hub.slow = 0.01
+    hub.slow = 0.02
     pull = Pull(files, IMPATIENT)
     pull.start()
-    while not 0 < pull.progress().done < files[0].size:
-        threading.Event().wait(0.001)
+    wait_until(lambda: pull.progress().done > 0)
     if paused:
         pull.pause()
     pull.cancel()
@@ -115,12 +116,11 @@ def test_a_cancel_keeps_what_arrived(hub: Hub, tiny: Repository, paused: bool) -
 
 
 def test_wait_can_be_called_again_after_ctrl_c(hub: Hub, tiny: Repository) -> None:
-    hub.slow = 0.5
+    hub.slow = 0.02
     pull = Pull(listed(), IMPATIENT)
     pull.start()
-    interrupt_in_a_moment()
     with pytest.raises(KeyboardInterrupt):
-        pull.wait(600)
+        wait_until_interrupted(pull)
     assert pull.progress().state is PullState.RUNNING
     assert not pull.wait(0)
     pull.cancel()

@@ -20,7 +20,7 @@ from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, large_repository, listed, pulled
 from support.hub_server import Hub, Repository
 from support.processes import is_gone, pulling, wait_for_bytes, wait_until, xet_processes
-from support.xet_storage import first_asked
+from support.xet_storage import range_starts
 
 PULL = [sys.executable, "-m", "specchat", "models", "pull", REPOSITORY]
 
@@ -40,7 +40,7 @@ def test_a_pause_ends_the_process_and_resume_continues_by_xet(
     pull.resume()
     assert pull.wait(600)
     assert pull.result()[0].read_bytes() == large.files[MODEL]
-    assert first_asked(storage, asked) == have
+    assert have in range_starts(storage, asked)
     assert (len(children), hub.transfers(), pull.progress().notices) == (2, [], ())
 
 
@@ -86,7 +86,7 @@ def test_a_killed_pull_leaves_no_process_and_the_next_continues(hub: Hub, storag
     assert 0 < have < file.size
     storage.slow = 0
     assert pulled((file,), IMPATIENT).result()[0].read_bytes() == large.files[MODEL]
-    assert first_asked(storage, asked) == have
+    assert have in range_starts(storage, asked)
     assert hub.transfers() == []
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from specchat.texts import CHATS, Collections, Refreshing
 from support.processes import wait_until
 from support.tiny_models import TinyModels
 
 
 def test_after_an_answer_the_store_of_past_chats_is_brought_up_to_date(
-    chats: Collections, tiny_models: TinyModels
+    chats: Collections, tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("specchat.background._NICENESS", 0)  # or busy machines leave it no time
     refreshing = Refreshing()
     refreshing.after_answer(tiny_models.target)
     assert refreshing.is_busy

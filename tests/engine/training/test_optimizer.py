@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 from torch import nn
@@ -51,7 +53,9 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture(autouse=True)
-def forgotten() -> None:
+def forgotten() -> Iterator[None]:
+    matrix_precision.cache_clear()
+    yield
     matrix_precision.cache_clear()
 
 

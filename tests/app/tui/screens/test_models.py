@@ -128,7 +128,6 @@ async def test_a_model_of_the_hub_is_found_judged_and_downloaded_in_the_backgrou
     model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
     hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model}, downloads=5)
     hub.repositories["a/other-GGUF"] = Repository({"other-F16.gguf": model})
-    hub.slow = 0.02
     async with chatting(options) as (pilot, client):
         await pilot.press("f8", "tab", "tab", *"tiny", "enter")
         await until(pilot, lambda: "a/tiny-GGUF" in shown(pilot))
@@ -138,6 +137,7 @@ async def test_a_model_of_the_hub_is_found_judged_and_downloaded_in_the_backgrou
         await pilot.press("enter")
         await until(pilot, lambda: "As the target" in shown(pilot))
         assert not [asked for asked in hub.transfers() if "Range" not in asked.headers]
+        hub.slow = 0.02
         await pilot.press("enter")
         await until(pilot, lambda: "% of" in shown(pilot))
         await pilot.press("f6")
@@ -218,12 +218,12 @@ async def test_quitting_interrupts_a_download_which_is_offered_at_the_next_start
 ) -> None:
     model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
     hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
-    hub.slow = 0.05
     async with chatting(options) as (pilot, _):
         await pilot.press("f8", "tab", "tab", *"a/tiny-GGUF", "enter")
         await until(pilot, lambda: "tiny-F16.gguf" in shown(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: "As the target" in shown(pilot))
+        hub.slow = 0.05
         await pilot.press("enter")
         await until(pilot, lambda: any(0 < view.percent < 100 for view in pilot.app.downloads.views()))
         app = pilot.app
