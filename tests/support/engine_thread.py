@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from specchat.engine_process.protocol import Command, Event, Load, Loaded, Quit, decode_event
+from specchat.engine_process.protocol import Command, Event, LastEvent, Load, Loaded, Quit, decode_event
 from specchat.engine_process.server import Server
 from specchat.pipes import encode
 from specchat_engine import LoadOptions
@@ -27,11 +27,11 @@ class EngineThread:
     loaded: Loaded | None = None
     said: queue.Queue[tuple[int, Event]] = field(default_factory=queue.Queue)
     rest: bytes = b""
+    ended: dict[int, Event] = field(default_factory=dict)
 
     def send(self, number: int, *commands: Command) -> None:
-        """Sends commands with this number."""
-        for command in commands:
-            self.commands.write(encode(command, number))
+        """Sends commands with this number, all at once."""
+        self.commands.write(b"".join(encode(command, number) for command in commands))
 
     def write(self, data: Any) -> int:
         """Takes what the server writes, a few bytes at a time."""
@@ -44,16 +44,22 @@ class EngineThread:
         return len(data[:100])
 
     def next(self, kind: type[T], number: int | None = None) -> T:
-        """The next event of this kind, and of this request; others are dropped."""
+        """The next event of this kind, and of this request. Others are dropped, but for the last ones of requests."""
+        for other, last in self.ended.items():
+            if isinstance(last, kind) and number in (None, other):
+                del self.ended[other]
+                return last
         while True:
             found, event = self.said.get(timeout=600)
             if isinstance(event, kind) and number in (None, found):
                 return event
+            if isinstance(event, LastEvent):
+                self.ended[found] = event
 
 
 LOADING = 1000
 
-OPTIONS = LoadOptions(threads=1, n_ctx=512, parallel=2)
+OPTIONS = LoadOptions(threads=1, n_ctx=4096, parallel=2)
 
 
 @contextmanager

@@ -67,11 +67,11 @@ def json_at(url: str, *, key: str = "") -> Any:
 def page_of(url: str, *, key: str = "") -> str:
     """The text that a GET gives."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    with urlopen(Request(url, headers=headers), timeout=10) as response:
+    with urlopen(Request(url, headers=headers), timeout=600) as response:
         return str(response.read().decode())
 
 
-def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+def until(holds: Callable[[], bool], seconds: float = 600.0) -> bool:
     """Whether something comes to hold within this time."""
     end = time.monotonic() + seconds
     while not holds():

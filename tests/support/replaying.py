@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-_HELD_SECONDS = 20.0
+_HELD_SECONDS = 600.0
 
 
 @dataclass(frozen=True)

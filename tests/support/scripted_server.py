@@ -173,6 +173,7 @@ def scripted_app(
 def on_loopback(app: Starlette) -> Iterator[str]:
     """The URL of a real server for the application, in a thread of this process."""
     server, listening = server_of(app), listen("127.0.0.1", 0)
+    server.config.timeout_graceful_shutdown = 600  # answers end by themselves when the server does
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])))
     thread.start()
     try:

@@ -78,9 +78,11 @@ def refusal(address: Address, status: int, content: bytes, headers: Mapping[str,
 
 
 def streamed_error(address: Address, value: Any) -> RemoteError:
-    """Returns the error for an error message in the middle of a stream."""
-    message = address.without_key(clean_line(_error_details(value).message))[:_LONGEST]
-    return RemoteError(f"{clean_line(address.host)} ended the answer with an error{_after(message)}")
+    """Returns the error for an error message in a stream. A refusal that took a while comes there, too."""
+    details = _error_details(value)
+    message = address.without_key(clean_line(details.message))[:_LONGEST]
+    line = f"{clean_line(address.host)} ended the answer with an error{_after(message)}"
+    return RemoteError(line) if _TOO_LONG_KINDS.isdisjoint(details.kinds) else Refused(line, 400, too_long=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,9 @@ _END = "[DONE]"
 _MOST_WAITING = 4096
 """Messages of a stream that wait to be read before the server has to wait."""
 
+_CLOSING_S = 10.0
+"""Seconds that requests have to end when everything is closed."""
+
 _LARGEST = 2**20
 """The most bytes of an answer that is not a stream."""
 
@@ -78,7 +81,7 @@ class Transport:
                 return
             self._closed = True
         with suppress(TimeoutError):
-            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(self._timeouts.ask)
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(_CLOSING_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -22,7 +22,7 @@ from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
 from specchat.serve.body import read_as, read_body, read_json
 from specchat.serve.broadcast import MOST_WATCHERS
-from specchat.serve.listener import GRACE
+from specchat.serve.listener import GRACE, LATE
 from specchat.serve.pictures import Pictures
 from specchat.serve.requests.base import ModelOffer
 from specchat.serve.requests.chat import ChatRequest
@@ -112,7 +112,7 @@ class Endpoints:
                 send_timeout=PATIENCE,
                 ping=PING_S,
                 ping_message_factory=_ping,
-                shutdown_grace_period=GRACE + 0.5,  # by then the answer has ended, or an error ended it
+                shutdown_grace_period=GRACE + LATE,  # by then the answer has ended, or an error ended it
             )
         await while_there(request, _exhaust(events))
         return JSONResponse(shape.whole())

@@ -21,6 +21,9 @@ from specchat.serve.runner import Closing
 GRACE = 3
 """Seconds that running answers have when the server is asked to end; what is left then gets an error."""
 
+LATE = 3
+"""Seconds that a busy server may take to write these errors."""
+
 FIRST_S = 20
 """Seconds in which a new connection has to send its first request."""
 
@@ -144,7 +147,7 @@ def server_of(app: Starlette) -> uvicorn.Server:
             server_header=False,
             proxy_headers=False,
             h11_max_incomplete_event_size=_HEADER_BYTES,
-            timeout_graceful_shutdown=GRACE + 1,
+            timeout_graceful_shutdown=GRACE + LATE + 1,
             timeout_keep_alive=_IDLE,
         ),
         getattr(app.state, "closing", None),

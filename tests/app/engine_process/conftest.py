@@ -119,3 +119,9 @@ async def shared(tmp_path_factory: pytest.TempPathFactory, tiny_models: TinyMode
     yield client
     assert client.deaths == 0
     await client.close()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some servers run in a thread of the tests' process, which one that takes long to end must not end."""
+    monkeypatch.setattr("specchat.engine_process.server._PATIENCE_S", 600.0)

@@ -23,6 +23,7 @@ async def begun_of(shared: SharedClient, request: Generate) -> Started:
     answer = shared.answer(request)
     begun = await anext(answer)
     await answer.aclose()
+    await until_idle(shared)
     assert isinstance(begun, Started)
     return begun
 

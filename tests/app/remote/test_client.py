@@ -369,9 +369,12 @@ def test_an_answer_that_breaks_off_keeps_its_rounds_and_is_not_asked_again() -> 
     assert len(server.questions) == 3
 
 
-def test_a_conversation_that_is_too_long_goes_without_its_oldest_messages() -> None:
+TOO_LONG = {"error": {"message": "too long", "type": "exceed_context_size_error"}}
+
+
+@pytest.mark.parametrize("too_long", [page(TOO_LONG, 400), stream(TOO_LONG)], ids=["as a status", "in the stream"])
+def test_a_conversation_that_is_too_long_goes_without_its_oldest_messages(too_long: Reply) -> None:
     long = [ChatMessage("user" if place % 2 == 0 else "assistant", f"{place}" * 40) for place in range(5)]
-    too_long = page({"error": {"message": "too long", "type": "exceed_context_size_error"}}, 400)
     with replaying(pages=OPENAI_PAGES) as server, connected(server) as client:
         server.replies.extend([too_long, stream(delta("a", finish="stop"))])
         events = list(answer(client, messages=long))

@@ -20,7 +20,7 @@ ASKED = {"messages": [{"role": "user", "content": "hi"}]}
 
 def test_a_server_with_keys_answers_those_who_have_one(served: Served, engine: ScriptedEngine) -> None:
     url = served(Serving(api_key=("first-key", "second-key")))
-    with httpx2.Client(base_url=url, trust_env=False) as client:
+    with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
         for given in ("Bearer second-key", "bearer first-key"):
             assert client.post("/v1/chat/completions", json=ASKED, headers={"Authorization": given}).status_code == 200
         assert client.get("/v1/models", headers={"x-api-key": "first-key"}).status_code == 200
@@ -126,7 +126,7 @@ def test_an_origin_that_is_no_url_is_refused_and_breaks_nothing(served: Served) 
     for origin in ("http://[", "http://", "://", "[", "null"):
         assert refused(reachable, host="", origin=origin)
         assert refused(reachable, host="server:8080", origin=origin)
-    with httpx2.Client(base_url=served(), trust_env=False) as client:
+    with httpx2.Client(base_url=served(), timeout=600, trust_env=False) as client:
         answer = client.get("/v1/models", headers={"Origin": "http://["})
         assert answer.status_code == 403
         assert answer.json()["error"]["code"] == "origin_refused"
@@ -135,13 +135,13 @@ def test_an_origin_that_is_no_url_is_refused_and_breaks_nothing(served: Served) 
 def test_only_pages_that_were_allowed_get_cors_headers(served: Served) -> None:
     allowed, other = {"Origin": "https://app.example"}, {"Origin": "https://evil.example"}
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
-    with httpx2.Client(base_url=served(), trust_env=False) as client:
+    with httpx2.Client(base_url=served(), timeout=600, trust_env=False) as client:
         for headers in (allowed, other):
             answer = client.post("/v1/chat/completions", json=ASKED, headers=headers)
             assert answer.status_code == 403
             assert "access-control-allow-origin" not in answer.headers
     url = served(Serving(cors=("HTTPS://App.Example/",), api_key=("k",)))
-    with httpx2.Client(base_url=url, trust_env=False) as client:
+    with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
         before = client.options("/v1/chat/completions", headers=allowed | asks)
         assert before.status_code == 200
         assert before.headers["access-control-allow-origin"] == "https://app.example"

@@ -165,7 +165,9 @@ def test_an_error_that_comes_late_is_the_last_event_of_the_stream(
 ) -> None:
     monkeypatch.setattr("specchat.serve.endpoints.SOON_S", 0.01)
     engine.scripts = [Script(HELLO.rounds, waits_at=1)]
-    answer = httpx2.post(f"{served(Serving(timeout=0.5))}{CHAT}", json=ASKED | {"stream": True}, trust_env=False)
+    answer = httpx2.post(
+        f"{served(Serving(timeout=0.5))}{CHAT}", json=ASKED | {"stream": True}, timeout=600, trust_env=False
+    )
     assert answer.status_code == 200
     assert "took longer than 0.5 seconds" in answer.text
 
@@ -188,7 +190,7 @@ def test_an_error_that_nobody_expected_is_one_line(
 
 def test_a_body_above_the_limit_is_not_read(served: Served, engine: ScriptedEngine) -> None:
     url = served(Serving(max_body=0.001))
-    with httpx2.Client(base_url=url, trust_env=False) as client:
+    with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
         body = json.dumps({"messages": [{"role": "user", "content": "x" * 2000}]}).encode()
         assert client.post(CHAT, content=body).status_code == 413
         assert client.post(CHAT, content=iter([body[:900], body[900:]])).status_code == 413, "without a length"
@@ -206,11 +208,14 @@ def test_a_body_with_too_many_values_is_not_read(http: httpx2.Client, value: byt
 
 def test_a_server_without_vision_reads_smaller_bodies(served: Served, engine: ScriptedEngine) -> None:
     large = {"messages": [{"role": "user", "content": "x" * 9 * 2**20}]}
-    assert httpx2.post(f"{served()}{CHAT}", json=large, trust_env=False).status_code == 200
+    assert httpx2.post(f"{served()}{CHAT}", json=large, timeout=600, trust_env=False).status_code == 200
     engine.info = replace(LOADED, no_images_because="it has no projector")
-    answer = httpx2.post(f"{served()}{CHAT}", json=large, trust_env=False)
+    answer = httpx2.post(f"{served()}{CHAT}", json=large, timeout=600, trust_env=False)
     assert (answer.status_code, answer.json()["error"]["message"][:28]) == (413, "the request is too large: at")
-    assert httpx2.post(f"{served(Serving(max_body=10))}{CHAT}", json=large, trust_env=False).status_code == 200
+    assert (
+        httpx2.post(f"{served(Serving(max_body=10))}{CHAT}", json=large, timeout=600, trust_env=False).status_code
+        == 200
+    )
 
 
 def test_unknown_paths_and_methods_are_errors_in_the_same_shape(http: httpx2.Client) -> None:
@@ -242,7 +247,7 @@ def test_reading_a_prompt_may_take_longer(
     monkeypatch.setattr("specchat.serve.endpoints.SOON_S", 0.01)
     url = served(Serving(timeout=0.1))
     engine.scripts = [Script(HELLO.rounds, waits_at=0)]
-    with httpx2.stream("POST", f"{url}{CHAT}", json=ASKED | {"stream": True}, trust_env=False) as answer:
+    with httpx2.stream("POST", f"{url}{CHAT}", json=ASKED | {"stream": True}, timeout=600, trust_env=False) as answer:
         lines = (line for line in answer.iter_lines() if line)
         assert [next(lines) for _ in range(10)] == [": waiting"] * 10, "0.5 seconds without an error"
     assert engine.freed.wait(600)
@@ -280,7 +285,7 @@ def test_prompts_and_answers_are_logged_where_that_is_wanted(served: Served) -> 
     def log(path: str, body: Any, shape: Shape) -> None:
         logged.append((path, body, shape.answers[0].content))
 
-    with httpx2.Client(base_url=served(log=log), trust_env=False) as client:
+    with httpx2.Client(base_url=served(log=log), timeout=600, trust_env=False) as client:
         for stream in (False, True):
             client.post(CHAT, json=ASKED | {"stream": stream})
     assert logged == [(CHAT, ASKED | {"stream": stream}, "Hello world") for stream in (False, True)]

@@ -89,7 +89,7 @@ def test_a_connection_whose_answer_runs_makes_no_room(monkeypatch: pytest.Monkey
 
 
 def test_a_new_connection_has_a_while_for_its_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "FIRST_S", 0.05)
+    monkeypatch.setattr(listener, "FIRST_S", 2.0)
     engine = ScriptedEngine([Script([made_round(0, (), "Hi")], waits_at=1)])
     with on_loopback(scripted_app(engine)) as url:
         answer = asking(url)
