@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from specchat.store.keeper import Keeper
 from support.tiny_models import TinyModels, write_tiny_pair
 
 
@@ -36,6 +37,12 @@ def isolated_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
     """The files that the tests load."""
     return write_tiny_pair(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(autouse=True)
+def patient_keepers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of a chat everything is written, however long the disk takes."""
+    monkeypatch.setattr(Keeper.close, "__defaults__", (600.0,))
 
 
 @pytest.fixture(autouse=True)

@@ -62,7 +62,7 @@ class Terminal:
         self._socket = f"{self._folder.name}/tmux"
         variables = [f"{name}={value}" for name, value in environment.items()]
         run = f'env -i TERM="$TERM" {shlex.join([*variables, *command])}'
-        script = f"stty -a; echo before; {run}; echo exit code $?; stty -a; exec sleep 600"
+        script = f"stty -a; echo before; {run}; echo exit code $?; stty -a; echo after; exec sleep 600"
         size = ("-x", str(width), "-y", str(height))
         window = f"exec {run}" if leads else f"exec sh -c {shlex.quote(script)}"
         self._tmux("-f", "/dev/null", "new-session", "-d", *size, window)

@@ -14,7 +14,7 @@ from e2e.terminal import Terminal
 Specchat = Callable[..., Terminal]
 
 QUESTION = "What is speculative decoding?"
-ENDLESS = ("-c", "8192", "--repeat-penalty", "100", "--presence-penalty", "10", "--repeat-last-n", "-1")
+ENDLESS = ("-c", "16384", "-n", "0", "--repeat-penalty", "100", "--presence-penalty", "10", "--repeat-last-n", "-1")
 """No token comes twice, and the token that ends an answer is in the prompt: answers go on for thousands of tokens."""
 
 DRAFTING = ("-k", "4", "--drafter", "model")
@@ -61,8 +61,9 @@ def first_row_of_the_answer(terminal: Terminal) -> str:
 
 def assert_restored(terminal: Terminal, *, exit_code: int) -> None:
     """Fails unless the program ends with this code, without a word, and leaves the terminal as it was."""
-    shown = terminal.wait_for(r"exit code \d+(.|\n)*echo")
-    before, _, after = shown.partition(f"before\nexit code {exit_code}\n")
+    shown = terminal.wait_for(r"exit code \d+(.|\n)*\nafter")
+    before, _, rest = shown.partition(f"before\nexit code {exit_code}\n")
+    after, _, _ = rest.partition("\nafter")
     assert before.strip() == after.strip(), "stty -a"
     states = ("alternate_on", "mouse_any_flag", "cursor_flag", "keypad_cursor_flag")
     assert [terminal.state(name) for name in states] == ["0", "0", "1", "0"]
@@ -83,7 +84,7 @@ def test_a_question_is_answered_its_statistics_appear_and_a_signal_ends_the_prog
 
 
 def test_k_changes_while_an_answer_streams_escape_stops_it_and_the_next_message_works(specchat: Specchat) -> None:
-    terminal = specchat("chat", *DRAFTING, *ENDLESS)
+    terminal = specchat("chat", *DRAFTING, *ENDLESS, "-n", "4096")
     ready(terminal)
     terminal.type("Tell me a story")
     before = tokens(streaming(terminal))

@@ -41,7 +41,7 @@ def test_vi_keys_write_a_question_an_answer_is_edited_and_two_conversations_take
     terminal.wait_for(r"e Edit")
     terminal.keys("e")
     terminal.wait_for("the model goes on from the end of this text")
-    assert f"› {GIVEN}" in terminal.screen()
+    terminal.wait_for(f"› {GIVEN}")
     terminal.keys("-l", " and more")
     terminal.keys("Enter")
     terminal.wait_for(r"‹3/3›")

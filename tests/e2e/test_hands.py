@@ -94,8 +94,13 @@ def test_the_wheel_scrolls_up_and_a_click_or_the_key_jumps_back_to_the_end(specc
     terminal.wait_for("esc Stop", absent="jump to end")
     terminal.raw(WHEEL_UP)
     terminal.wait_for("jump to end")
-    for _ in range(8):
-        terminal.raw(WHEEL_DOWN)
+
+    def at_the_end(shown: str) -> bool:
+        if "jump to end" in shown:
+            terminal.raw(WHEEL_DOWN * 8)
+        return "jump to end" not in shown
+
+    terminal.wait_until(at_the_end, "the end, by the wheel")
     terminal.wait_for("esc Stop", absent="jump to end")
 
 

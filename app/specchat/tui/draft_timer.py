@@ -60,13 +60,18 @@ class DraftTimer:
         self._stopped = False
 
     def run(self, drafts: Sequence[Path]) -> Iterator[TimingStep]:
-        """Blocks: use it in a thread. After `stop` it ends early, without a result for the present draft."""
+        """Times drafts while the result is read, in a thread, since that blocks. After a `stop` that follows this call
+        it ends early, without a result for the present draft."""
         self._stopped, self.used = False, True
+        return self._run(drafts)
+
+    def _run(self, drafts: Sequence[Path]) -> Iterator[TimingStep]:
         gains: dict[Path, Gain] = {}
         for draft in drafts:
             yield TimingStep(draft)
             for event in self._client.time_draft(self._target, draft, self._options, self.seconds):
                 if self._stopped:
+                    self._client.cancel()  # a cancel before the first event is not heard
                     continue
                 if isinstance(event, Progress):
                     yield TimingStep(draft, event.share)

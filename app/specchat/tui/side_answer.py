@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from threading import Event
 
 from specchat.chat.session import Question
 from specchat.engine_process.engine_client import EngineClient
@@ -39,15 +40,22 @@ class SideAnswer:
         self._settings = settings
         self.num_tokens = 0
         """Tokens so far."""
-        self.stopped = False
+        self._stopping = Event()
+
+    @property
+    def stopped(self) -> bool:
         """Whether it was stopped."""
+        return self._stopping.is_set()
 
     def run(self) -> Trace | None:
         """Makes the answer and returns its trace; None if it was stopped. Raises SpecchatError if the engine fails."""
         start, rounds = None, []
         if self.stopped:
             return None
-        for event in self._client.generate(self._question.request(self._settings)):
+        events = self._client.generate(self._question.request(self._settings))
+        if self._stopping.is_set():  # between the line before and this one
+            self._client.cancel()
+        for event in events:
             if isinstance(event, Started):
                 start = event.line
             elif isinstance(event, Round):
@@ -61,7 +69,7 @@ class SideAnswer:
 
     def stop(self) -> None:
         """Stops the answer, now or as soon as it begins."""
-        self.stopped = True
+        self._stopping.set()
         self._client.cancel()
 
 

@@ -160,7 +160,12 @@ def test_several_applications_may_make_the_file_at_the_same_moment(path: Path) -
         assert store.num_sessions() == len(together)
 
 
-def test_writing_in_two_applications_loses_nothing(store: Store, path: Path) -> None:
+def test_writing_in_two_applications_loses_nothing(path: Path) -> None:
+    with Store.open(path, busy_seconds=600) as store:
+        write_in_two_applications(store, path)
+
+
+def write_in_two_applications(store: Store, path: Path) -> None:
     session = begun(store)
     with other_process("write", path, session) as other:
         mine = None

@@ -18,6 +18,7 @@ def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An X11 desktop whose programs are in this folder."""
     for name in ("WAYLAND_DISPLAY", "WSL_DISTRO_NAME"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("specchat.terminal.clipboard._TIMEOUT", 600)
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     return tmp_path

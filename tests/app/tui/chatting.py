@@ -52,13 +52,19 @@ async def quiet(pilot: Chat) -> None:
         while calm < 3:
             await asyncio.sleep(0.05)
             calm = calm + 1 if _idle(pilot.app) else 0
-    await pilot.pause()
-    await pilot.pause()
+            if calm == 3:  # what was drawn last may have begun something
+                await pilot.pause()
+                await pilot.pause()
+                calm = 3 if _idle(pilot.app) else 0
 
 
 def _idle(app: object) -> bool:
-    assert isinstance(app, SpecchatApp)
+    if not isinstance(app, SpecchatApp):
+        return True
     client, screen = app.client, app.screen
+    reads = any(worker.group == "engine" and not worker.is_finished for worker in app.workers)
+    if reads and not getattr(client, "busy", True):
+        return False  # it is about to begin, or has just ended
     return getattr(client, "idle", True) and (not isinstance(screen, ChatScreen) or screen.link.idle)
 
 
@@ -75,7 +81,7 @@ async def at_rest(pilot: Chat, pause: float = 0.2) -> None:
     await pilot.pause(pause)
     async with asyncio.timeout(600):
         await pilot.pause()
-        while not all(worker.is_finished for worker in pilot.app.workers):
+        while not (_idle(pilot.app) and all(each.is_finished or each.group == "engine" for each in pilot.app.workers)):
             await pilot.pause()
     await pilot.pause()
 

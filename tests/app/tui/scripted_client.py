@@ -161,19 +161,33 @@ class ScriptedClient:
     opens_reasoning: bool = False
     stopped: bool = False
     died: bool = False
-    idle: bool = True
+    busy: bool = False
+    """Whether it loads or answers, or waits in the middle of that."""
+    waits: bool = False
+    at_gate: bool = False
     closed: bool = False
     gate: Gate = field(default_factory=Gate)
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing comes until the test does something."""
+        held = self.waits and not (self.go.is_set() or self.stopped)
+        return not self.busy or held or (self.at_gate and self.gate.holds)
+
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
-        self.idle = False
+        self.busy = True
         self.loaded.append((target, draft))
         if self.hold_loading:
             self._wait()
         yield from self.loads.pop(0) if self.loads else self.load_events
-        self.idle = True
+        self.busy = False
 
     def generate(self, request: Generate) -> Iterator[Event]:
+        self.busy = True
+        self.stopped = False
+        return self._generated(request)
+
+    def _generated(self, request: Generate) -> Iterator[Event]:
         prefix, tools = request.prefix, request.tools
         self.asked.append(request.messages)
         self.offers.append(tools)
@@ -181,12 +195,10 @@ class ScriptedClient:
         self.prefixes.append(prefix)
         self.noises.append((request.seed, request.turn, request.attempt))
         self.gate.begin(request.frozen)
-        self.stopped = False
-        self.idle = False
         try:
             yield from self._played(request)
         finally:  # a reader may go away after the last event
-            self.idle = True
+            self.busy = False
 
     def _played(self, request: Generate) -> Iterator[Event]:
         prefix, tools = request.prefix, request.tools
@@ -205,9 +217,9 @@ class ScriptedClient:
         for event in self.variants.pop(0) if self.variants else self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:
                 self._wait()
-            self.idle = self.gate.holds
+            self.at_gate = True
             self.gate.wait()
-            self.idle = False
+            self.at_gate = False
             if self.stopped:
                 break
             played.append(event)
@@ -225,9 +237,9 @@ class ScriptedClient:
             yield replace(last, text=text + last.text)
 
     def _wait(self) -> None:
-        self.idle = True
+        self.waits = True
         self.go.wait(600)
-        self.idle = False
+        self.waits = False
 
     def prepare(self, request: Prepare) -> None:
         self.prepared.append(request.messages)
@@ -289,8 +301,8 @@ class Summarising(ScriptedClient):
 
     summary: str = "what was said"
 
-    def generate(self, request: Generate) -> Iterator[Event]:
+    def _generated(self, request: Generate) -> Iterator[Event]:
         if len(request.messages) == 5:
             yield Notice("the context is nearly full")
             yield Summarised(self.summary, 2)
-        yield from super().generate(request)
+        yield from super()._generated(request)

@@ -1,11 +1,12 @@
 """Answers made beside the conversation."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from app.tui.scripted_client import ScriptedClient, ended, script
-from specchat.engine_process.protocol import ChatMessage, Offer, TaskFailed
+from specchat.engine_process.protocol import ChatMessage, Event, Generate, Offer, TaskFailed
 from specchat.errors import SpecchatError
 from specchat.settings.paths import images_folder
 from specchat.traces.trace import Trace
@@ -77,6 +78,18 @@ def test_one_that_is_stopped_before_it_begins_asks_nothing() -> None:
     made.stop()
     assert made.run() is None
     assert client.asked == []
+
+
+def test_one_that_is_stopped_while_it_begins_is_stopped() -> None:
+    class Hurried(ScriptedClient):
+        def generate(self, request: Generate) -> Iterator[Event]:
+            made.stop()
+            return super().generate(request)
+
+    client = Hurried()
+    made = recording(client)
+    assert made.run() is None
+    assert client.stopped
 
 
 def test_what_the_engine_says_when_it_fails_is_raised() -> None:

@@ -5,7 +5,7 @@ F6 times those that fit, one after the other, and sorts the list by the results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -126,11 +126,11 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             self._say("no draft here fits and is smaller than the target")
         else:
             self._steps, self._waiting = {}, chosen
-            self._time(chosen)
+            self._time(self._timer.run(chosen))
 
     @work(thread=True, exclusive=True, group="time")
-    def _time(self, chosen: Sequence[Path]) -> None:
-        for step in self._timer.run(chosen):
+    def _time(self, steps: Iterator[TimingStep]) -> None:
+        for step in steps:
             self.call_later(self._hear, step)
         self.call_later(self._end_timing)
 

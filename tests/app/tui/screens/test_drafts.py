@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from app.tui.chatting import Chat, command, notices, press, quiet, screen
 from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
+from app.tui.scripted_client import ScriptedClient
 from specchat.bench.samples import Estimate, Gain
 from specchat.engine_process.protocol import DraftTimed, TaskFailed
 from specchat.models.candidates import DraftCandidate
@@ -14,6 +15,7 @@ from specchat.models.last_pairs import DraftTiming, last_draft, read_timings, wr
 from specchat.settings.options import ChatOptions
 from specchat.tui.draft_timer import DraftTimer
 from specchat.tui.screens.drafts import DraftsScreen
+from specchat_engine.load_options import LoadOptions
 from support.tiny_models import TinyModels, write_tiny_model
 
 __all__ = ["options"]
@@ -91,6 +93,16 @@ async def test_nothing_is_timed_before_the_headers_are_read(options: ChatOptions
         await pilot.press("f6")
         assert "reading headers" in shown(pilot)
         read.set()
+
+
+def test_a_timing_that_is_stopped_before_it_begins_ends_without_a_result(tiny_models: TinyModels) -> None:
+    client = ScriptedClient(hold_timing=True)
+    timer = DraftTimer(client, tiny_models.target, LoadOptions(), lambda: False)
+    steps = timer.run([tiny_models.draft, tiny_models.target])
+    timer.stop()
+    assert [(step.gain, step.trouble) for step in steps] == [(None, "")]
+    assert client.timed == [tiny_models.draft]
+    assert client.stopped
 
 
 async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_are_timed(

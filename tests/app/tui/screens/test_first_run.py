@@ -39,7 +39,7 @@ async def back_in_the_chat(pilot: Chat) -> None:
 async def test_a_question_can_be_typed_and_sent_while_the_pair_is_loading() -> None:
     client = ScriptedClient(script("> one"), hold_loading=True)
     async with first_run(client) as pilot:
-        assert len(client.loaded) == 1
+        await until(pilot, lambda: len(client.loaded) == 1)
         await pilot.press(*"tell me")
         await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
         assert prompt(pilot).text == "tell me"

@@ -76,7 +76,7 @@ async def watching(*messages: Any, size: tuple[int, int] = (140, 40)) -> AsyncIt
 
 async def drawn(pilot: Watch, client: Scripted) -> None:
     """Waits until all that the client sent has been drawn."""
-    await until(pilot, lambda: client.idle, times=3)
+    await until(pilot, lambda: client.idle, times=6)
 
 
 async def until(pilot: Watch, holds: Callable[[], bool], times: int = 1) -> None:

@@ -1,11 +1,14 @@
 import asyncio
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.events import Key, Paste
 
 from app.tui.chatting import wait_until
 from app.tui.prompting import prompting, sources_in
+from specchat.chat.attachments import read_attachments
 from specchat.chat.history import PromptHistory
 from support.documents import write_pdf
 
@@ -21,7 +24,8 @@ async def test_a_message_goes_out_once_and_leaves_an_empty_prompt() -> None:
         assert at.offered == []
 
 
-async def test_keys_and_pastes_behind_enter_belong_to_the_next_message() -> None:
+async def test_keys_and_pastes_behind_enter_belong_to_the_next_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat.tui.widgets.handover._PATIENCE", 1000)
     async with prompting() as at:
         at.host.go.clear()
         await at.hurry(*"one", "enter", *"twx", "backspace", "o", "enter", *"three", Paste(" four"))
@@ -122,11 +126,19 @@ async def test_a_file_named_in_a_long_paste_stays_where_it_is(tmp_path: Path) ->
         assert at.sent == [text]
 
 
-async def test_a_document_is_read_before_the_message_goes(tmp_path: Path) -> None:
+async def test_a_document_is_read_before_the_message_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pypdf", reason="needs the extra specchat[files]")
     write_pdf(tmp_path / "a.pdf", "A page")
+    typed = threading.Event()
+
+    def read_later(*given: Any) -> Any:
+        assert typed.wait(600)
+        return read_attachments(*given)
+
+    monkeypatch.setattr("specchat.tui.widgets.mention_reader.read_attachments", read_later)
     async with prompting(sources_in(tmp_path)) as at:
         await at.press(*"Sum up @a.pdf", "enter", "x", "enter")
+        typed.set()
         await at.host.workers.wait_for_complete()
         await at.press("y")
         assert at.sent == ["Sum up @a.pdf\n\na.pdf:\n\n```\nA page\n```"]

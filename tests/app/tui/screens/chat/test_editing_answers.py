@@ -69,11 +69,12 @@ async def test_an_emptied_prompt_or_a_new_chat_ends_the_editing() -> None:
 class FailsAtOnce(ScriptedClient):
     """An engine that fails before an answer that is to begin with a text."""
 
-    def generate(self, request: Generate) -> Iterator[Event]:
+    def _generated(self, request: Generate) -> Iterator[Event]:
         if request.prefix:
+            self.busy = False
             yield TaskFailed("max tokens is 8")
         else:
-            yield from super().generate(request)
+            yield from super()._generated(request)
 
 
 @pytest.mark.parametrize("kind", [ScriptedClient, FailsAtOnce])

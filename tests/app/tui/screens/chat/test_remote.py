@@ -9,7 +9,7 @@ from typing import Any
 from textual.widgets import Static, TabbedContent
 
 from app.remote.samples import VLLM, VLLM_PAGES, delta, models
-from app.tui.chatting import Chat, answer, answers, ask, command, header, note, notices, press, quiet
+from app.tui.chatting import Chat, answer, answers, ask, command, header, note, notices, press, quiet, wait_until
 from app.tui.scripted_client import chat_options
 from specchat.engine_process.protocol import Event, Generate
 from specchat.remote.address import read_address
@@ -41,6 +41,7 @@ class Watched(RemoteClient):
         yield from self._watched(super().load(*given))
 
     def generate(self, request: Generate) -> Iterator[Event]:
+        self._events_to_come = True
         return self._watched(super().generate(request))
 
     def _watched(self, events: Iterator[Event]) -> Iterator[Event]:
@@ -87,6 +88,7 @@ async def test_the_header_names_the_server_whose_answers_have_the_rounds_that_it
         assert answer(pilot).text.startswith(" four five six one two")
         server.replies.append(stream(delta("Hello"), delta(" there"), hold_after=1))
         await ask(pilot)
+        await wait_until(lambda: answer(pilot).text == "Hello")
         await press(pilot, "escape")
         assert server.left.wait(600), "the connection is closed"
         assert answer(pilot).text == "Hello"

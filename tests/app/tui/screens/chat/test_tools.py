@@ -125,7 +125,7 @@ async def test_the_question_shows_all_of_the_call_and_where_the_result_goes_and_
         assert "the result goes to gpu.example:8000" in rows
         assert running(str(tmp_path / "mark"))
         await pilot.press("ctrl+q")
-    assert running(str(tmp_path / "mark")) == []
+    await wait_until(lambda: not running(str(tmp_path / "mark")))
 
 
 async def test_a_tool_that_is_allowed_in_the_chat_is_asked_about_again_only_in_another_one() -> None:
