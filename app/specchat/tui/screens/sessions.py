@@ -116,6 +116,7 @@ class SessionsScreen(ModalScreen[int | None]):
         self._renamed = renamed
         self._whole = False
         self._loading = False
+        self._outdated = False
         self._renaming: SessionRow | None = None
         self._deleted: list[int] = []
         self._searching = Throttle(self, _SEARCH_PAUSE, self._search_typed)
@@ -224,13 +225,16 @@ class SessionsScreen(ModalScreen[int | None]):
 
     @work
     async def _follow(self) -> None:
-        """Read the list again if another application changed the store, and look again after a pause.
+        """Read the list again if another application changed the store, and look again after a pause. While a title is
+        edited the list stays.
 
         Nothing may cut a look off: the store reports a change once.
         """
         with suppress(SpecchatError):
-            if self._renaming is None and await self._archive.do(lambda store: store.changed_elsewhere()):
-                self._search(followed=True)
+            self._outdated |= await self._archive.do(lambda store: store.changed_elsewhere())
+        if self._outdated and self._renaming is None:
+            self._outdated = False
+            self._search(followed=True)
         self.set_timer(_LOOK_AGAIN, self._follow)
 
     async def _load(self, text: str, *, followed: bool) -> None:
