@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from queue import Empty, Queue
 
-from app.engine_process.conftest import ENDLESS, HELLO, last_of, only, process_of, text_of
+from app.engine_process.conftest import ENDLESS, HELLO, asked, last_of, only, process_of, text_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import Ended, Event, Generate, Inspect, Inspected, Started, TaskFailed
 from specchat_engine import Settings
@@ -60,12 +60,12 @@ class Listener:
 
 
 def answer(client: LocalClient, settings: Settings) -> Listener:
-    return Listener(client.generate(Generate(HELLO, seed=7, settings=settings)))
+    return Listener(asked(client, Generate(HELLO, seed=7, settings=settings)))
 
 
 def frozen(client: LocalClient, settings: Settings) -> Listener:
     """An answer that has started and waits for its first step."""
-    heard = Listener(client.generate(Generate(HELLO, seed=7, settings=settings, frozen=True)))
+    heard = Listener(asked(client, Generate(HELLO, seed=7, settings=settings, frozen=True)))
     assert isinstance(heard.next(), Started)
     return heard
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.engine_process.conftest import OPTIONS, SHORT, answer, last_of
+from app.engine_process.conftest import OPTIONS, SHORT, answer, asked, last_of
 from specchat.engine_process.local_client import LocalClient
 from specchat.engine_process.protocol import ChatMessage, Generate, Loaded, Started
 from specchat_engine.prompt.messages import Message
@@ -45,8 +45,9 @@ def test_the_level_reaches_the_template_and_the_trace(thinker: LocalClient) -> N
 def test_an_earlier_thought_is_for_the_template_and_no_content(thinker: LocalClient) -> None:
     earlier = ChatMessage("assistant", "<think>\nzebra\n</think>\n\nYes.")
     assert earlier.for_engine() == Message("assistant", "Yes.", reasoning_content="zebra")
-    asked = (ChatMessage("user", "hello"), earlier, ChatMessage("user", "<think>and</think>"))
-    started = next(iter(thinker.generate(Generate(asked, turn=1, seed=7, settings=replace(SHORT, drafter="lookup")))))
+    messages = (ChatMessage("user", "hello"), earlier, ChatMessage("user", "<think>and</think>"))
+    request = Generate(messages, turn=1, seed=7, settings=replace(SHORT, drafter="lookup"))
+    started = next(asked(thinker, request))
     assert isinstance(started, Started)
-    messages = [(message["content"], message.get("reasoning_content")) for message in started.line["messages"]]
-    assert messages == [("hello", None), ("Yes.", "zebra"), ("<think>and</think>", None)]
+    sent = [(message["content"], message.get("reasoning_content")) for message in started.line["messages"]]
+    assert sent == [("hello", None), ("Yes.", "zebra"), ("<think>and</think>", None)]
