@@ -99,6 +99,32 @@ async def test_changes_repeat_the_search_but_not_while_a_title_is_edited() -> No
             await until(pilot, ["three", "two", "one"])
 
 
+async def test_a_change_that_was_found_as_editing_began_appears_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed_elsewhere, found, edited = Store.changed_elsewhere, threading.Event(), threading.Event()
+
+    def late(store: Store) -> bool:
+        changed = changed_elsewhere(store)
+        if changed:
+            found.set()
+            assert edited.wait(600)
+        return changed
+
+    async with chat(ScriptedClient()) as pilot:
+        with Store.open(sessions_db()) as other:
+            begun(other, "one")
+            await pilot.press("ctrl+o")
+            await until(pilot, ["one"])
+            monkeypatch.setattr(Store, "changed_elsewhere", late)
+            begun(other, "two")
+            assert await asyncio.to_thread(found.wait, 600)
+            await pilot.press("f2", "X")
+            edited.set()
+            await pilot.pause(0.3)
+            assert rows(pilot) == ["one"]
+            await pilot.press("escape")
+            await until(pilot, ["two", "one"])
+
+
 async def test_more_is_read_near_the_end_but_not_below_what_a_search_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "PAGE", 30)
     read, searched, was_read = Store.sessions, threading.Event(), threading.Event()
