@@ -49,7 +49,7 @@ def retry_for(fault: Fault) -> RetryPolicy:
 
 
 def wait_until_still(done: Callable[[], int]) -> None:
-    """Waits until a download that has so many bytes gets no more: the hub sends at least one every 0.05 seconds."""
+    """Waits until a download, which has `done()` bytes, gets no more: a slow hub sends some every 0.05 seconds."""
     latest = [-1, *range(9)]
     while len(set(latest)) > 1:
         time.sleep(0.1)

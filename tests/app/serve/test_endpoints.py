@@ -208,14 +208,15 @@ def test_a_body_with_too_many_values_is_not_read(http: httpx2.Client, value: byt
 
 def test_a_server_without_vision_reads_smaller_bodies(served: Served, engine: ScriptedEngine) -> None:
     large = {"messages": [{"role": "user", "content": "x" * 9 * 2**20}]}
-    assert httpx2.post(f"{served()}{CHAT}", json=large, timeout=600, trust_env=False).status_code == 200
+
+    def answer(url: str) -> httpx2.Response:
+        return httpx2.post(f"{url}{CHAT}", json=large, timeout=600, trust_env=False)
+
+    assert answer(served()).status_code == 200
     engine.info = replace(LOADED, no_images_because="it has no projector")
-    answer = httpx2.post(f"{served()}{CHAT}", json=large, timeout=600, trust_env=False)
-    assert (answer.status_code, answer.json()["error"]["message"][:28]) == (413, "the request is too large: at")
-    assert (
-        httpx2.post(f"{served(Serving(max_body=10))}{CHAT}", json=large, timeout=600, trust_env=False).status_code
-        == 200
-    )
+    refused = answer(served())
+    assert (refused.status_code, refused.json()["error"]["message"][:28]) == (413, "the request is too large: at")
+    assert answer(served(Serving(max_body=10))).status_code == 200
 
 
 def test_unknown_paths_and_methods_are_errors_in_the_same_shape(http: httpx2.Client) -> None:

@@ -162,25 +162,21 @@ def test_several_applications_may_make_the_file_at_the_same_moment(path: Path) -
 
 def test_writing_in_two_applications_loses_nothing(path: Path) -> None:
     with Store.open(path, busy_seconds=600) as store:
-        write_in_two_applications(store, path)
-
-
-def write_in_two_applications(store: Store, path: Path) -> None:
-    session = begun(store)
-    with other_process("write", path, session) as other:
-        mine = None
-        for number in range(60):
-            mine = said(store, session, f"message {number} of mine", mine)
-        finish(other)
-    messages = store.messages(session)
-    found = store.session(session)
-    assert found is not None
-    assert found.num_messages == len(messages) == 120
-    assert found.head in {message.id for message in messages}
-    for whose in ("mine", "the other"):
-        contents = [message.content for message in messages if message.content.endswith(whose)]
-        assert contents == [f"message {number} of {whose}" for number in range(60)]
-    assert len(store.search('"message 59"')) == 1
+        session = begun(store)
+        with other_process("write", path, session) as other:
+            mine = None
+            for number in range(60):
+                mine = said(store, session, f"message {number} of mine", mine)
+            finish(other)
+        messages = store.messages(session)
+        found = store.session(session)
+        assert found is not None
+        assert found.num_messages == len(messages) == 120
+        assert found.head in {message.id for message in messages}
+        for whose in ("mine", "the other"):
+            contents = [message.content for message in messages if message.content.endswith(whose)]
+            assert contents == [f"message {number} of {whose}" for number in range(60)]
+        assert len(store.search('"message 59"')) == 1
 
 
 def test_a_change_by_another_application_is_noticed_once_and_ones_own_is_not(store: Store, path: Path) -> None:
